@@ -1,0 +1,68 @@
+# Needs Python 3.11+ and make; everything else is installed, pinned, into $(VENV).
+# Another Python beside the first: make test PYTHON=python3.13 VENV=.venv-3.13
+
+PYTHON ?= python3
+VENV ?= .venv
+UV ?= uv
+
+py := $(VENV)/bin/python
+pip := $(py) -m pip install -qq --disable-pip-version-check  # -qq: errors only
+
+# A relative data folder means the same one wherever a test or a script changes to.
+ifneq ($(strip $(PATCHFOLD_DATA)),)
+override PATCHFOLD_DATA := $(or $(shell cd '$(PATCHFOLD_DATA)' 2>/dev/null && pwd),$(PATCHFOLD_DATA))
+export PATCHFOLD_DATA
+endif
+
+.PHONY: help demo test lint bench lock clean
+.DELETE_ON_ERROR:
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 8
+
+demo: $(VENV)/.demo-installed  ## run the demo; it writes into demo/
+	@$(py) examples/demo.py
+
+# One BLAS thread a process: the workers of pytest share the cores already.
+test: lint  ## lint, then the tests with coverage
+	@OMP_NUM_THREADS=1 MPLBACKEND=Agg $(py) -m pytest -n auto --maxprocesses 8 --dist loadgroup --cov
+
+lint: $(VENV)/.dev-installed  ## style, format and types
+	@$(py) -m ruff check
+	@$(py) -m ruff format --check
+	@$(py) -m mypy
+
+bench: $(VENV)/.bench-installed  ## run every benchmark
+	@$(py) -m benchmarks
+
+# The three locks share one environment, so they are cut from one resolution.
+compile = $(UV) pip compile --quiet --upgrade --universal --python-version 3.11 \
+	--no-annotate --custom-compile-command 'make lock' pyproject.toml requirements/build.in
+lock:  ## resolve requirements/*.txt anew (needs uv)
+	@$(compile) --extra dev --extra bench --output-file requirements/all.tmp
+	@$(compile) --constraint requirements/all.tmp --extra plot --output-file requirements/demo.txt
+	@$(compile) --constraint requirements/all.tmp --extra dev --output-file requirements/dev.txt
+	@$(compile) --constraint requirements/all.tmp --extra bench --extra plot --output-file requirements/bench.txt
+	@rm requirements/all.tmp
+
+clean:  ## remove the environment, caches and outputs
+	rm -rf $(VENV) demo build dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find src tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+
+# A stamp is written last, so that an interrupted installation is taken up again.
+$(VENV)/.%-installed: requirements/%.txt pyproject.toml $(VENV)/.created
+	@echo "Installing requirements/$*.txt into $(VENV) ..."
+	@$(pip) --requirement $<
+	@$(pip) --no-build-isolation --no-deps --editable .
+	@touch $@
+
+$(VENV)/.created: $(py)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo 'patchfold needs Python 3.11 or newer, and "$(PYTHON)" is not;' \
+	       'name one: make PYTHON=python3.12 ...' >&2; exit 1; }
+	@$(PYTHON) -m venv --clear $(VENV) || { \
+	  echo '"$(PYTHON) -m venv" failed; on Debian and Ubuntu it needs the package python3-venv.' >&2; exit 1; }
+	@touch $@
+
+# No recipe: an interpreter that is missing, dangling or newer than the environment means a new one.
+$(py):

@@ -1,0 +1,247 @@
+"""What every step asks of its input: numeric points and known parameter values.
+
+Each error names the parameter, the value it met and what to do about it, and keeps the words
+that scikit-learn's estimator checks look for.
+"""
+
+from __future__ import annotations
+
+import difflib
+import numbers
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_array
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# Lists of columns in messages stop here: a frame with thousands of text columns is named by a few.
+NAMED_COLUMNS = 5
+
+
+def check_points(
+    X: Any, *, accept_sparse: bool = False, name: str = "X", min_samples: int = 2
+) -> Any:
+    """Return ``X`` as a finite 2-D floating point array, or say what is wrong with it.
+
+    Parameters
+    ----------
+    X : array-like, DataFrame or sparse matrix of shape (n_samples, n_features)
+        The points. float32 and float64 keep their type, other numbers become float64.
+    accept_sparse : bool, default=False
+        Whether a sparse matrix is allowed; it comes back as canonical CSR.
+    name : str, default="X"
+        What messages call the points.
+    min_samples : int, default=2
+        The fewest rows allowed.
+
+    Returns
+    -------
+    ndarray or CSR matrix of shape (n_samples, n_features)
+        C-contiguous; the input itself, or a view of it, where nothing had to be changed.
+
+    Examples
+    --------
+    >>> check_points([[1, 2], [3, 4]])
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    if is_sparse(X):
+        if not accept_sparse:
+            raise TypeError(
+                f"{name} is a sparse matrix of shape {X.shape}, but dense data is required; use "
+                f"{name}.toarray(), or reduce it with sklearn.decomposition.TruncatedSVD."
+            )
+        if X.ndim == 2:
+            _check_shape(X.shape, name, min_samples)
+        return _check_sparse(X, name)
+    raw = _as_array(X, name)
+    _check_shape(raw.shape, name, min_samples)
+    columns = [str(column) for column in getattr(X, "columns", [])]
+    if raw.dtype.kind in "OUSTMm":
+        _refuse_text(raw, columns, name)
+    try:
+        array = check_array(
+            # A frame is handed over as it is: scikit-learn turns its missing values into NaN.
+            X if columns else raw,
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_all_finite=False,
+            input_name=name,
+        )
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"{name} has values that are not real numbers ({error}); encode or drop their columns."
+        ) from error
+    _check_finite(array, columns, name)
+    return array
+
+
+def check_choice(parameter: str, value: Any, allowed: Iterable[str]) -> str:
+    """Return ``value`` if it is one of ``allowed``, else suggest the nearest name.
+
+    Examples
+    --------
+    >>> check_choice("divergence", "kl", ["kl", "jeffreys"])
+    'kl'
+    >>> check_choice("divergence", "kll", ["kl", "jeffreys"])
+    Traceback (most recent call last):
+        ...
+    ValueError: divergence='kll' is not known; did you mean 'kl'? Allowed: 'kl', 'jeffreys'.
+    """
+    names = list(allowed)
+    if isinstance(value, str):
+        if value in names:
+            return value
+        lowered = {known.lower(): known for known in names}
+        near = difflib.get_close_matches(value.lower(), lowered, n=1)
+        hint = f"; did you mean '{lowered[near[0]]}'?" if near else "."
+    else:
+        hint = "."
+    listed = ", ".join(repr(known) for known in names)
+    raise ValueError(f"{parameter}={value!r} is not known{hint} Allowed: {listed}.")
+
+
+def check_count(parameter: str, value: Any, *, minimum: int = 1) -> int:
+    """Return ``value`` as an int of at least ``minimum``; bool and float are refused.
+
+    Examples
+    --------
+    >>> check_count("n_neighbors", 15)
+    15
+    """
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
+        raise TypeError(
+            f"{parameter}={value!r} is not an integer; give a whole number of at least {minimum}."
+        )
+    if value < minimum:
+        raise ValueError(f"{parameter}={value} is too small; give at least {minimum}.")
+    return int(value)
+
+
+def check_positive(parameter: str, value: Any) -> float:
+    """Return ``value`` as a float if it is a positive finite number; bool is refused.
+
+    Examples
+    --------
+    >>> check_positive("radius", 0.5)
+    0.5
+    """
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{parameter}={value!r} is not a number; give a positive finite one.")
+    if not 0 < float(value) < np.inf:
+        raise ValueError(f"{parameter}={value} is not positive and finite; give a value above 0.")
+    return float(value)
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether ``X`` is a sparse matrix or array (a plain bool, where SciPy narrows the type)."""
+    return bool(sparse.issparse(X))
+
+
+def _as_array(X: Any, name: str) -> np.ndarray[Any, Any]:
+    try:
+        raw = np.asarray(X)
+    except ValueError as error:
+        raise ValueError(
+            f"{name} is not a rectangular array ({error}); give every row the same length."
+        ) from error
+    if raw.dtype.kind == "c":
+        raise ValueError(
+            f"Complex data not supported: {name} has dtype {raw.dtype}; "
+            f"use {name}.real, or stack real and imaginary parts as columns."
+        )
+    return raw
+
+
+def _check_shape(shape: tuple[int, ...], name: str, min_samples: int) -> None:
+    if len(shape) != 2:
+        remedy = (
+            f"use {name}.reshape(-1, 1) if it has a single feature or {name}.reshape(1, -1) "
+            "if it is a single sample"
+            if len(shape) < 2
+            else f"use {name}.reshape(len({name}), -1) for one row a sample"
+        )
+        raise ValueError(
+            f"Expected 2D array, got {len(shape)}D array instead: {name} has shape {shape}. "
+            f"Reshape your data: {remedy}."
+        )
+    n_samples, n_features = shape
+    if n_features < 1:
+        raise ValueError(
+            f"{name} has 0 feature(s) (shape={shape}) while a minimum of 1 is required. "
+            "Give at least one column."
+        )
+    if n_samples < min_samples:
+        raise ValueError(
+            f"{name} has {n_samples} sample(s) (shape={shape}) while a minimum of {min_samples} "
+            "is required. Give more rows."
+        )
+
+
+def _check_sparse(X: Any, name: str) -> Any:
+    if X.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} has dtype {X.dtype}; use {name}.real")
+    matrix = check_array(
+        X,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        ensure_all_finite=False,
+        ensure_min_samples=0,
+        input_name=name,
+    )
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy() if matrix is X else matrix
+        matrix.sum_duplicates()
+    bad = np.flatnonzero(~np.isfinite(matrix.data))
+    if len(bad):
+        row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
+        _refuse_values(matrix.data[bad], row, repr(int(matrix.indices[bad[0]])), name)
+    return matrix
+
+
+def _check_finite(array: np.ndarray[Any, Any], columns: list[str], name: str) -> None:
+    # One pass without a mask settles the common case; a sum that overflows is looked at closely.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(array.sum()):
+            return
+    finite = np.isfinite(array)
+    if finite.all():
+        return
+    row, column = (int(place) for place in divmod(int(np.argmin(finite)), array.shape[1]))
+    _refuse_values(array[~finite], row, repr(columns[column]) if columns else str(column), name)
+
+
+def _refuse_values(values: np.ndarray[Any, Any], row: int, column: str, name: str) -> NoReturn:
+    n_nan = int(np.isnan(values).sum())
+    found = [
+        f"{kind} ({count} value{'s' if count > 1 else ''})"
+        for kind, count in (("NaN", n_nan), ("infinity", len(values) - n_nan))
+        if count
+    ]
+    raise ValueError(
+        f"{name} contains {' and '.join(found)}, the first in row {row}, column {column}; drop "
+        "these rows or impute them, e.g. with sklearn.impute.SimpleImputer "
+        "(infinity first has to become NaN)."
+    )
+
+
+def _refuse_text(raw: np.ndarray[Any, Any], columns: list[str], name: str) -> None:
+    kinds = (str, bytes, np.datetime64, np.timedelta64)
+    # pandas holds dates of a mixed frame as Timestamp, which only has `isoformat` to know it by.
+    bad = [
+        column
+        for column in range(raw.shape[1])
+        if raw.dtype.kind != "O"
+        or any(isinstance(value, kinds) or hasattr(value, "isoformat") for value in raw[:, column])
+    ]
+    if bad:
+        names = [repr(columns[column]) if columns else str(column) for column in bad]
+        more = f" and {len(bad) - NAMED_COLUMNS} more" if len(bad) > NAMED_COLUMNS else ""
+        raise ValueError(
+            f"{name} has text or dates in column{'s' if len(bad) > 1 else ''} "
+            f"{', '.join(names[:NAMED_COLUMNS])}{more}; encode them with "
+            "sklearn.preprocessing.OrdinalEncoder or OneHotEncoder, or drop them."
+        )

@@ -1,0 +1,58 @@
+"""Block-wise work: the one place that cuts rows into blocks and maps a function over them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeVar
+
+import sklearn
+from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+from sklearn.utils import gen_batches
+from threadpoolctl import ThreadpoolController
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+
+# A block that stays near the last-level cache is faster than one that fills the whole
+# working memory; scikit-learn's `working_memory` (MiB) remains the upper bound.
+CACHE_BYTES = 16 * 2**20
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Return how many threads ``n_jobs`` means, also within a worker process."""
+    with parallel_config(backend="threading"):
+        return int(effective_n_jobs(n_jobs))
+
+
+def block_slices(n_rows: int, row_bytes: int, n_jobs: int | None = None) -> list[slice]:
+    """Cut ``n_rows`` into consecutive slices whose temporaries stay within the working memory.
+
+    ``row_bytes`` is what one row needs while it is being worked on; the blocks of all
+    threads together stay within ``sklearn.get_config()["working_memory"]``.
+    """
+    working_bytes = sklearn.get_config()["working_memory"] * 2**20
+    budget = min(CACHE_BYTES, working_bytes / n_threads(n_jobs))
+    rows = max(1, int(budget // max(1, row_bytes)))
+    return list(gen_batches(n_rows, rows)) if n_rows else []
+
+
+def map_blocks(
+    function: Callable[[slice], T], n_rows: int, row_bytes: int, n_jobs: int | None = None
+) -> list[T]:
+    """Return ``[function(block) for block in blocks]``, in threads when ``n_jobs`` says so.
+
+    BLAS has one thread meanwhile: its own would fight over the cores, gain nothing on small
+    matrices, and let the last bits of a sum depend on how many there are.
+    """
+    blocks = block_slices(n_rows, row_bytes, n_jobs)
+    with _threadpools().limit(limits=1, user_api="blas"):
+        return list(
+            Parallel(n_jobs=n_jobs, prefer="threads")(delayed(function)(block) for block in blocks)
+        )
+
+
+@lru_cache(maxsize=1)
+def _threadpools() -> ThreadpoolController:
+    return ThreadpoolController()

@@ -1,0 +1,79 @@
+"""The neighbours of every row as one compressed list of edges.
+
+Rows may have different numbers of neighbours; every later step reads them from here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from patchfold._validation import check_count
+
+Indices = npt.NDArray[np.intp]
+Floats = npt.NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Neighborhoods:
+    """The neighbours of every row, nearest first, equal distances by index.
+
+    Parameters
+    ----------
+    indptr : ndarray of shape (n_rows + 1,)
+        Row i has the neighbours ``indices[indptr[i]:indptr[i + 1]]``.
+    indices : ndarray of shape (n_edges,)
+        Which points are the neighbours.
+    distances : ndarray of shape (n_edges,)
+        How far they are, in the floating point type of the data.
+
+    Examples
+    --------
+    >>> from patchfold.neighbors import find_neighbors
+    >>> found = find_neighbors([[0.0], [1.0], [3.0]], n_neighbors=2)
+    >>> found.indices
+    array([1, 2, 0, 2, 1, 0])
+    >>> found.nearest(1).distances
+    array([1., 1., 2.])
+    """
+
+    indptr: Indices
+    indices: Indices
+    distances: Floats
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    @cached_property
+    def degrees(self) -> Indices:
+        """How many neighbours each row has, shape (n_rows,)."""
+        return np.diff(self.indptr)
+
+    @cached_property
+    def sources(self) -> Indices:
+        """The row each edge starts from, shape (n_edges,)."""
+        return np.repeat(np.arange(len(self), dtype=np.intp), self.degrees)
+
+    def nearest(self, k: int) -> Neighborhoods:
+        """Keep at most the ``k`` nearest neighbours of each row."""
+        k = check_count("k", k)
+        if len(self) == 0 or self.degrees.max() <= k:
+            return self
+        keep = np.arange(len(self.indices)) - self.indptr[self.sources] < k
+        kept = edge_starts(np.minimum(self.degrees, k))
+        return Neighborhoods(kept, self.indices[keep], self.distances[keep])
+
+
+def edge_starts(degrees: Indices) -> Indices:
+    """Return the ``indptr`` of rows with so many neighbours.
+
+    Examples
+    --------
+    >>> edge_starts([2, 0, 1])
+    array([0, 2, 2, 3])
+    """
+    return np.concatenate(([0], np.cumsum(degrees))).astype(np.intp)

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sklearn
+from hypothesis import given
+from hypothesis import strategies as st
+from threadpoolctl import threadpool_info
+
+from patchfold import blocks
+
+
+@given(st.integers(0, 500), st.integers(0, 10**9), st.integers(1, 2000))
+def test_blocks_cover_the_rows_once_within_the_budget(n_rows, row_bytes, working_memory):
+    with sklearn.config_context(working_memory=working_memory):
+        cut = blocks.block_slices(n_rows, row_bytes)
+    rows = [row for block in cut for row in range(block.start, block.stop)]
+    assert rows == list(range(n_rows))
+    budget = min(blocks.CACHE_BYTES, working_memory * 2**20)
+    longest = max((block.stop - block.start for block in cut), default=0)
+    assert longest <= 1 or longest * row_bytes <= budget
+
+
+def test_threads_share_the_working_memory():
+    with sklearn.config_context(working_memory=1):
+        alone, shared = (blocks.block_slices(64, 2**18, n_jobs) for n_jobs in (1, 4))
+    assert len(alone) == 64 // 4
+    assert len(shared) == 64
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2])
+def test_results_come_back_in_order_with_one_blas_thread_each(n_jobs):
+    def work(block):
+        threads = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+        return block.start, max(threads)
+
+    before = [pool["num_threads"] for pool in threadpool_info()]
+    results = blocks.map_blocks(work, 100, blocks.CACHE_BYTES // 10, n_jobs)
+    assert [start for start, _ in results] == list(range(0, 100, 10))
+    assert {threads for _, threads in results} == {1}
+    assert [pool["num_threads"] for pool in threadpool_info()] == before
+
+
+def test_an_error_in_a_block_reaches_the_caller():
+    def fail(block):
+        raise ZeroDivisionError
+
+    for n_jobs in (None, 2):
+        with pytest.raises(ZeroDivisionError):
+            blocks.map_blocks(fail, 3, 1, n_jobs)
+
+
+def test_no_rows_make_no_blocks():
+    assert blocks.map_blocks(np.sum, 0, 8) == []
