@@ -124,6 +124,44 @@ def test_full_patches_that_almost_coincide_keep_their_relative_accuracy():
         assert abs(value - expected[name]) <= 1e-7 * expected[name], name
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("apart", [1e-1, 1e-3, 1e-6])
+@pytest.mark.parametrize(("m", "r"), [(2, 1), (6, 4), (20, 5)])
+def test_factored_patches_that_almost_coincide_keep_their_relative_accuracy(m, r, apart, dtype):
+    patches = factored_patches(np.random.default_rng(m), 1, m, r, 10.0)[[0, 0]]._map(
+        lambda field: field.astype(dtype)
+    )
+    patches.means[:] = 0
+    patches.variances[1] *= 1 + dtype(apart)
+    covariances = [
+        reference.factored_covariance(patches.directions[p], patches.variances[p], patches.ridge[p])
+        for p in (0, 1)
+    ]
+    zero = reference.matrix(np.zeros((m, 1)))
+    expected = reference.divergences(zero, covariances[0], zero, covariances[1])
+    eps = np.finfo(dtype).eps
+    for name in GAUSSIAN:
+        value = float(divergences.paired(patches, [0], [1], name)[0])
+        # The rounding of what is compared, eps, is seen through their distance.
+        assert (
+            abs(value - expected[name])
+            <= (100 * eps**0.5 * 1e-2 + 30 * eps / apart) * expected[name]
+        ), name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_patches_of_other_rank_or_form_are_compared_all_the_same(name):
+    rng = np.random.default_rng(8)
+    wide, narrow = factored_patches(rng, 5, 9, 6), factored_patches(rng, 5, 9, 2)
+    both = np.concatenate([wide.covariances(), narrow.covariances()])
+    full = Patches.from_moments(np.concatenate([wide.means, narrow.means]), both)
+    rows = np.arange(5)
+    expected = divergences.paired(full, rows, rows + 5, name)
+    for one, other in [(wide, narrow), (wide, full[5:]), (full[:5], narrow)]:
+        value = divergences.paired(one, rows, rows, name, other=other)
+        np.testing.assert_allclose(value, expected, rtol=1e-9)
+
+
 # ------------------------------------------------------------------ by hand
 
 
@@ -384,6 +422,8 @@ def test_negative_indices_count_from_the_end():
             ValueError,
             "negative, NaN or infinite",
         ),
+        (lambda p: divergences.kl(p[:2], p[:3]), ValueError, "row by row: got 2 .* and 3"),
+        (lambda p: divergences.paired(p.means, [0], [1]), TypeError, "patches is a ndarray"),
         (lambda p: divergences.register("", len), TypeError, "non-empty string"),
         (lambda p: divergences.register("new", 3), TypeError, "must be callable"),
         (lambda p: divergences.register("kl", len), ValueError, "'kl' is taken"),

@@ -541,3 +541,25 @@ def test_distances_that_overflow_are_refused():
         find_neighbors(np.array([[3e38], [-3e38]], dtype=np.float32), 1)
     with pytest.raises(ValueError, match=r"values up to 1e\+200.*rescale X"):
         ExactNeighbors(1).build([[0.0], [1.0]]).query([[1e200]])
+
+
+def test_a_radius_is_taken_in_the_precision_of_the_data():
+    X = np.array([[0.0], [0.1], [0.2]], dtype=np.float32)
+    assert RadiusNeighbors(0.1).build(X).query().degrees.tolist() == [1, 2, 1]
+
+
+def test_a_given_search_is_cut_to_the_neighbours_asked_for():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    found = find_neighbors(X, 4, knn=ExactNeighbors(7))
+    assert (found.degrees == 4).all()
+
+
+def test_edge_lists_of_different_lengths_are_refused():
+    with pytest.raises(ValueError, match="2 indices, 1 distances and an indptr that ends at 2"):
+        Neighborhoods(np.array([0, 2]), np.array([1, 2]), np.array([0.5]))
+
+
+def test_masked_values_are_missing_values():
+    masked = np.ma.masked_array(np.ones((4, 2)), mask=np.eye(4, 2, dtype=bool))
+    with pytest.raises(ValueError, match="NaN"):
+        find_neighbors(masked, 1)

@@ -150,6 +150,20 @@ def test_patches_do_not_depend_on_block_size_or_threads(monkeypatch, covariance,
             assert np.array_equal(getattr(one, name), getattr(other, name))
 
 
+def test_ragged_patches_do_not_depend_on_block_size_or_threads(monkeypatch):
+    X = cloud(120, 20)
+    near = RadiusNeighbors(4.4).build(X).query()
+    assert len(np.unique(near.degrees)) > 5
+    one = GaussianPatch().fit(X, near)
+    assert one.factored
+    monkeypatch.setattr("patchfold.blocks.CACHE_BYTES", 4000)
+    many = GaussianPatch().fit(X, near, n_jobs=2)
+    for name in ("means", "directions", "variances", "ridge"):
+        assert np.array_equal(getattr(one, name), getattr(many, name))
+    again = Patches.from_factors(one.means, one.directions, one.variances, one.ridge)
+    assert np.array_equal(again.covariances(), one.covariances())
+
+
 def test_equal_sets_of_points_give_bit_identical_patches():
     # Five far apart groups of four: within one, every patch is the same set of points.
     X = cloud(20, 2) + np.repeat(100 * np.arange(5), 4)[:, None]
@@ -278,6 +292,10 @@ def test_indexing_selects_patches(make):
         assert np.array_equal(chosen.covariances(), S[rows])
     with pytest.raises(IndexError, match="patch 5 is out of range"):
         patches[5]
+    for wrong in (np.array([[0, 1]]), True):
+        with pytest.raises(IndexError, match="along one axis"):
+            patches[wrong]
+    assert len(patches[[]]) == 0
 
 
 def test_patches_are_iterable_printable_and_picklable():
@@ -311,7 +329,7 @@ def test_data_frames_are_points():
         ({"covariance": "ledoit_wolf"}, "'ledoit-wolf'"),
         ({"center": "middle"}, "center='middle'"),
         ({"size": 0}, "size=0"),
-        ({"size": 60}, "n_neighbors=60 needs more than 60 samples, got 60"),
+        ({"size": 60}, "size=60 needs more than 60 samples, got 60; set size to at most 59"),
         ({"size": 2.5}, "size=2.5"),
         ({"gamma": 0}, r"gamma=0 must be positive.*'empirical'"),
         ({"gamma": -1.0}, "gamma=-1.0 must be positive"),
@@ -319,6 +337,8 @@ def test_data_frames_are_points():
         ({"gamma": float("inf")}, "gamma=inf"),
         ({"gamma": "large"}, "gamma='large'"),
         ({"gamma": None}, "gamma=None"),
+        ({"gamma": True}, "gamma=True"),
+        ({"include_self": "no"}, "include_self='no'"),
         ({"covariance": "shrinkage", "gamma": 1.0}, "gamma=1.0 must be between 0 and 1"),
         ({"covariance": "low-rank"}, "needs rank"),
         ({"covariance": "low-rank", "rank": 0}, "rank=0"),
@@ -358,7 +378,8 @@ def test_features_of_other_units_are_not_taken_for_singular():
         (pd.DataFrame({"a": [1.0, 2.0, 3.0], "kind": ["x", "y", "z"]}), "kind"),
         (np.arange(5.0), "1D|1-D"),
         (np.ones((1, 3)), "1 sample|2"),
-        (np.full((5, 2), 1e200) * np.array([[1], [2], [3], [4], [5]]), "too large"),
+        (np.full((5, 2), 1e200) * np.array([[1], [2], [3], [4], [5]]), "cannot be squared"),
+        (1e-200 * np.arange(10.0).reshape(5, 2), "cannot be squared"),
     ],
 )
 def test_bad_points_are_refused_with_a_remedy(X, words):
@@ -370,7 +391,16 @@ def test_bad_points_are_refused_with_a_remedy(X, words):
     ("call", "words"),
     [
         (lambda X, near: GaussianPatch(size=9).fit(X, near), "size=9 needs neighborhoods of"),
-        (lambda X, near: GaussianPatch().fit(X[:-1], near), "of 60 points, but 59 points"),
+        (
+            lambda X, near: GaussianPatch().fit(X[:-1], near),
+            "refer to points 0 to 59, X has 59 rows",
+        ),
+        (lambda X, near: GaussianPatch().fit(X, near, points=X[1:]), "of 60 points, but 59 points"),
+        (lambda X, near: GaussianPatch().fit(X, X), "neighborhoods is a ndarray"),
+        (lambda X, near: GaussianPatch().fit(X, near, points=X * np.nan), "points contains? .*NaN"),
+        (lambda X, near: GaussianPatch(gamma=1e-50).fit(X.astype(np.float32), near), "1e-50"),
+        (lambda X, near: Patches.from_moments(X[:1] + 1j, np.eye(4)[None]), "complex"),
+        (lambda X, near: Patches.from_factors(X[:1], 1.0, [[1.0]], [1.0]), "directions has shape"),
         (lambda X, near: GaussianPatch().fit(X, points=X), "needs neighborhoods"),
         (lambda X, near: GaussianPatch().fit(X, near, points=X[:, :2]), "points have 2 features"),
         (lambda X, near: Patches.from_moments(X, np.eye(4)), "covariances has shape"),
@@ -402,5 +432,5 @@ def test_bad_points_are_refused_with_a_remedy(X, words):
 )
 def test_arrays_that_do_not_fit_together_are_named(call, words):
     X = cloud()
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises((ValueError, TypeError), match=words):
         call(X, find_neighbors(X, 8))

@@ -14,16 +14,32 @@ if TYPE_CHECKING:
 Array = Any
 
 
-def floating(x: Any) -> Array:
-    """Return real floating point numbers in the namespace of ``x``; lists become numpy arrays."""
+def floating(x: Any, name: str = "X") -> Array:
+    """Return float32 or float64 numbers in the namespace of ``x``; lists become numpy arrays."""
     if not is_array_api_obj(x):
         x = np.asarray(x)
     xp = array_namespace(x)
-    return x if xp.isdtype(x.dtype, "real floating") else xp.astype(x, xp.float64)
+    if x.dtype in (xp.float32, xp.float64):
+        return x
+    if not xp.isdtype(x.dtype, ("real floating", "integral", "bool")):
+        raise TypeError(f"{name} has the dtype {x.dtype}; pass real numbers.")
+    return xp.astype(x, xp.float64)
+
+
+def promoted(**arrays: Any) -> tuple[Array, ...]:
+    """Return named arrays of one namespace in the widest of their floating point types."""
+    real = {name: floating(array, name) for name, array in arrays.items()}
+    kinds = {name: array_namespace(array).__name__ for name, array in real.items()}
+    if len(set(kinds.values())) > 1:
+        listed = ", ".join(f"{name} of {kind}" for name, kind in kinds.items())
+        raise TypeError(f"arrays of different libraries do not mix ({listed}); convert them.")
+    xp = array_namespace(*real.values())
+    dtype = xp.result_type(*real.values())
+    return tuple(xp.astype(array, dtype, copy=False) for array in real.values())
 
 
 def to_numpy(x: Array) -> NDArray[Any]:
     """Return the same numbers as a numpy array on the CPU."""
     if is_numpy_array(x):
         return x
-    return np.from_dlpack(x.cpu() if is_torch_array(x) else x)
+    return np.from_dlpack(x.detach().cpu() if is_torch_array(x) else x)

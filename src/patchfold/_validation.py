@@ -142,6 +142,8 @@ def is_sparse(X: Any) -> bool:
 
 
 def _as_array(X: Any, name: str) -> np.ndarray[Any, Any]:
+    if isinstance(X, np.ma.MaskedArray):
+        X = np.ma.filled(X.astype(np.float64), np.nan)  # what is masked is missing
     try:
         raw = np.asarray(X)
     except ValueError as error:

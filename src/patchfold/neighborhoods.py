@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from patchfold._validation import check_count
 
@@ -45,6 +46,22 @@ class Neighborhoods:
     indices: Indices
     distances: Floats
 
+    def __post_init__(self) -> None:
+        if not len(self.indices) == len(self.distances) == self.indptr[-1]:
+            raise ValueError(
+                f"Neighborhoods have {len(self.indices)} indices, {len(self.distances)} distances "
+                f"and an indptr that ends at {self.indptr[-1]}; all three must agree."
+            )
+
+    @classmethod
+    def from_edges(
+        cls, rows: Indices, columns: Indices, distances: Floats, n_rows: int
+    ) -> Neighborhoods:
+        """Sort edges into neighbourhoods: by row, then nearest first, then by index."""
+        order = np.lexsort((columns, distances, rows))
+        starts = edge_starts(np.bincount(rows, minlength=n_rows))
+        return cls(starts, columns[order].astype(np.intp, copy=False), distances[order])
+
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
@@ -57,6 +74,18 @@ class Neighborhoods:
     def sources(self) -> Indices:
         """The row each edge starts from, shape (n_edges,)."""
         return np.repeat(np.arange(len(self), dtype=np.intp), self.degrees)
+
+    def __getitem__(self, rows: Indices) -> Neighborhoods:
+        """Return the neighbourhoods of some rows only, given by their indices."""
+        degrees = self.degrees[rows]
+        starts = edge_starts(degrees)
+        within = np.arange(starts[-1]) - np.repeat(starts[:-1], degrees)
+        edges = np.repeat(self.indptr[rows], degrees) + within
+        return Neighborhoods(starts, self.indices[edges], self.distances[edges])
+
+    def matrix(self, n_columns: int) -> csr_array:
+        """Return the distances as a sparse matrix of shape (n_rows, n_columns)."""
+        return csr_array((self.distances, self.indices, self.indptr), (len(self), n_columns))
 
     def nearest(self, k: int) -> Neighborhoods:
         """Keep at most the ``k`` nearest neighbours of each row."""

@@ -151,7 +151,9 @@ class RadiusNeighbors:
         """Return the neighbours of the built points, or of new points ``X``."""
         space = _built(self, self._space)
         queries = space.check_queries(X, type(self).__name__)
-        return all_within(space, queries, self.radius, own=X is None)
+        # In the type of the data: 0.1 apart in float32 is within a radius of 0.1.
+        radius = float(space.points.dtype.type(self.radius))
+        return all_within(space, queries, radius, own=X is None)
 
 
 class ApproximateNeighbors:
@@ -338,7 +340,7 @@ def neighbor_search(
         ``"auto"`` is exact up to 30 000 samples, and up to 300 000 with at most 6
         features, where a tree keeps exact search quick; beyond that it is approximate if
         pynndescent is installed. An object shaped like ``KNeighborsTransformer`` is cloned
-        and used, a :class:`NeighborSearch` is used as it is.
+        and used, a :class:`NeighborSearch` is used as it is, and has to find enough neighbours.
     n_neighbors : int, default=15
         Neighbours of a point, itself not counted.
     radius : float, optional
@@ -424,7 +426,8 @@ def find_neighbors(
         n_jobs=n_jobs,
         random_state=random_state,
     )
-    return search.build(X).query()
+    found = search.build(X).query()
+    return found if radius is not None or n_neighbors is None else found.nearest(n_neighbors)
 
 
 def _built(search: Any, state: State | None) -> State:

@@ -132,8 +132,9 @@ def factored_jeffreys(a: Patches, b: Patches) -> tuple[Array, Array]:
 
     ``Sa^-1`` is ``1 / (variance + ridge)`` along the directions ``Qa`` and ``1 / ridge`` off them,
     so that ``tr(Sa^-1 Sb)`` needs only the squares of ``Qa'Qb`` and of the part of ``Qb`` off
-    ``Qa``. That part is formed, not taken from ``1 - cos^2``: all terms are then positive and no
-    digit is lost however large the condition number.
+    ``Qa``. That part is formed, not taken from ``1 - cos^2``: all terms are then positive, and the
+    condition number costs no digits. Only the rank is subtracted in the end, which is felt where
+    two covariances almost coincide; there :func:`trace_excess` is the better choice.
     """
     xp = array_namespace(a.means)
     gap = (a.means - b.means)[..., None]
@@ -141,7 +142,8 @@ def factored_jeffreys(a: Patches, b: Patches) -> tuple[Array, Array]:
     trace_ab, square_a = _seen_from(a, b, cosines, gap)
     trace_ba, square_b = _seen_from(b, a, xp.matrix_transpose(cosines), gap)
     m, r = a.directions.shape[1:]
-    rest = (m - r) * (a.ridge - b.ridge) ** 2 / (a.ridge * b.ridge)
+    apart = a.ridge - b.ridge
+    rest = (m - r) * (apart / a.ridge) * (apart / b.ridge)
     return square_a + square_b, (trace_ab + trace_ba - 2 * r) + rest
 
 
@@ -205,7 +207,7 @@ def _reduce(a: Patches, b: Patches) -> Pairs:
 def _ridge_contrast(p: Pairs) -> Array:
     """The singular value that each of the ``rest`` dimensions adds to those of ``N``."""
     xp = array_namespace(p.ridge_a)
-    return (p.ridge_a - p.ridge_b) / xp.sqrt(p.ridge_a * p.ridge_b)
+    return (p.ridge_a - p.ridge_b) / (xp.sqrt(p.ridge_a) * xp.sqrt(p.ridge_b))
 
 
 def _norm_of_logs(p: Pairs, s: Array) -> Array:

@@ -7,6 +7,7 @@ kept as orthonormal directions, their variances and a ridge.
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 
 from patchfold import covariances
-from patchfold._namespace import Array, floating, to_numpy
+from patchfold._namespace import Array, floating, promoted, to_numpy
 from patchfold._validation import check_choice, check_count, check_points
 from patchfold.blocks import map_blocks
 from patchfold.neighbors import Neighborhoods, find_neighbors
@@ -48,7 +49,8 @@ class Patches:
 
     A covariance is held in one of two forms:
 
-    - factored, ``ridge I + Q diag(variances) Q'`` with ``r < m`` orthonormal columns in ``Q``;
+    - factored, ``ridge I + Q diag(variances) Q'`` with ``r < m`` orthonormal columns in ``Q``
+      (columns without variance may be zero);
     - full, as a triangular root ``L`` with ``Sigma = L L'``, and the inverse of ``L``.
 
     Make one with :meth:`GaussianPatch.fit`, :meth:`from_moments` or :meth:`from_factors`. Arrays
@@ -99,8 +101,8 @@ class Patches:
     @classmethod
     def from_moments(cls, means: Array, covariances: Array) -> Patches:
         """Build patches from means (n, m) and positive definite covariances (n, m, m)."""
-        means, covariances = floating(means), floating(covariances)
-        xp = array_namespace(means, covariances)
+        means, covariances = promoted(means=means, covariances=covariances)
+        xp = array_namespace(means)
         n, m = _shape_of(means)
         _check_array("covariances", covariances, (n, m, m))
         scale = xp.sqrt(xp.abs(xp.linalg.diagonal(covariances)))
@@ -118,14 +120,15 @@ class Patches:
     ) -> Patches:
         """Build patches with the covariances ``ridge I + Q diag(variances) Q'``.
 
-        Shapes: means (n, m); directions ``Q`` (n, m, r), orthonormal columns, ``r < m``;
-        variances (n, r), not negative; ridge (n,), positive.
+        Shapes: means (n, m); directions ``Q`` (n, m, r), orthonormal columns (or zero where there
+        is no variance), ``r < m``; variances (n, r), not negative; ridge (n,), positive.
         """
-        means, directions = floating(means), floating(directions)
-        variances, ridge = floating(variances), floating(ridge)
-        xp = array_namespace(means, directions, variances, ridge)
+        means, directions, variances, ridge = promoted(
+            means=means, directions=directions, variances=variances, ridge=ridge
+        )
+        xp = array_namespace(means)
         n, m = _shape_of(means)
-        r = int(directions.shape[-1])
+        r = int(directions.shape[-1]) if directions.ndim == 3 else 0
         _check_array("directions", directions, (n, m, r))
         _check_array("variances", variances, (n, r))
         _check_array("ridge", ridge, (n,))
@@ -139,7 +142,9 @@ class Patches:
             msg = "ridge must be positive and variances must not be negative, in every patch."
             raise ValueError(msg)
         gram = xp.matrix_transpose(directions) @ directions
-        error = xp.abs(gram - xp.eye(r, dtype=gram.dtype))
+        # A direction without variance may have length zero.
+        unit = xp.where(variances > 0, 1.0, xp.clip(xp.linalg.diagonal(gram), max=1.0))
+        error = xp.abs(gram - xp.eye(r, dtype=gram.dtype) * unit[:, None, :])
         if bool(xp.any(error > GIVEN_TOLERANCE * float(xp.finfo(gram.dtype).eps) ** 0.5)):
             msg = "the columns of directions are not orthonormal; pass the Q of a QR decomposition."
             raise ValueError(msg)
@@ -168,18 +173,21 @@ class Patches:
         return int(self.means.shape[0])
 
     def __getitem__(self, key: Any) -> Patches:
-        if isinstance(key, Integral):
-            row = int(key)
-            if not -len(self) <= row < len(self):
-                msg = f"patch {row} is out of range, there are {len(self)} patches."
-                raise IndexError(msg)
-            row %= len(self)
-            key = slice(row, row + 1)
         if isinstance(key, slice):
             return self._map(lambda field: field[key, ...])
+        rows = np.asarray(key) if np.size(key) else np.empty(0, dtype=np.intp)
+        if isinstance(key, Integral) and not -len(self) <= int(key) < len(self):
+            msg = f"patch {key} is out of range, there are {len(self)} patches."
+            raise IndexError(msg)
+        if rows.ndim > 1 or (rows.ndim == 0 and rows.dtype == bool):
+            msg = f"patches are indexed along one axis, got an index of shape {rows.shape}."
+            raise IndexError(msg)
+        rows = np.atleast_1d(np.arange(len(self))[rows])
+        if isinstance(key, Integral):
+            return self[int(rows[0]) : int(rows[0]) + 1]
         xp = array_namespace(self.means)
-        rows = xp.asarray(np.arange(len(self))[np.asarray(key)])
-        return self._map(lambda field: xp.take(field, rows, axis=0))
+        indices = xp.asarray(rows)
+        return self._map(lambda field: xp.take(field, indices, axis=0))
 
     def __repr__(self) -> str:
         form = f"rank {self.directions.shape[2]} + ridge" if self.factored else "full"
@@ -188,6 +196,25 @@ class Patches:
     def _map(self, function: Callable[[Array], Array]) -> Patches:
         fields = {name: getattr(self, name) for name in self._FIELDS}
         return Patches(**{k: None if v is None else function(v) for k, v in fields.items()})
+
+
+def aligned(a: Patches, b: Patches) -> tuple[Patches, Patches]:
+    """Give two sets of patches the same form, so that they can be compared row by row.
+
+    The lengths must agree, or one of them be 1, which then stands for all.
+    """
+    if a.n_features != b.n_features or (len(a) != len(b) and 1 not in {len(a), len(b)}):
+        msg = (
+            f"patches are compared row by row: got {len(a)} with {a.n_features} features and "
+            f"{len(b)} with {b.n_features}."
+        )
+        raise ValueError(msg)
+    if a.factored != b.factored:
+        return _in_full(a), _in_full(b)
+    if not a.factored or a.directions.shape[2] == b.directions.shape[2]:
+        return a, b
+    rank = max(a.directions.shape[2], b.directions.shape[2])
+    return _widened(a, rank), _widened(b, rank)
 
 
 class GaussianPatch(BaseEstimator):
@@ -233,7 +260,7 @@ class GaussianPatch(BaseEstimator):
     def __init__(
         self,
         size: int | None = None,
-        include_self: bool = True,
+        include_self: Any = True,
         center: str = "mean",
         covariance: str = "ridge",
         gamma: Any = "auto",
@@ -249,7 +276,7 @@ class GaussianPatch(BaseEstimator):
     def fit(
         self,
         X: Array,
-        neighborhoods: Neighborhoods | None = None,
+        neighborhoods: Any = None,
         *,
         points: Array = None,
         n_jobs: int | None = None,
@@ -279,23 +306,25 @@ class GaussianPatch(BaseEstimator):
             if points is not None:
                 msg = "points=... needs neighborhoods, the neighbours of these points in X."
                 raise ValueError(msg)
-            neighborhoods = find_neighbors(
-                to_numpy(X), DEFAULT_SIZE if self.size is None else self.size, n_jobs=n_jobs
-            )
-        elif self.size is not None:
-            most = int(neighborhoods.degrees.max(initial=0))
-            if self.size > most:
+            size = DEFAULT_SIZE if self.size is None else self.size
+            if size >= X.shape[0]:
                 msg = (
-                    f"size={self.size} needs neighborhoods of at least {self.size} points, these "
-                    f"have {most}; search more neighbours or lower size."
+                    f"size={size} needs more than {size} samples, got {X.shape[0]}; "
+                    f"set size to at most {X.shape[0] - 1}."
                 )
                 raise ValueError(msg)
-            neighborhoods = neighborhoods.nearest(self.size)
+            neighborhoods = find_neighbors(to_numpy(X), size, n_jobs=n_jobs)
+        if not isinstance(neighborhoods, Neighborhoods):
+            msg = (
+                f"neighborhoods is a {type(neighborhoods).__name__}; pass what "
+                "patchfold.neighbors.find_neighbors(X) returns."
+            )
+            raise TypeError(msg)
+        _check_members(neighborhoods, X.shape[0])
+        if self.size is not None:
+            neighborhoods = self._cut(neighborhoods)
         if points is not None:
-            points = _points(points, min_samples=1)
-            if points.shape[1] != X.shape[1]:
-                msg = f"points have {points.shape[1]} features, X has {X.shape[1]}."
-                raise ValueError(msg)
+            points = _points(points, like=X)
         n = X.shape[0] if points is None else points.shape[0]
         if len(neighborhoods) != n:
             msg = (
@@ -305,9 +334,22 @@ class GaussianPatch(BaseEstimator):
             raise ValueError(msg)
         return _Fit(self, X, points, neighborhoods).run(n_jobs)
 
+    def _cut(self, neighborhoods: Neighborhoods) -> Neighborhoods:
+        most = int(neighborhoods.degrees.max(initial=0))
+        if int(self.size or 0) > most:
+            msg = (
+                f"size={self.size} needs neighborhoods of at least {self.size} points, these "
+                f"have {most}; search more neighbours or lower size."
+            )
+            raise ValueError(msg)
+        return neighborhoods.nearest(int(self.size or 0))
+
     def _check(self) -> None:
         check_choice("covariance", self.covariance, covariances.ESTIMATES)
         check_choice("center", self.center, CENTERS)
+        if not isinstance(self.include_self, (bool, np.bool_)):
+            msg = f"include_self={self.include_self!r} must be True or False."
+            raise TypeError(msg)
         if self.size is not None:
             check_count("size", self.size)
         if self.rank is not None:
@@ -320,7 +362,8 @@ class GaussianPatch(BaseEstimator):
             return
         intensity = self.covariance in _INTENSITIES
         top = 1.0 if intensity else np.inf
-        if not isinstance(self.gamma, Real) or not 0 < float(self.gamma) < top:
+        number = isinstance(self.gamma, Real) and not isinstance(self.gamma, bool)
+        if not number or not 0 < float(self.gamma) < top:
             allowed = "between 0 and 1" if intensity else "positive and finite"
             remedy = "" if intensity else "; covariance='empirical' adds no ridge"
             msg = f"gamma={self.gamma!r} must be {allowed}, or 'auto'{remedy}."
@@ -328,7 +371,7 @@ class GaussianPatch(BaseEstimator):
 
 
 class _Fit:
-    """One run of :meth:`GaussianPatch.fit`, in blocks of patches of similar size."""
+    """One run of :meth:`GaussianPatch.fit`, in blocks of patches of equal size."""
 
     def __init__(
         self, recipe: GaussianPatch, X: Array, points: Array, neighborhoods: Neighborhoods
@@ -336,7 +379,7 @@ class _Fit:
         self.X = X
         self.points = X if points is None else points
         self.neighborhoods = neighborhoods
-        self.include_self = recipe.include_self
+        self.include_self = bool(recipe.include_self)
         self.center = recipe.center
         self.covariance = recipe.covariance
         self.setting = covariances.Setting(
@@ -344,6 +387,7 @@ class _Fit:
             rank=recipe.rank,
             scale=_mean_variance(X),
         )
+        _check_ridge(self.setting, X)
         self.widest = int(neighborhoods.degrees.max(initial=0)) + int(self.include_self)
         # Centring costs one dimension; so does x_i seen from x_i.
         self.rank = max(1, self.widest - int(self.center == "mean" or self.include_self))
@@ -362,92 +406,121 @@ class _Fit:
         )
         fields = {name: xp.empty((n, *shape), dtype=dtype) for name, shape in shapes.items()}
         fields["means"] = xp.empty((n, m), dtype=dtype)
-        # Ragged neighbourhoods are padded within a block: neighbours in size share a block.
-        degrees = self.neighborhoods.degrees
-        order = np.argsort(degrees, kind="stable")
-
-        def fit_block(block: slice) -> NDArray[np.intp]:
-            rows = order[block]
-            Y, counts, fields["means"][block, ...] = self.centred(rows)
-            if self.covariance == "empirical":
-                collinear = to_numpy(covariances.singular(_unit_spread(Y)))
-                if self.factored or collinear.any():
-                    return rows[collinear | self.factored]
-            Z, ridge = covariances.ESTIMATES[self.covariance](Y, counts, self.setting)
-            covariance = self.factors(Z, ridge) if self.factored else _triangular(Z, ridge)
-            for name, value in covariance.items():
-                fields[name][block, ...] = value
-            return rows[:0]
-
         itemsize = xp.finfo(dtype).bits // 8
         row_bytes = itemsize * m * (6 * (self.widest + 1) + (0 if self.factored else 8 * m))
-        singular = np.concatenate(map_blocks(fit_block, n, row_bytes, n_jobs))
-        if singular.size:
-            first = int(singular.min())
+        degrees = self.neighborhoods.degrees
+        order = np.argsort(degrees, kind="stable")
+        singular = []
+        start = 0
+        for count in np.bincount(degrees):
+            # Patches of one size at a time: what a block computes then depends on no other patch.
+            stop = start + int(count)
+            fit = partial(self.fit_block, order, fields, start)
+            singular += map_blocks(fit, stop - start, row_bytes, n_jobs)
+            start = stop
+        bad = np.concatenate(singular)
+        if bad.size:
+            first = int(bad.min())
             msg = (
-                f"covariance='empirical' is singular in {singular.size} of {n} patches (first: "
-                f"patch {first}, {int(degrees[first]) + int(self.include_self)} points in {m} "
+                f"covariance='empirical' is singular in {bad.size} of {n} patches (first: patch "
+                f"{first}, {int(degrees[first]) + int(self.include_self)} points in {m} "
                 "dimensions); use covariance='ridge', or a larger size."
             )
             raise ValueError(msg)
-        if degrees.min(initial=self.widest) == degrees.max(initial=0):
+        if degrees.min() == degrees.max():
             return Patches(points=self.points, **fields)
         points = xp.take(self.points, xp.asarray(order), axis=0)
         return Patches(points=points, **fields)[np.argsort(order)]
+
+    def fit_block(
+        self, order: NDArray[np.intp], fields: dict[str, Array], start: int, block: slice
+    ) -> NDArray[np.intp]:
+        """Fit some patches into their place in ``fields``; return those that have no estimate."""
+        place = slice(start + block.start, start + block.stop)
+        rows = order[place]
+        Y, counts, fields["means"][place, ...] = self.centred(rows)
+        if self.covariance == "empirical":
+            collinear = to_numpy(covariances.singular(_unit_spread(Y)))
+            if self.factored or collinear.any():
+                return rows[collinear | self.factored]
+        Z, ridge = covariances.ESTIMATES[self.covariance](Y, counts, self.setting)
+        covariance = self.factors(Z, ridge) if self.factored else _triangular(Z, ridge)
+        for name, value in covariance.items():
+            fields[name][place, ...] = value
+        return rows[:0]
 
     def centred(self, rows: NDArray[np.intp]) -> tuple[Array, Array, Array]:
         """Gather patches: centred points over the root of the divisor, counts, and means."""
         xp = array_namespace(self.X)
         points = xp.take(self.points, xp.asarray(rows), axis=0)
-        members, counts = self.members(rows)
+        members = self.members(rows)
         P = xp.take(self.X, xp.asarray(members.ravel()), axis=0)
         P = xp.reshape(P, (*members.shape, self.X.shape[1]))
         if self.include_self and self.points is not self.X:
             P = xp.concat([points[:, None, :], P], axis=1)
-            counts = counts + 1
-        count = xp.asarray(np.maximum(counts, 1), dtype=P.dtype)
-        present = xp.asarray(np.arange(P.shape[1]) < counts[:, None], dtype=P.dtype)[:, :, None]
+        size = P.shape[1]
+        if size == 0:  # an isolated point is all there is to its patch
+            P, size = points[:, None, :], 1
         # Differences from a point of the patch keep the digits of data far from the origin.
         anchor = points[:, None, :] if self.center == "point" else P[:, :1, :]
-        P = (P - anchor) * present
+        P = P - anchor
         means = points
         if self.center == "mean":
-            offset = xp.sum(P, axis=1, keepdims=True) / count[:, None, None]
-            P = (P - offset) * present
-            means = xp.where(xp.asarray(counts > 0)[:, None], (anchor + offset)[:, 0, :], points)
+            offset = xp.mean(P, axis=1, keepdims=True)
+            P = P - offset
+            means = (anchor + offset)[:, 0, :]
         lost = self.center == "mean" and self.covariance not in _FULL_DIVISOR
-        divisor = xp.asarray(np.maximum(counts - int(lost), 1), dtype=P.dtype)
-        return P / xp.sqrt(divisor)[:, None, None], count, means
+        counts = xp.full((len(rows),), float(size), dtype=P.dtype)
+        return P / float(max(size - int(lost), 1)) ** 0.5, counts, means
 
-    def members(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the rows of ``X`` in each patch, sorted, padded at the end, and their counts.
+    def members(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the rows of ``X`` in patches of equal size, sorted.
 
         A patch is a set: sorted, equal sets give bit-identical patches whoever they belong to.
         """
         starts = self.neighborhoods.indptr[rows]
-        counts = self.neighborhoods.indptr[rows + 1] - starts
-        columns = np.arange(max(1, counts.max()))
-        present = columns < counts[:, None]
-        flat = np.where(present, starts[:, None] + columns, 0)
-        end = self.X.shape[0]
-        members = np.full(flat.shape, end)
-        members[present] = self.neighborhoods.indices[flat[present]]
+        degree = int(self.neighborhoods.degrees[rows[0]])
+        members: NDArray[np.intp] = self.neighborhoods.indices[starts[:, None] + np.arange(degree)]
         if self.include_self and self.points is self.X:
             members = np.concatenate([members, rows[:, None]], axis=1)
-            counts = counts + 1
         members.sort(axis=1)
-        return np.where(members == end, 0, members), counts
+        return members
 
     def factors(self, Z: Array, ridge: Array) -> dict[str, Array]:
         """``Z'Z + ridge I`` as directions, variances and ridge."""
-        xp = array_namespace(Z)
         directions, variances = covariances.principal(Z, self.rank)
-        short = self.rank - variances.shape[1]
-        if short > 0:  # a block of small patches: unused directions have no variance
-            n, m = Z.shape[0], Z.shape[2]
-            directions = xp.concat([directions, xp.zeros((n, m, short), dtype=Z.dtype)], axis=2)
-            variances = xp.concat([variances, xp.zeros((n, short), dtype=Z.dtype)], axis=1)
+        directions, variances = _padded(directions, variances, self.rank)
         return {"directions": directions, "variances": variances, "ridge": ridge}
+
+
+def _padded(directions: Array, variances: Array, rank: int) -> tuple[Array, Array]:
+    """Fill up to a rank with directions of length zero, which have no variance."""
+    xp = array_namespace(directions)
+    n, m, r = directions.shape
+    if r >= rank:
+        return directions, variances
+    empty = xp.zeros((n, m, rank - r), dtype=directions.dtype)
+    none = xp.zeros((n, rank - r), dtype=variances.dtype)
+    return xp.concat([directions, empty], axis=2), xp.concat([variances, none], axis=1)
+
+
+def _widened(patches: Patches, rank: int) -> Patches:
+    directions, variances = _padded(patches.directions, patches.variances, rank)
+    return Patches(
+        patches.means,
+        patches.points,
+        directions=directions,
+        variances=variances,
+        ridge=patches.ridge,
+    )
+
+
+def _in_full(patches: Patches) -> Patches:
+    if not patches.factored:
+        return patches
+    xp = array_namespace(patches.means)
+    spread = xp.sqrt(patches.variances)[:, :, None] * xp.matrix_transpose(patches.directions)
+    return Patches(patches.means, patches.points, **_triangular(spread, patches.ridge))
 
 
 def _triangular(Z: Array, ridge: Array) -> dict[str, Array]:
@@ -500,40 +573,74 @@ def _unit_spread(Y: Array) -> Array:
 def _mean_variance(X: Array) -> float:
     """Mean variance of the features, summed in float64; 1 where all points are equal."""
     xp = array_namespace(X)
-    n = X.shape[0]
+    n = int(X.shape[0])
     # Blocks of a fixed length: the ridge must not depend on how much memory there is.
     blocks = [X[block, :] for block in gen_batches(n, VARIANCE_ROWS)]
     sums = [xp.sum(rows, axis=0, dtype=xp.float64) for rows in blocks]
     mean = xp.sum(xp.stack(sums), axis=0) / n
-    variance = float(sum(_sum_of_squares(rows, mean) / n for rows in blocks))
-    if not variance < float(xp.finfo(X.dtype).max) ** 0.5:
-        msg = "the features of X are too large to be squared; rescale X, e.g. with StandardScaler."
-        raise ValueError(msg)
-    return variance or 1.0
-
-
-def _sum_of_squares(rows: Array, mean: Array) -> float:
-    """Sum over rows of their mean squared difference from ``mean``; infinite if it overflows."""
-    xp = array_namespace(rows)
-    difference = xp.astype(rows, xp.float64) - mean
-    largest = float(xp.max(xp.abs(difference)))
+    largest = max(float(xp.max(xp.abs(xp.astype(rows, xp.float64) - mean))) for rows in blocks)
+    limits = xp.finfo(X.dtype)
     if largest == 0.0:
-        return 0.0
-    mean_square = float(xp.mean((difference / largest) ** 2))
-    return largest * largest * mean_square * int(rows.shape[0])
+        return 1.0
+    # A thousandth of the root leaves room for the sum of as many squares as a patch has numbers.
+    if not float(limits.smallest_normal) ** 0.5 < largest < 1e-3 * float(limits.max) ** 0.5:
+        msg = (
+            f"the features of X spread over {largest:.3g}, which cannot be squared in {X.dtype} "
+            "without loss; rescale X, e.g. with sklearn.preprocessing.StandardScaler."
+        )
+        raise ValueError(msg)
+    squares = [xp.mean(((xp.astype(rows, xp.float64) - mean) / largest) ** 2) for rows in blocks]
+    shares = [int(rows.shape[0]) / n for rows in blocks]
+    mean_square = sum(float(s) * share for s, share in zip(squares, shares, strict=True))
+    return largest * largest * mean_square
 
 
-def _points(X: Array, min_samples: int = 2) -> Array:
-    """Check points; arrays of another namespace than numpy's stay in theirs."""
+def _check_ridge(setting: covariances.Setting, X: Array) -> None:
+    limits = array_namespace(X).finfo(X.dtype)
+    if not float(limits.smallest_normal) < setting.ridge < float(limits.max) ** 0.5:
+        msg = (
+            f"gamma={setting.gamma!r} is a ridge of {setting.ridge:.3g}, beyond what {X.dtype} "
+            "holds; choose another gamma, or convert X to float64."
+        )
+        raise ValueError(msg)
+
+
+def _check_members(neighborhoods: Neighborhoods, n: int) -> None:
+    indices = neighborhoods.indices
+    if indices.size and not (indices.min() >= 0 and indices.max() < n):
+        msg = (
+            f"neighborhoods refer to points {indices.min()} to {indices.max()}, X has {n} rows; "
+            "search the neighbours in the same X."
+        )
+        raise ValueError(msg)
+
+
+def _points(X: Array, like: Array = None) -> Array:
+    """Check points; arrays of another namespace than numpy's stay in theirs.
+
+    New points are checked to be ``like`` the others in namespace, features and type.
+    """
+    name, least = ("X", 2) if like is None else ("points", 1)
     if not is_array_api_obj(X) or is_numpy_array(X):
-        return check_points(X, min_samples=min_samples)
-    check_points(to_numpy(X), min_samples=min_samples)
-    return floating(X)
+        X = check_points(X, name=name, min_samples=least)
+    else:
+        X = floating(X)
+        check_points(to_numpy(X), name=name, min_samples=least)
+    if like is None:
+        return X
+    xp = array_namespace(like)
+    if array_namespace(X) is not xp:
+        msg = f"points is a {type(X).__name__} and X a {type(like).__name__}; pass both alike."
+        raise TypeError(msg)
+    if X.shape[1] != like.shape[1]:
+        msg = f"points have {X.shape[1]} features, X has {like.shape[1]}; give the same columns."
+        raise ValueError(msg)
+    return xp.astype(X, like.dtype, copy=False)
 
 
 def _shape_of(means: Array) -> tuple[int, int]:
-    if means.ndim != 2:
-        msg = f"means must be two-dimensional (n, m), got shape {tuple(means.shape)}."
+    if means.ndim != 2 or means.shape[1] == 0:
+        msg = f"means must be two-dimensional (n, m) with m > 0, got shape {tuple(means.shape)}."
         raise ValueError(msg)
     _check_array("means", means, tuple(means.shape))
     return int(means.shape[0]), int(means.shape[1])
