@@ -1,6 +1,7 @@
-"""Fit patches on a noisy swiss roll and on wine, say what was found, and draw them.
+"""Unroll a noisy swiss roll, look at patches of it and of wine, say what was found, and draw it.
 
-Writes ``demo/patches.png``; with ``--output docs/patches.png`` the picture of the README.
+Writes ``embedding.png`` and ``patches.png`` into ``demo/``; the pictures of the README are made by
+``--output docs``.
 """
 
 from __future__ import annotations
@@ -18,12 +19,16 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from PIL import Image
+from scipy.spatial.distance import pdist
+from scipy.stats import spearmanr
 from sklearn.datasets import load_wine, make_swiss_roll
 from sklearn.decomposition import PCA
+from sklearn.manifold import Isomap
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
 
-from patchfold import GaussianPatch, Patches, divergences
+from patchfold import GaussianPatch, Patches, PatchIsomap, divergences
+from patchfold.geodesics import shortest_paths
 from patchfold.neighbors import find_neighbors
 from patchfold.plotting import plot_patches
 
@@ -68,32 +73,62 @@ class PatchGraph:
 
 def main() -> None:
     """Run the demo."""
-    parser = argparse.ArgumentParser(description="Fit patches on two data sets and draw them.")
+    parser = argparse.ArgumentParser(description="Unroll a swiss roll, and look at patches.")
     parser.add_argument(
         "--output",
         type=Path,
-        default=ROOT / "demo" / "patches.png",
-        help="the picture to write (default: demo/patches.png of the repository)",
+        default=ROOT / "demo",
+        help="the folder for the pictures (default: demo of the repository)",
     )
     output: Path = parser.parse_args().output
-    if output.suffix.lower() != ".png":
-        parser.error(f"--output {output} must end in .png")
 
-    figure = Figure(figsize=(10, 4.6), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    swiss_roll(left)
+    X, t = make_swiss_roll(1000, noise=0.5, random_state=0)
+    figures = {}
+    figures["embedding.png"] = Figure(figsize=(10, 3.4), layout="constrained")
+    unroll(X, t, figures["embedding.png"])
+    print()
+    figures["patches.png"] = Figure(figsize=(10, 4.6), layout="constrained")
+    left, right = figures["patches.png"].subplots(1, 2)
+    swiss_roll(X, t, left)
     print()
     wine(right)
-    try:
-        save(figure, output)
-    except OSError as error:
-        sys.exit(f"demo: cannot write {output}: {error.strerror}")
-    print(f"\nPicture: {output}")
+    print()
+    for name, figure in figures.items():
+        try:
+            save(figure, output / name)
+        except OSError as error:
+            sys.exit(f"demo: cannot write {output / name}: {error.strerror}")
+        print(f"Picture: {output / name}")
 
 
-def swiss_roll(ax: Axes) -> None:
+def unroll(X: npt.NDArray[np.float64], t: npt.NDArray[np.float64], figure: Figure) -> None:
+    """Embed the roll by Isomap and by PatchIsomap, and compare with the true geodesics."""
+    isomap = Isomap(n_neighbors=N_NEIGHBORS).fit(X)
+    patches = PatchIsomap(n_neighbors=N_NEIGHBORS).fit(X)
+    # On the roll without noise: along its spiral, whose arc length is known, and across.
+    arc = (t * np.sqrt(1 + t**2) + np.arcsinh(t)) / 2
+    height = make_swiss_roll(len(X), noise=0.0, random_state=0)[0][:, 1]
+    true = pdist(np.column_stack([arc, height]))
+    print(f"Swiss roll, noise 0.5: {len(X)} points, {N_NEIGHBORS} neighbours")
+    print("  rank correlation with the true geodesics   graph   embedding")
+    panels = zip(
+        figure.subplots(1, 2),
+        ("Isomap", "PatchIsomap"),
+        (isomap.dist_matrix_, shortest_paths(patches.graph_)),
+        (isomap.embedding_, patches.embedding_),
+        strict=True,
+    )
+    for ax, name, geodesics, embedding in panels:
+        by_graph = spearmanr(geodesics[np.triu_indices(len(X), 1)], true).statistic
+        by_place = spearmanr(pdist(embedding), true).statistic
+        print(f"  {name:42}{by_graph:6.3f}{by_place:12.3f}")
+        ax.scatter(*embedding.T, s=6, c=t, cmap="viridis", linewidths=0)
+        decorate(ax, f"{name}: rank correlation of geodesics {by_graph:.2f}", "", "")
+        ax.set(xticks=[], yticks=[])
+
+
+def swiss_roll(X: npt.NDArray[np.float64], t: npt.NDArray[np.float64], ax: Axes) -> None:
     """Look for edges that jump between the sheets of a swiss roll."""
-    X, t = make_swiss_roll(1000, noise=0.5, random_state=0)
     graph = PatchGraph.of(X)
     jumps = np.abs(t[graph.i] - t[graph.j]) > HALF_TURN
     report(

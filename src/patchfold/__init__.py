@@ -1,8 +1,26 @@
 """Divergence-based manifold learning: points become Gaussian patches, patches become graphs."""
 
-from patchfold import divergences, neighbors
+from patchfold import divergences, neighbors, papers
+from patchfold.embedding import (
+    PatchEigenmaps,
+    PatchIsomap,
+    PatchLLE,
+    PatchSpace,
+    PatchTSNE,
+)
 from patchfold.patches import GaussianPatch, Patches
 
 __version__ = "0.1.0"
 
-__all__ = ["GaussianPatch", "Patches", "divergences", "neighbors"]
+__all__ = [
+    "GaussianPatch",
+    "PatchEigenmaps",
+    "PatchIsomap",
+    "PatchLLE",
+    "PatchSpace",
+    "PatchTSNE",
+    "Patches",
+    "divergences",
+    "neighbors",
+    "papers",
+]

@@ -1,0 +1,216 @@
+"""Laplacian eigenmaps on a kernel of divergences."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from patchfold import graph as graphs
+from patchfold._validation import check_choice
+from patchfold.embedding._base import BasePatchEmbedding
+from patchfold.spectral import bottom_eigenvectors, laplacian
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from patchfold.neighborhoods import Neighborhoods
+    from patchfold.patches import GaussianPatch
+
+    Floats = NDArray[np.floating[Any]]
+
+KERNELS = ("gaussian", "exponential")
+# bandwidth="median" is enlarged until the longest edge that the graph needs to stay connected keeps
+# the weight exp(-12), about 6e-6.
+LEAST_EXPONENT = 12.0
+LAPLACIANS = ("unnormalized", "random-walk", "symmetric")
+
+
+class PatchEigenmaps(BasePatchEmbedding):
+    """Laplacian eigenmaps of patches (ELAP, X-LEM).
+
+    Edges have the weight ``exp(-d^2 / t)`` (ELAP eq. 42) or ``exp(-d / t)`` (X-space, section 4.1)
+    for their divergence ``d`` and bandwidth ``t``, other pairs none. The embedding consists of the
+    eigenvectors of the Laplacian with the smallest eigenvalues above zero.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Dimensions of the embedding.
+    n_neighbors : int, default=15
+        Degree k of the graph; a point is not its own neighbour.
+    divergence : str or callable, default="kl"
+        Length of an edge: a name of :data:`patchfold.divergences.NAMES`, a function of two
+        :class:`~patchfold.Patches`, ``"euclidean"`` for the classical method, or ``"precomputed"``
+        where X holds distances (square), or is a sparse graph of them.
+    patch : GaussianPatch or None
+        How a neighbourhood becomes a Gaussian; None means the recommended settings.
+    graph : {"neighbors", "divergence"}, default="neighbors"
+        Whether the edges join the k nearest points, or the k nearest patches under the divergence:
+        of all, while all pairs fit in scikit-learn's ``working_memory``, else of ``n_candidates``.
+    n_candidates : int or None
+        Euclidean neighbours among which the nearest patches are sought where there is no room for
+        all pairs; None means 10 k.
+    radius : float or None
+        Join all points within this distance, instead of the k nearest.
+    knn : str or object, default="auto"
+        Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
+        scikit-learn's ``KNeighborsTransformer``.
+    n_jobs : int or None
+        Number of threads. Results do not depend on it.
+    random_state : int, RandomState or None
+        Seed of an approximate neighbour search.
+    verbose : int, default=0
+        1 prints the stages and their times.
+    kernel : {"gaussian", "exponential"}, default="gaussian"
+        ``exp(-d^2 / t)`` or ``exp(-d / t)``.
+    bandwidth : float or "median", default=1.0
+        ``t``. ``"median"`` takes the median length of the edges (squared for the Gaussian kernel),
+        or more where an edge that holds the graph together would lose its weight: fits any data.
+    laplacian : {"unnormalized", "random-walk", "symmetric"}, default="unnormalized"
+        ``L = D - W`` (ELAP), or one of the two normalised ones. These share their spectrum; both
+        give the embedding ``D^(-1/2) u`` for the eigenvectors ``u`` of ``D^(-1/2) L D^(-1/2)``, as
+        scikit-learn's ``SpectralEmbedding`` does.
+
+    Attributes
+    ----------
+    embedding_ : array of shape (n_samples, n_components)
+    eigenvalues_ : array of shape (n_components,)
+        The eigenvalues that belong to the embedding, rising.
+    graph_ : csr_array of shape (n_samples, n_samples)
+        The symmetric graph of lengths; zeros are stored.
+    patches_ : Patches or None
+        The fitted Gaussians (None for ``"euclidean"`` and ``"precomputed"``).
+    bandwidth_ : float
+        The bandwidth used.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from patchfold import PatchEigenmaps
+    >>> X = load_iris().data
+    >>> PatchEigenmaps(n_neighbors=30, bandwidth="median").fit_transform(X).shape
+    (150, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_neighbors: int = 15,
+        divergence: Any = "kl",
+        patch: GaussianPatch | None = None,
+        graph: str = "neighbors",
+        n_candidates: int | None = None,
+        radius: float | None = None,
+        knn: Any = "auto",
+        kernel: str = "gaussian",
+        bandwidth: Any = 1.0,
+        laplacian: str = "unnormalized",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.divergence = divergence
+        self.patch = patch
+        self.graph = graph
+        self.n_candidates = n_candidates
+        self.radius = radius
+        self.knn = knn
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.laplacian = laplacian
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice("kernel", self.kernel, KERNELS)
+        check_choice("laplacian", self.laplacian, LAPLACIANS)
+        if isinstance(self.bandwidth, str):
+            check_choice("bandwidth", self.bandwidth, ("median",))
+        elif not isinstance(self.bandwidth, Real) or not 0 < float(self.bandwidth) < np.inf:
+            raise ValueError(f"bandwidth={self.bandwidth!r} must be positive, or 'median'.")
+
+    def _embed(self, near: Neighborhoods) -> None:
+        self.bandwidth_ = self._bandwidth()
+        W = self.graph_.astype(np.float64)
+        W.data = self._kernel(W.data)
+        count = self._count_components(W)
+        if self.n_components + count > self._n_fit:
+            raise ValueError(
+                f"n_components={self.n_components} needs at least {self.n_components + count} "
+                f"samples here, got {self._n_fit}; lower n_components."
+            )
+        L, self._degrees = laplacian(W)
+        if self.laplacian == "unnormalized":
+            self.eigenvalues_, vectors = bottom_eigenvectors(L, self.n_components, skip=count)
+            self.embedding_ = vectors.astype(near.distances.dtype, copy=False)
+            return
+        root = np.sqrt(np.where(self._degrees > 0, self._degrees, 1.0))
+        scaled = csr_array(L.multiply(1 / root[:, None]).multiply(1 / root[None, :]))
+        self.eigenvalues_, vectors = bottom_eigenvectors(scaled, self.n_components, skip=count)
+        self.embedding_ = (vectors / root[:, None]).astype(near.distances.dtype, copy=False)
+
+    def _extend(self, near: Neighborhoods, X: Any) -> Floats:
+        """Extend the eigenvectors by Nystrom: ``f(x) = sum_j w_j f_j / (degree - lambda)``."""
+        weights = self._kernel(near.distances)
+        W = csr_array((weights, near.indices, near.indptr), (len(near), self._n_fit))
+        degree = np.asarray(W.sum(axis=1), dtype=weights.dtype)[:, None]
+        if (degree == 0).any():
+            raise ValueError(
+                f"bandwidth={self.bandwidth_:.3g} leaves {int((degree == 0).sum())} new points "
+                "without a neighbour; enlarge bandwidth, or use bandwidth='median'."
+            )
+        eigenvalues = self.eigenvalues_
+        if self.laplacian == "unnormalized":
+            scale = degree - eigenvalues
+        else:
+            scale = degree * (1 - eigenvalues)
+        return np.asarray((W @ self.embedding_) / _away_from_zero(scale, degree))
+
+    def _bandwidth(self) -> float:
+        """Return the bandwidth; the median one never lets the graph fall apart."""
+        if not isinstance(self.bandwidth, str):
+            return float(self.bandwidth)
+        lengths = self.graph_.data[self.graph_.data > 0]
+        if not len(lengths):
+            return 1.0
+        # Duplicates, at distance zero, say nothing about the scale of the rest.
+        typical, needed = float(np.median(lengths)), graphs.longest_needed(self.graph_)
+        power = 2 if self.kernel == "gaussian" else 1
+        return max(typical**power, needed**power / LEAST_EXPONENT, np.finfo(float).tiny)
+
+    def _kernel(self, lengths: Floats) -> Floats:
+        power = 2 if self.kernel == "gaussian" else 1
+        return np.asarray(np.exp(-(lengths.astype(np.float64) ** power) / self.bandwidth_))
+
+    def _count_components(self, W: csr_array) -> int:
+        """Count what is connected by weights above zero, and warn where that is not everything."""
+        kept = W.copy()
+        # A weight below rounding is seen by no eigensolver.
+        kept.data[kept.data < np.finfo(kept.dtype).eps] = 0
+        kept.eliminate_zeros()
+        count, labels = graphs.n_components(kept)
+        if count > 1:
+            alone = int((np.bincount(labels) == 1).sum())
+            warnings.warn(
+                f"bandwidth={self.bandwidth_:.3g} is so small beside the divergences (median "
+                f"{np.median(self.graph_.data):.3g}) that weights vanish: the graph falls "
+                f"into {count} parts, {alone} of them single points. Enlarge bandwidth, or use "
+                "bandwidth='median'.",
+                stacklevel=5,
+            )
+        return count
+
+
+def _away_from_zero(scale: Floats, degree: Floats) -> Floats:
+    """Keep a denominator from vanishing: eigenvalues reach degrees only for isolated points."""
+    least = 1e-3 * degree
+    return np.where(np.abs(scale) < least, np.copysign(least, scale), scale)

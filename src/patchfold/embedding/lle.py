@@ -1,0 +1,192 @@
+"""Locally linear embedding: every patch written in its neighbours, entropic or Euclidean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import csr_array, eye_array
+
+from patchfold._validation import check_choice, check_positive
+from patchfold.embedding._base import BasePatchEmbedding
+from patchfold.spectral import bottom_eigenvectors
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from patchfold.neighborhoods import Neighborhoods
+    from patchfold.patches import GaussianPatch
+
+    Floats = NDArray[np.floating[Any]]
+
+WEIGHTS = ("entropic", "euclidean")
+
+
+class PatchLLE(BasePatchEmbedding):
+    """Locally linear embedding of patches (PELLE, X-LLE).
+
+    ``weights="entropic"`` is PELLE: with ``d`` the divergences of a patch from its neighbours, the
+    weights solve ``(d d' + reg I) w = 1`` and are divided by their sum (eq. 28-30 of the paper).
+    ``weights="euclidean"`` are the ordinary weights of the points; with ``graph="divergence"``, on
+    neighbours chosen by the divergence, that is X-LLE.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Dimensions of the embedding.
+    n_neighbors : int, default=15
+        Degree k of the graph; a point is not its own neighbour.
+    divergence : str or callable, default="kl"
+        Length of an edge: a name of :data:`patchfold.divergences.NAMES`, a function of two
+        :class:`~patchfold.Patches`, ``"euclidean"`` for the classical method, or ``"precomputed"``
+        where X holds distances (square), or is a sparse graph of them.
+    patch : GaussianPatch or None
+        How a neighbourhood becomes a Gaussian; None means the recommended settings.
+    graph : {"neighbors", "divergence"}, default="neighbors"
+        Whether the edges join the k nearest points, or the k nearest patches under the divergence:
+        of all, while all pairs fit in scikit-learn's ``working_memory``, else of ``n_candidates``.
+    n_candidates : int or None
+        Euclidean neighbours among which the nearest patches are sought where there is no room for
+        all pairs; None means 10 k.
+    radius : float or None
+        Join all points within this distance, instead of the k nearest.
+    knn : str or object, default="auto"
+        Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
+        scikit-learn's ``KNeighborsTransformer``.
+    n_jobs : int or None
+        Number of threads. Results do not depend on it.
+    random_state : int, RandomState or None
+        Seed of an approximate neighbour search.
+    verbose : int, default=0
+        1 prints the stages and their times.
+    weights : {"entropic", "euclidean"}, default="entropic"
+        What a point is written in.
+    reg : float, default=1e-3
+        Regularisation of the local matrices; for Euclidean weights relative to their trace.
+
+    Attributes
+    ----------
+    embedding_ : array of shape (n_samples, n_components)
+    eigenvalues_ : array of shape (n_components,)
+        The eigenvalues of ``(I - W)'(I - W)`` that belong to the embedding, rising.
+    graph_ : csr_array of shape (n_samples, n_samples)
+        The symmetric graph of lengths; zeros are stored.
+    patches_ : Patches or None
+        The fitted Gaussians (None for ``"euclidean"`` and ``"precomputed"``).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from patchfold import PatchLLE
+    >>> PatchLLE(n_neighbors=30).fit_transform(load_iris().data).shape
+    (150, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_neighbors: int = 15,
+        divergence: Any = "kl",
+        patch: GaussianPatch | None = None,
+        graph: str = "neighbors",
+        n_candidates: int | None = None,
+        radius: float | None = None,
+        knn: Any = "auto",
+        weights: str = "entropic",
+        reg: float = 1e-3,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.divergence = divergence
+        self.patch = patch
+        self.graph = graph
+        self.n_candidates = n_candidates
+        self.radius = radius
+        self.knn = knn
+        self.weights = weights
+        self.reg = reg
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice("weights", self.weights, WEIGHTS)
+        check_positive("reg", self.reg)
+        if self.weights == "euclidean" and self.divergence == "precomputed":
+            raise ValueError(
+                "weights='euclidean' needs points, and divergence='precomputed' has none; "
+                "use weights='entropic'."
+            )
+
+    def _embed(self, near: Neighborhoods) -> None:
+        self._check_components()
+        n = len(near)
+        W = csr_array((self._weights(near, self._points), near.indices, near.indptr), (n, n))
+        R = eye_array(n, format="csr", dtype=W.dtype) - W
+        self.eigenvalues_, vectors = bottom_eigenvectors(
+            (R.T @ R).tocsr(), self.n_components, skip=1
+        )
+        self.embedding_ = vectors.astype(near.distances.dtype, copy=False)
+
+    def _extend(self, near: Neighborhoods, X: Any) -> Floats:
+        """Write new points in their neighbours, and their places by the same weights."""
+        weights = self._weights(near, X)
+        W = csr_array((weights, near.indices, near.indptr), (len(near), self._n_fit))
+        return np.asarray(W @ self.embedding_)
+
+    def _weights(self, near: Neighborhoods, points: Any) -> Floats:
+        if self.weights == "entropic":
+            return entropic_weights(near, self.reg)
+        return euclidean_weights(near, points, self._points, self.reg)
+
+
+def entropic_weights(near: Neighborhoods, reg: float) -> Floats:
+    """Solve ``(d d' + reg I) w = 1`` for every row and divide by the sum, in closed form.
+
+    A rank-one update of a multiple of the identity has the solution
+    ``w_j = (reg + k v + k a (a - d_j)) / (k reg + k^2 v)`` with ``a`` the mean and ``v`` the
+    variance of the k divergences ``d``. Written so, nothing cancels however large they are, and
+    the denominator is positive: the sum of ``w`` cannot vanish while ``reg`` is positive.
+    """
+    rows, k = near.sources, near.degrees
+    counts = np.maximum(k, 1)
+    d = near.distances.astype(np.float64)
+    # From the smallest on: the rounding of a mean of large, almost equal numbers would count.
+    low = np.full(len(near), np.inf)
+    np.minimum.at(low, rows, d)
+    low[k == 0] = 0.0
+    above = d - low[rows]
+    shift = np.bincount(rows, above, minlength=len(near)) / counts
+    mean, off = low + shift, above - shift[rows]
+    variance = np.bincount(rows, off * off, minlength=len(near)) / counts
+    numerator = reg + (k * variance)[rows] - (k * mean)[rows] * off
+    return np.asarray(numerator / (k * reg + k * k * variance)[rows])
+
+
+def euclidean_weights(near: Neighborhoods, points: Any, fitted: Any, reg: float) -> Floats:
+    """Return the weights that write a point in its neighbours best, summing to one.
+
+    ``G w = 1`` with the Gram matrix ``G`` of the neighbours seen from the point, regularised by
+    ``reg tr(G)`` (``reg`` where the trace is zero), as scikit-learn does it.
+    """
+    weights = np.empty(len(near.indices))
+    for k in np.unique(near.degrees[near.degrees > 0]):
+        rows = np.flatnonzero(near.degrees == k)
+        edges = near.indptr[rows][:, None] + np.arange(k)
+        step = max(1, 2**22 // int(k * fitted.shape[1] + k * k))
+        for start in range(0, len(rows), step):
+            part = slice(start, start + step)
+            Z = fitted[near.indices[edges[part]]].astype(np.float64)
+            Z -= points[rows[part]][:, None, :]
+            G = Z @ Z.transpose(0, 2, 1)
+            trace = np.trace(G, axis1=1, axis2=2)
+            ridge = np.where(trace > 0, reg * trace, reg)
+            G[:, np.arange(k), np.arange(k)] += ridge[:, None]
+            w = np.linalg.solve(G, np.ones((len(G), int(k), 1)))[..., 0]
+            weights[edges[part]] = w / w.sum(axis=1, keepdims=True)
+    return weights

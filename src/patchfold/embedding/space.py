@@ -1,0 +1,130 @@
+"""The metric space of patches itself: points to a sparse graph of divergences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import csr_array, csr_matrix
+from sklearn.utils.validation import check_is_fitted
+
+from patchfold import graph as graphs
+from patchfold.embedding._base import BasePatchGraph
+from patchfold.neighborhoods import Neighborhoods
+
+if TYPE_CHECKING:
+    from patchfold.patches import GaussianPatch
+
+
+class PatchSpace(BasePatchGraph):
+    """The space of local Gaussians, as a transformer from points to a sparse graph (X-space).
+
+    The graph serves wherever scikit-learn, or another library, takes precomputed sparse distances:
+    ``Isomap``, ``DBSCAN``, ``KNeighborsClassifier``, ``TSNE``, UMAP and others. Every row holds the
+    point itself at distance zero, and its neighbours nearest first.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=15
+        Degree k of the graph; a point is not its own neighbour.
+    divergence : str or callable, default="kl"
+        Length of an edge: a name of :data:`patchfold.divergences.NAMES`, a function of two
+        :class:`~patchfold.Patches`, ``"euclidean"`` for the classical method, or ``"precomputed"``
+        where X holds distances (square), or is a sparse graph of them.
+    patch : GaussianPatch or None
+        How a neighbourhood becomes a Gaussian; None means the recommended settings.
+    graph : {"neighbors", "divergence"}, default="neighbors"
+        Whether the edges join the k nearest points, or the k nearest patches under the divergence:
+        of all, while all pairs fit in scikit-learn's ``working_memory``, else of ``n_candidates``.
+    n_candidates : int or None
+        Euclidean neighbours among which the nearest patches are sought where there is no room for
+        all pairs; None means 10 k.
+    radius : float or None
+        Join all points within this distance, instead of the k nearest.
+    knn : str or object, default="auto"
+        Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
+        scikit-learn's ``KNeighborsTransformer``.
+    n_jobs : int or None
+        Number of threads. Results do not depend on it.
+    random_state : int, RandomState or None
+        Seed of an approximate neighbour search.
+    verbose : int, default=0
+        1 prints the stages and their times.
+
+    Attributes
+    ----------
+    graph_ : csr_array of shape (n_samples, n_samples)
+        The symmetric graph of lengths, without the diagonal; zeros are stored.
+    patches_ : Patches or None
+        The fitted Gaussians (None for ``"euclidean"`` and ``"precomputed"``).
+
+    Examples
+    --------
+    >>> from sklearn.cluster import DBSCAN
+    >>> from sklearn.datasets import load_iris
+    >>> from patchfold import PatchSpace
+    >>> graph = PatchSpace(n_neighbors=30, divergence="hellinger").fit_transform(load_iris().data)
+    >>> graph.shape
+    (150, 150)
+    >>> DBSCAN(eps=0.6, metric="precomputed").fit(graph).labels_.max() > 0
+    np.True_
+    """
+
+    def __init__(
+        self,
+        *,
+        n_neighbors: int = 15,
+        divergence: Any = "kl",
+        patch: GaussianPatch | None = None,
+        graph: str = "neighbors",
+        n_candidates: int | None = None,
+        radius: float | None = None,
+        knn: Any = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.divergence = divergence
+        self.patch = patch
+        self.graph = graph
+        self.n_candidates = n_candidates
+        self.radius = radius
+        self.knn = knn
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> PatchSpace:
+        """Fit patches and their graph; ``X`` as in the other estimators, ``y`` is ignored."""
+        self._fit_graph(self._validate(X, reset=True))
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> csr_matrix:
+        """Fit, and return the graph of the points, (n_samples, n_samples)."""
+        self.fit(X)
+        return self._matrix(self._fitted(np.arange(self._n_fit)))
+
+    def transform(self, X: Any) -> csr_matrix:
+        """Return the divergences of new points from their fitted neighbours, (n_new, n_samples).
+
+        A point that was fitted gets the row it has in the fitted graph.
+        """
+        check_is_fitted(self)
+        near, same = self._place(self._validate(X, reset=False))
+        new, known = np.flatnonzero(same < 0), np.flatnonzero(same >= 0)
+        both = graphs.stacked([near[new], self._fitted(same[known])])
+        return self._matrix(both[np.argsort(np.concatenate([new, known]))])
+
+    def _matrix(self, near: Neighborhoods) -> csr_matrix:
+        """Return the graph as a matrix: umap-learn knows no sparse arrays."""
+        return csr_matrix(near.matrix(self._n_fit))
+
+    def _fitted(self, rows: Any) -> Neighborhoods:
+        """Rows of the graph, the point itself first, its neighbours nearest first."""
+        part = csr_array(self.graph_[rows])
+        sources = np.repeat(np.arange(len(rows)), np.diff(part.indptr))
+        near = Neighborhoods.from_edges(sources, part.indices.astype(np.intp), part.data, len(rows))
+        zeros = np.zeros(len(rows), dtype=part.dtype)
+        own = Neighborhoods(np.arange(len(rows) + 1), np.asarray(rows), zeros)
+        return graphs.side_by_side(own, near)

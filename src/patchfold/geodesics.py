@@ -1,0 +1,32 @@
+"""Geodesics: lengths of shortest paths through a graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse.csgraph import dijkstra
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+
+def shortest_paths(
+    graph: csr_array, sources: NDArray[np.intp] | None = None
+) -> NDArray[np.floating[Any]]:
+    """Return the lengths of the shortest paths from the sources (None: all points) to all points.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (n, n)
+        Symmetric, lengths not negative; stored zeros are edges.
+    sources : array of shape (n_sources,) or None
+
+    Returns
+    -------
+    array of shape (n_sources, n), infinite where there is no path
+    """
+    # The graph is stored both ways, so following the arrows follows every edge.
+    lengths = dijkstra(graph, directed=True, indices=sources)
+    return np.asarray(lengths, dtype=graph.dtype)

@@ -1,0 +1,215 @@
+"""Eigenproblems: configurations are recovered, and both solvers find what a full one finds."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy.sparse import csr_array, eye_array
+from scipy.spatial.distance import cdist
+from sklearn.exceptions import ConvergenceWarning
+
+from patchfold import spectral
+
+
+def centring(n):
+    return np.eye(n) - np.full((n, n), 1 / n)
+
+
+def path_laplacian(lengths):
+    """Laplacian of a path whose edges have the given weights: all eigenvalues are distinct."""
+    n = len(lengths) + 1
+    i = np.arange(n - 1)
+    W = csr_array((np.r_[lengths, lengths], (np.r_[i, i + 1], np.r_[i + 1, i])), shape=(n, n))
+    return spectral.laplacian(W)[0]
+
+
+def lle_matrix(rng, n, k):
+    """(I - W)'(I - W) for random weights of sum one: its null vector is constant."""
+    columns = np.array([rng.permutation(n - 1)[:k] for _ in range(n)])
+    columns += columns >= np.arange(n)[:, None]
+    weights = rng.uniform(0.2, 1, (n, k))
+    weights /= weights.sum(axis=1, keepdims=True)
+    W = csr_array((weights.ravel(), columns.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+    R = eye_array(n, format="csr") - W
+    return (R.T @ R).tocsr()
+
+
+MATRICES = {
+    "path": path_laplacian(np.ones(79)),
+    "path of random weights": path_laplacian(np.random.default_rng(0).uniform(0.5, 1, 79)),
+    "LLE": lle_matrix(np.random.default_rng(1), 80, 6),
+}
+
+
+@pytest.fixture(params=["dense", "iterative"])
+def solver(request, monkeypatch):
+    """Run a test with either solver."""
+    if request.param == "iterative":
+        monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
+    return request.param
+
+
+# ------------------------------------------------------------------- classical scaling
+
+
+@pytest.mark.parametrize("m", [1, 2, 5])
+def test_classical_scaling_recovers_points_up_to_rotation(m, solver):
+    X = np.random.default_rng(m).normal(size=(60, m))
+    D = cdist(X, X)
+    values, vectors, means = spectral.classical_mds(D.copy(), m)
+    found = vectors * np.sqrt(values)
+    np.testing.assert_allclose(cdist(found, found), D, atol=1e-10)
+    np.testing.assert_allclose(found.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(means, (D**2).mean(axis=0))
+
+
+def test_classical_scaling_has_the_leading_eigenpairs_of_the_centred_matrix(solver):
+    rng = np.random.default_rng(0)
+    D = rng.uniform(1, 2, (50, 50))
+    D = np.triu(D, 1) + np.triu(D, 1).T
+    B = -centring(50) @ D**2 @ centring(50) / 2
+    expected = np.linalg.eigvalsh(B)[::-1][:4]
+    values, vectors, _ = spectral.classical_mds(D.copy(), 4)
+    np.testing.assert_allclose(values, expected, rtol=1e-10)
+    np.testing.assert_allclose(B @ vectors, vectors * values, atol=1e-10)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(4), atol=1e-10)
+
+
+def test_both_solvers_scale_alike(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(120, 6))
+    dense = spectral.classical_mds(cdist(X, X), 3)
+    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
+    iterative = spectral.classical_mds(cdist(X, X), 3)
+    for a, b in zip(dense, iterative, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+
+
+def test_the_iterative_solver_gives_the_same_bits_every_time(monkeypatch):
+    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
+    X = np.random.default_rng(0).normal(size=(120, 6))
+    first, second = (spectral.classical_mds(cdist(X, X), 3) for _ in range(2))
+    for a, b in zip(first, second, strict=True):
+        np.testing.assert_array_equal(a, b)
+    first, second = (spectral.bottom_eigenvectors(MATRICES["LLE"], 2, 1) for _ in range(2))
+    for a, b in zip(first, second, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+# ------------------------------------------------------------------- bottom eigenvectors
+
+
+@pytest.mark.parametrize("skip", [0, 1, 2])
+@pytest.mark.parametrize("name", MATRICES)
+def test_bottom_eigenpairs_are_those_of_a_full_decomposition(name, skip, solver):
+    M = MATRICES[name]
+    expected, full = np.linalg.eigh(M.toarray())
+    wanted = slice(skip, skip + 3)
+    values, vectors = spectral.bottom_eigenvectors(M, 3, skip)
+    np.testing.assert_allclose(values, expected[wanted], rtol=1e-8, atol=1e-12)
+    # Up to sign: the eigenvectors of an even path have two largest entries, of opposite signs.
+    agreement = np.sign(np.sum(vectors * full[:, wanted], axis=0))
+    np.testing.assert_allclose(vectors, full[:, wanted] * agreement, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["path of random weights", "LLE"])
+def test_both_solvers_give_eigenvectors_the_same_sign(name, monkeypatch):
+    dense = spectral.bottom_eigenvectors(MATRICES[name], 3, 1)[1]
+    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
+    np.testing.assert_allclose(
+        spectral.bottom_eigenvectors(MATRICES[name], 3, 1)[1], dense, atol=1e-8
+    )
+
+
+def test_the_null_vector_of_a_laplacian_is_constant(solver):
+    values, vectors = spectral.bottom_eigenvectors(MATRICES["path"], 1, 0)
+    assert abs(values[0]) < 1e-12
+    np.testing.assert_allclose(vectors[:, 0], 80**-0.5, atol=1e-9)
+
+
+def test_the_spectrum_of_a_path_is_that_of_the_textbook(solver):
+    values, vectors = spectral.bottom_eigenvectors(MATRICES["path"], 3, 1)
+    order = np.arange(1, 4)
+    np.testing.assert_allclose(values, 2 - 2 * np.cos(np.pi * order / 80), rtol=1e-8)
+    waves = np.cos(np.pi * order * (np.arange(80)[:, None] + 0.5) / 80)
+    waves /= np.linalg.norm(waves, axis=0)
+    np.testing.assert_allclose(np.abs(np.sum(waves * vectors, axis=0)), 1, rtol=1e-12)
+
+
+def test_small_matrices_are_solved_densely_whatever_is_wanted(monkeypatch):
+    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
+    M = path_laplacian(np.ones(5))
+    values, _ = spectral.bottom_eigenvectors(M, 4, 1)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(M.toarray())[1:5])
+
+
+def test_a_laplacian_has_row_sums_zero_and_the_degrees_on_its_diagonal():
+    rng = np.random.default_rng(0)
+    W = np.triu(rng.uniform(size=(9, 9)) * (rng.uniform(size=(9, 9)) < 0.5), 1)
+    W += W.T
+    L, degrees = spectral.laplacian(csr_array(W))
+    np.testing.assert_allclose(L.toarray(), np.diag(W.sum(axis=1)) - W)
+    np.testing.assert_allclose(degrees, W.sum(axis=1))
+    np.testing.assert_allclose(L.sum(axis=1), 0, atol=1e-14)
+
+
+# ------------------------------------------------------------------- signs and residuals
+
+
+@given(
+    hnp.arrays(
+        np.float64,
+        st.tuples(st.integers(1, 6), st.integers(0, 4)),
+        elements=st.floats(-1e6, 1e6),
+    )
+)
+def test_the_largest_entry_of_a_column_is_positive_and_only_signs_change(vectors):
+    fixed = spectral.fix_signs(vectors)
+    np.testing.assert_array_equal(np.abs(fixed), np.abs(vectors))
+    largest = np.take_along_axis(fixed, np.argmax(np.abs(fixed), axis=0)[None], axis=0)
+    assert (largest >= 0).all()
+    for before, after in zip(vectors.T, fixed.T, strict=True):
+        assert np.array_equal(after, before) or np.array_equal(after, -before)
+    np.testing.assert_array_equal(spectral.fix_signs(fixed), fixed)
+    np.testing.assert_array_equal(spectral.fix_signs(-fixed), fixed)
+
+
+def test_signs_keep_the_floating_point_type():
+    assert spectral.fix_signs(np.float32([[1, -2], [0.5, 1]])).dtype == np.float32
+
+
+def wrong_pairs(*args, **kwargs):
+    return np.array([0.5, 0.7]), np.linalg.qr(np.cos(np.arange(160.0)).reshape(80, 2))[0]
+
+
+def test_vectors_that_are_none_of_the_matrix_are_reported(monkeypatch):
+    monkeypatch.setattr(spectral, "eigh", wrong_pairs)
+    with pytest.warns(ConvergenceWarning, match=r"residual of .* the embedding may be inaccurate"):
+        spectral.bottom_eigenvectors(MATRICES["path"], 1, 1)
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    with pytest.warns(ConvergenceWarning, match="residual"):
+        spectral.classical_mds(cdist(X, X), 2)
+
+
+def test_the_iterative_solvers_vectors_are_checked_too(monkeypatch):
+    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
+    monkeypatch.setattr(spectral, "eigsh", wrong_pairs)
+    with pytest.warns(ConvergenceWarning, match="residual"):
+        spectral.bottom_eigenvectors(MATRICES["path"], 1, 1)
+
+
+def test_a_solver_that_gives_up_names_the_parameters_to_change(monkeypatch):
+    def gives_up(*args, **kwargs):
+        raise spectral.ArpackError(-9)
+
+    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
+    monkeypatch.setattr(spectral, "eigsh", gives_up)
+    with pytest.raises(RuntimeError, match=r"did not converge; a larger n_neighbors, or reg"):
+        spectral.bottom_eigenvectors(MATRICES["path"], 1, 1)
+
+
+def test_signs_do_not_depend_on_rounding_where_two_entries_are_equally_large():
+    vector = np.array([[-0.7], [0.1], [0.7]])
+    nudged = vector + np.array([[0.0], [0.0], [1e-15]])
+    flipped = np.sign(spectral.fix_signs(vector)[0, 0])
+    assert flipped == np.sign(spectral.fix_signs(nudged)[0, 0]) == 1
