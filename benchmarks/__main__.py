@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 
-NAMES = ("edges", "pairwise", "recall", "candidates")
+NAMES = ("edges", "pairwise", "recall", "candidates", "ridge")
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, load_wine, make_swiss_roll
@@ -98,3 +99,57 @@ def test_x_eigenmaps_reaches_the_printed_cell_of_iris():
     purity = contingency_matrix(y, labels).max(axis=0).sum() / len(y)
     scores = adjusted_rand_score(y, labels), normalized_mutual_info_score(y, labels), purity
     assert [round(float(score), 3) for score in scores] == [0.904, 0.88, 0.967]
+
+
+X_SPACE_PATCH = {
+    "size": 7,
+    "include_self": False,
+    "center": "point",
+    "covariance": "ridge",
+    "gamma": 1e-4,
+    "rank": None,
+}
+
+
+@pytest.mark.parametrize(
+    "preset",
+    [
+        papers.x_isomap(12, 7, 3, divergence="hellinger"),
+        papers.x_eigenmaps(12, 7, 3, divergence="hellinger", sigma=0.5),
+        papers.x_lle(12, 7, 3, divergence="hellinger"),
+        papers.x_tsne(12, 7, 3, divergence="hellinger"),
+    ],
+    ids=lambda preset: type(preset).__name__,
+)
+def test_x_space_takes_neighbours_under_the_divergence_of_patches_centred_at_the_point(preset):
+    assert preset.patch.get_params() == X_SPACE_PATCH
+    assert (preset.graph, preset.divergence, preset.n_components) == ("divergence", "hellinger", 3)
+
+
+@pytest.mark.parametrize("preset", [papers.isomap_kl(9), papers.pelle(9), papers.elap(9)])
+def test_the_kl_systems_reweight_euclidean_neighbours_by_patches_that_contain_the_point(preset):
+    assert (preset.graph, preset.divergence, preset.n_neighbors) == ("neighbors", "kl", 9)
+    assert preset.patch.include_self
+    assert (preset.patch.center, preset.patch.covariance) == ("mean", "ridge-if-singular")
+
+
+def test_pelle_and_elap_follow_their_equations_on_wine():
+    X = StandardScaler().fit_transform(load_wine().data)
+    fitted = papers.pelle(20, reg=1e-2).fit(X)
+    D = fitted.graph_.toarray()
+    near = np.argsort(np.where(np.eye(len(X)), np.inf, cdist(X, X)), axis=1, kind="stable")[:, :20]
+    W = np.zeros_like(D)
+    for i, row in enumerate(near):  # PELLE eq. 28-30
+        w = np.linalg.solve(np.outer(D[i, row], D[i, row]) + 1e-2 * np.eye(20), np.ones(20))
+        W[i, row] = w / w.sum()
+    R = np.eye(len(X)) - W
+    np.testing.assert_allclose(
+        R.T @ R @ fitted.embedding_, fitted.embedding_ * fitted.eigenvalues_, atol=1e-6
+    )
+
+    fitted = papers.elap(20, t=50.0).fit(X)
+    W = np.where(fitted.graph_.toarray() > 0, np.exp(-(fitted.graph_.toarray() ** 2) / 50.0), 0)
+    L = np.diag(W.sum(axis=1)) - W  # ELAP eq. 42-43
+    np.testing.assert_allclose(
+        L @ fitted.embedding_, fitted.embedding_ * fitted.eigenvalues_, atol=1e-9
+    )

@@ -8,7 +8,8 @@ from patchfold.embedding import (
     PatchSpace,
     PatchTSNE,
 )
-from patchfold.patches import GaussianPatch, Patches
+from patchfold.gaussians import Patches
+from patchfold.patches import GaussianPatch
 
 __version__ = "0.1.0"
 

@@ -7,9 +7,9 @@ distance ``sqrt(sum ln(lambda)^2)`` over the generalised eigenvalues of ``(Sa, S
 
 :func:`paired` evaluates one over an edge list, :func:`pairwise` over all pairs; both are symmetric
 to the last bit (a divergence called by itself is so up to rounding), in blocks of bounded memory.
-References: ISOMAP-KL is Cervati Neto and Levada
-(2020), X-space is Abou-Moustafa, Schuurmans and Ferrie (2013), PELLE is "Parametric entropic
-locally linear embedding" (TMLR submission), ELAP is Levada and Haddad (2021).
+Papers: ISOMAP-KL is Cervati Neto and Levada (2020), X-space Abou-Moustafa, Schuurmans and Ferrie
+(2013), PELLE "Parametric entropic locally linear embedding" (TMLR submission), ELAP Levada and
+Haddad (2021).
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from patchfold import pairs
 from patchfold._namespace import Array, to_numpy
 from patchfold._validation import check_choice
 from patchfold.blocks import block_slices, map_blocks
-from patchfold.patches import Patches, aligned
+from patchfold.gaussians import Patches, aligned
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Factored covariances whose contrast is below this many root-eps a dimension are compared the slow
-# way; above it the quick one is right to a few eps^(1/2) / 100.
+# Factored covariances whose contrast is below this many root-eps a direction are compared the slow
+# way; above it the quick one has a relative error of root-eps / 25 at most.
 CLOSE = 100.0
 
-Divergence = Callable[["Patches", "Patches"], Array]
+Divergence = Callable[[Patches, Patches], Array]
 
 
 def _of_gaussians(formula: Divergence) -> Divergence:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from patchfold.divergences import Divergence
-    from patchfold.patches import Patches
+    from patchfold.gaussians import Patches
 
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]

@@ -24,7 +24,7 @@ from array_api_compat import array_namespace
 
 if TYPE_CHECKING:
     from patchfold._namespace import Array
-    from patchfold.patches import Patches
+    from patchfold.gaussians import Patches
 
 
 class Pairs(NamedTuple):

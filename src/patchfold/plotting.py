@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.collections import LineCollection
     from matplotlib.colors import AsinhNorm, Normalize
 
-    from patchfold.patches import Patches
+    from patchfold.gaussians import Patches
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]

@@ -25,12 +25,14 @@ from patchfold._validation import (
 )
 from patchfold.neighborhoods import Neighborhoods
 from patchfold.neighbors import neighbor_search
-from patchfold.patches import GaussianPatch, Patches
+from patchfold.patches import GaussianPatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
+
+    from patchfold.gaussians import Patches
 
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
