@@ -234,13 +234,13 @@ def lle(space, d, weights="entropic", reg=1e-3, Y=None):
 
 
 def median_bandwidth(space, power):
-    """Take the median positive length, enlarged until exp(-12) is left of the longest needed."""
+    """Take the median positive length, enlarged until exp(-5) is left of the longest needed."""
     n = len(space.X)
     lengths = [length for length in space.edges.values() if length > 0]
     for longest in sorted(set(space.edges.values())):
         kept = [pair for pair, length in space.edges.items() if length <= longest]
         if len(set(components(kept, n))) == 1:
-            return max(np.median(lengths) ** power, longest**power / 12)
+            return max(np.median(lengths) ** power, longest**power / 5)
     raise AssertionError("the graph is not connected")
 
 

@@ -350,13 +350,15 @@ def test_held_out_points_land_near_their_neighbours(estimator, roll):
 def test_a_new_point_beyond_the_radius_is_named():
     fitted = PatchIsomap(radius=4.0).fit(DATA["k > m"][0])
     far = np.array([[0.0, 0, 0], [50.0, 0, 0]])
-    with pytest.raises(ValueError, match=r"row 1 of X has no fitted point within radius=4\.0"):
+    with pytest.raises(ValueError, match=r"row 1 of X has no neighbour .*radius=4\.0"):
         fitted.transform(far)
 
 
 def test_a_new_point_that_loses_all_weight_is_named():
     fitted = PatchEigenmaps(divergence="euclidean", n_neighbors=7).fit(DATA["k > m"][0])
-    with pytest.raises(ValueError, match=r"bandwidth=1 leaves 1 new points .*enlarge bandwidth"):
+    with pytest.raises(
+        ValueError, match=r"bandwidth=1 leaves 1 new points .*too far from all fitted points"
+    ):
         fitted.transform([[0.0, 0, 0], [500.0, 0, 0]])
 
 
@@ -479,21 +481,51 @@ def test_a_bandwidth_too_small_is_named(kernel, laplacian):
     # A pair and a triple close enough to keep their weights: something is left to embed.
     X = np.vstack([X, X[:2] + 1e-7, X[:1] - 1e-7])
     message = (
-        r"bandwidth=1e-06 is so small .* \(median .*\) that weights vanish: the graph falls into "
-        r"40 parts, 38 of them single points\. Enlarge bandwidth, or use bandwidth='median'\."
+        r"bandwidth=1e-06 is small beside the longest edge that the graph needs, .* the graph "
+        r"falls into 40 parts, and .* Enlarge bandwidth, or use bandwidth='median'\."
     )
     with pytest.warns(UserWarning, match=message):
         estimator.fit(X)
     assert np.isfinite(estimator.embedding_).all()
 
 
-def test_more_components_than_are_left_by_the_bandwidth_are_refused():
+def test_points_that_the_bandwidth_isolates_stay_at_the_origin():
     estimator = PatchEigenmaps(2, n_neighbors=8, bandwidth=1e-6, divergence="euclidean")
-    with (
-        pytest.warns(UserWarning, match="bandwidth=1e-06"),
-        pytest.raises(ValueError, match=r"n_components=2 needs at least 42 samples here, got 40"),
-    ):
-        estimator.fit(normal(0, 40, 3))
+    with pytest.warns(UserWarning, match="bandwidth=1e-06"):
+        assert (estimator.fit_transform(normal(0, 40, 3)) == 0).all()
+    X = np.vstack([normal(0, 30, 3), [[50.0, 0, 0]]])
+    with pytest.warns(UserWarning, match="bandwidth=1 ") as caught:
+        embedding = PatchEigenmaps(n_neighbors=8, divergence="euclidean").fit_transform(X)
+    assert (embedding[-1] == 0).all()
+    assert (embedding[:-1] != 0).any(axis=1).all()
+    # Whatever is said, it is said at the line of the call.
+    assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_a_point_next_to_alone_is_warned_of():
+    X = np.vstack([normal(0, 30, 3), [[7.0, 0, 0]]])
+    with pytest.warns(UserWarning, match="1 points have next to no weight"):
+        PatchEigenmaps(n_neighbors=8, divergence="euclidean").fit(X)
+
+
+def test_all_divergences_zero_is_warned_of():
+    with pytest.warns(UserWarning, match="every patch has the same points"):
+        assert (PatchIsomap(n_neighbors=19).fit_transform(normal(0, 20, 3)) == 0).all()
+
+
+@pytest.mark.parametrize("n", [30, 1200])
+def test_equal_points_are_embedded_in_one_place(n):
+    assert (PatchIsomap(divergence="euclidean").fit_transform(np.ones((n, 2))) == 0).all()
+
+
+@pytest.mark.parametrize("scale", [1e-25, 1e-12, 1e12, 1e25])
+def test_isomap_keeps_its_shape_in_float32_at_any_scale(scale):
+    X = normal(1, 60, 3)
+    one = PatchIsomap(n_neighbors=8, divergence="euclidean").fit(X.astype(np.float32))
+    other = PatchIsomap(n_neighbors=8, divergence="euclidean").fit((scale * X).astype(np.float32))
+    assert_equal_up_to_sign(other.embedding_ / np.float32(scale), one.embedding_, 1e-4)
+    far = PatchIsomap(n_neighbors=8, divergence="euclidean").fit(X.astype(np.float32))
+    assert np.isfinite(far.transform(np.full((1, 3), 1e12, dtype=np.float32))).all()
 
 
 # ------------------------------------------------------------------- zeros, threads, units

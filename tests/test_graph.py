@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 import slow_reference as slow
 from gaussians import full_patches
 from patchfold import blocks, divergences, graph
-from patchfold.geodesics import shortest_paths
+from patchfold.geodesics import paths_from_new, shortest_paths
 from patchfold.neighborhoods import Neighborhoods
 
 
@@ -276,9 +276,11 @@ def test_a_detour_over_zero_edges_is_shorter_than_a_direct_edge():
     np.testing.assert_array_equal(shortest_paths(G, np.array([0])), expected)
 
 
-def test_shortest_paths_keep_float32():
-    G = as_graph({(0, 1): 0.5, (1, 2): 0.25}, 3).astype(np.float32)
-    assert shortest_paths(G).dtype == np.float32
+def test_paths_from_new_points_go_through_the_graph_and_not_through_each_other():
+    G = as_graph({(0, 1): 0.5, (1, 2): 0.25}, 3)
+    near = Neighborhoods(np.array([0, 2, 3]), np.array([0, 2, 1]), np.array([0.1, 1.0, 0.0]))
+    expected = [[0.1, 0.6, 0.85], [0.5, 0.0, 0.25]]
+    np.testing.assert_allclose(paths_from_new(G, near), expected)
 
 
 def threshold_by_trial(edges, n):

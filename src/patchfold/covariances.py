@@ -15,7 +15,7 @@ from array_api_compat import array_namespace
 
 from patchfold._namespace import Array
 
-# gamma="auto": the ridge as a share of the mean variance of the data's features, and the
+# gamma="auto": the ridge as a share of the mean variance of the features (docs/ridge.md), and the
 # intensity of a shrinkage (the one scikit-learn's ShrunkCovariance has).
 AUTO_RIDGE = 1e-2
 AUTO_INTENSITY = 0.1

@@ -349,9 +349,10 @@ def _mean_variance(X: Array) -> float:
 def _check_ridge(setting: covariances.Setting, X: Array) -> None:
     limits = array_namespace(X).finfo(X.dtype)
     if not float(limits.smallest_normal) < setting.ridge < float(limits.max) ** 0.5:
+        gamma = "auto" if setting.gamma is None else setting.gamma
         msg = (
-            f"gamma={setting.gamma!r} is a ridge of {setting.ridge:.3g}, beyond what {X.dtype} "
-            "holds; choose another gamma, or convert X to float64."
+            f"gamma={gamma!r} is a ridge of {setting.ridge:.3g}, beyond what {X.dtype} holds; "
+            "choose another gamma, or convert X to float64."
         )
         raise ValueError(msg)
 

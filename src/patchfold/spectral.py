@@ -6,7 +6,6 @@ up to rounding, is positive. Residuals are checked, whichever solver was used.
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,8 @@ from scipy.linalg import eigh
 from scipy.sparse import csc_array, csr_array, diags_array
 from scipy.sparse.linalg import ArpackError, eigsh
 from sklearn.exceptions import ConvergenceWarning
+
+from patchfold._warnings import warn_user
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,6 +55,8 @@ def classical_mds(distances: Floats, n_components: int) -> tuple[Floats, Floats,
     B += squared_means.mean()
     B *= -0.5
     n = len(B)
+    if not B.any():  # all points in one place: any directions do
+        return np.zeros(n_components), np.eye(n, n_components), squared_means
     if n <= DENSE_SIZE:
         values, vectors = eigh(B, subset_by_index=(n - n_components, n - 1))
     else:
@@ -113,11 +116,10 @@ def _check_residual(M: Any, values: Floats, vectors: Floats) -> None:
     scale = max(float(abs(M).max()), float(np.abs(values).max(initial=0.0)))
     tolerance = max(RESIDUAL, 32 * float(np.finfo(vectors.dtype).eps))
     if residual > tolerance * scale * len(vectors) ** 0.5:
-        warnings.warn(
+        warn_user(
             f"eigenvectors have a residual of {residual:.1e} beside a matrix of size {scale:.1e}; "
             "the embedding may be inaccurate, float64 data helps.",
             ConvergenceWarning,
-            stacklevel=4,
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,7 @@ from patchfold._validation import (
     check_positive,
     is_sparse,
 )
+from patchfold._warnings import warn_user
 from patchfold.neighborhoods import Neighborhoods
 from patchfold.neighbors import neighbor_search
 from patchfold.patches import GaussianPatch
@@ -61,6 +61,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
     random_state: Any
     verbose: Any
     patches_: Patches | None
+    _points: Any
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -82,19 +83,17 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         validate_data(self, X, reset=reset, skip_check_array=True)
         if precomputed:
             _check_distances(points, square=reset)
+            if self.radius is not None and is_sparse(points):
+                raise ValueError(
+                    f"radius={self.radius} has no meaning for a sparse graph, whose entries are "
+                    "the edges; leave it at None."
+                )
         return points
 
     def _check_parameters(self) -> None:
         check_choice("graph", self.graph, GRAPHS)
         if not callable(self.divergence):
             check_choice("divergence", self.divergence, (*divergences.NAMES, "precomputed"))
-        if self.n_candidates is not None:
-            check_count("n_candidates", self.n_candidates)
-            if self.radius is None and self.n_candidates < self.n_neighbors:
-                raise ValueError(
-                    f"n_candidates={self.n_candidates} is below n_neighbors={self.n_neighbors}; "
-                    "raise it, or leave it at None."
-                )
         if self.patch is not None and not isinstance(self.patch, GaussianPatch):
             raise TypeError(
                 f"patch={self.patch!r} must be a GaussianPatch, e.g. GaussianPatch(size=20), or "
@@ -108,6 +107,13 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
                 raise ValueError(
                     f"radius={self.radius} and graph='divergence' exclude each other, a radius is "
                     "Euclidean; use graph='neighbors' or radius=None."
+                )
+        if self.n_candidates is not None:
+            check_count("n_candidates", self.n_candidates)
+            if self.radius is None and self.n_candidates < self.n_neighbors:
+                raise ValueError(
+                    f"n_candidates={self.n_candidates} is below n_neighbors={self.n_neighbors}; "
+                    "raise it, or leave it at None."
                 )
 
     def _degree(self) -> int | None:
@@ -123,15 +129,15 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
                 f"got {n}; lower n_neighbors to at most {n - 1}."
             )
         k = self._degree()
-        self._points = X
-        self.patches_ = None
+        self._points = self.patches_ = None
         if self.divergence == "precomputed":
             near = _given_neighbors(X, k, self.radius, own=True)
         else:
+            self._points = X
             near = self._search(X, k)
         with self._stage("divergences"):
             i, j = graph.undirected(near)
-            lengths = self._lengths(X, near, i, j)
+            lengths = self._lengths(near, i, j)
             values = graph.along(near, i, j, lengths)
             near = Neighborhoods.from_edges(near.sources, near.indices, values, n)
         return self._connect(X, near, i, j, lengths)
@@ -182,10 +188,16 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
     def _recipe(self) -> GaussianPatch:
         return GaussianPatch() if self.patch is None else self.patch
 
-    def _lengths(self, X: Any, near: Neighborhoods, i: Indices, j: Indices) -> Floats:
+    def _lengths(self, near: Neighborhoods, i: Indices, j: Indices) -> Floats:
         if self.patches_ is not None:
             values = divergences.paired(self.patches_, i, j, self.divergence, n_jobs=self.n_jobs)
-            return np.asarray(to_numpy(values))
+            lengths = np.asarray(to_numpy(values))
+            if len(lengths) and not lengths.any() and np.ptp(self._points, axis=0).any():
+                warn_user(
+                    "all divergences are zero although the points differ: every patch has the same "
+                    "points. Lower n_neighbors, or the size of the patch."
+                )
+            return lengths
         # The lengths are those of the search; an edge known from one end only has them there.
         n = self._n_fit
         low, high = np.minimum(near.sources, near.indices), np.maximum(near.sources, near.indices)
@@ -209,10 +221,9 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
                 f"the given graph has {count} components; add edges until it is connected, or "
                 "pass all distances as a dense matrix."
             )
-        warnings.warn(
+        warn_user(
             f"the neighbourhood graph has {count} components; they were joined by their closest "
-            f"pairs. A larger {which} may connect them, or treat them separately.",
-            stacklevel=4,
+            f"pairs. A larger {which} may connect them, or treat them separately."
         )
         given = self.divergence == "precomputed"
         distances = (lambda block: X[block]) if given else graph.point_distances(X)
@@ -282,8 +293,10 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
             return
         print(f"[{type(self).__name__}] {name} ...", end="", flush=True)  # noqa: T201
         start = time.perf_counter()
-        yield
-        print(f" {time.perf_counter() - start:.1f} s", flush=True)  # noqa: T201
+        try:
+            yield
+        finally:
+            print(f" {time.perf_counter() - start:.1f} s", flush=True)  # noqa: T201
 
 
 class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
@@ -321,7 +334,8 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         """Map new points into the embedding.
 
         Each is placed by its own neighbours among the fitted points; new points do not influence
-        each other, and a point that was fitted gets its fitted place.
+        each other, and a point that was fitted gets its place (that of its first copy, if there are
+        several).
 
         Parameters
         ----------
@@ -338,8 +352,8 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         if (near.degrees == 0).any():
             row = int(np.argmin(near.degrees))
             raise ValueError(
-                f"row {row} of X has no fitted point within radius={self.radius}; "
-                "enlarge the radius or drop the row."
+                f"row {row} of X has no neighbour among the fitted points (radius={self.radius}); "
+                "enlarge the radius, or drop the row."
             )
         mapped = np.empty((len(near), self.embedding_.shape[1]), dtype=self.embedding_.dtype)
         known = same >= 0

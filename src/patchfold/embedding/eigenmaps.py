@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from scipy.sparse import csr_array
 
 from patchfold import graph as graphs
 from patchfold._validation import check_choice
+from patchfold._warnings import warn_user
 from patchfold.embedding._base import BasePatchEmbedding
 from patchfold.spectral import bottom_eigenvectors, laplacian
 
@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     from patchfold.patches import GaussianPatch
 
     Floats = NDArray[np.floating[Any]]
+    Indices = NDArray[np.intp]
 
 KERNELS = ("gaussian", "exponential")
 # bandwidth="median" is enlarged until the longest edge that the graph needs to stay connected keeps
-# the weight exp(-12), about 6e-6.
-LEAST_EXPONENT = 12.0
+# the weight exp(-5), about 0.007.
+LEAST_EXPONENT = 5.0
+# A point whose weights sum to less than this share of the largest sum is as good as alone.
+LOOSE = 1e-6
 LAPLACIANS = ("unnormalized", "random-walk", "symmetric")
 
 
@@ -34,7 +37,8 @@ class PatchEigenmaps(BasePatchEmbedding):
 
     Edges have the weight ``exp(-d^2 / t)`` (ELAP eq. 42) or ``exp(-d / t)`` (X-space, section 4.1)
     for their divergence ``d`` and bandwidth ``t``, other pairs none. The embedding consists of the
-    eigenvectors of the Laplacian with the smallest eigenvalues above zero.
+    eigenvectors of the Laplacian with the smallest eigenvalues above zero. Points that the kernel
+    leaves without weight stay at the origin, with a warning.
 
     Parameters
     ----------
@@ -135,28 +139,34 @@ class PatchEigenmaps(BasePatchEmbedding):
         check_choice("laplacian", self.laplacian, LAPLACIANS)
         if isinstance(self.bandwidth, str):
             check_choice("bandwidth", self.bandwidth, ("median",))
-        elif not isinstance(self.bandwidth, Real) or not 0 < float(self.bandwidth) < np.inf:
+        elif type(self.bandwidth) is bool or not (
+            isinstance(self.bandwidth, Real) and 0 < float(self.bandwidth) < np.inf
+        ):
             raise ValueError(f"bandwidth={self.bandwidth!r} must be positive, or 'median'.")
 
     def _embed(self, near: Neighborhoods) -> None:
+        self._check_components()
         self.bandwidth_ = self._bandwidth()
         W = self.graph_.astype(np.float64)
         W.data = self._kernel(W.data)
-        count = self._count_components(W)
-        if self.n_components + count > self._n_fit:
-            raise ValueError(
-                f"n_components={self.n_components} needs at least {self.n_components + count} "
-                f"samples here, got {self._n_fit}; lower n_components."
-            )
-        L, self._degrees = laplacian(W)
-        if self.laplacian == "unnormalized":
-            self.eigenvalues_, vectors = bottom_eigenvectors(L, self.n_components, skip=count)
-            self.embedding_ = vectors.astype(near.distances.dtype, copy=False)
+        parts = self._parts(W)
+        # A point without weight is a part of its own, whose eigenvector has the eigenvalue zero and
+        # is left out with those of the other parts: it stays at the origin.
+        held = np.flatnonzero(np.bincount(parts)[parts] > 1)
+        skip = len(np.unique(parts[held]))
+        count = min(self.n_components, len(held) - skip)
+        self.eigenvalues_ = np.zeros(self.n_components)
+        self.embedding_ = np.zeros((len(near), self.n_components), dtype=near.distances.dtype)
+        if count < 1:
             return
-        root = np.sqrt(np.where(self._degrees > 0, self._degrees, 1.0))
-        scaled = csr_array(L.multiply(1 / root[:, None]).multiply(1 / root[None, :]))
-        self.eigenvalues_, vectors = bottom_eigenvectors(scaled, self.n_components, skip=count)
-        self.embedding_ = (vectors / root[:, None]).astype(near.distances.dtype, copy=False)
+        L, degrees = laplacian(csr_array(W[held][:, held]))
+        root = np.ones_like(degrees)
+        if self.laplacian != "unnormalized":
+            root = np.sqrt(degrees)
+            L = csr_array(L.multiply(1 / root[:, None]).multiply(1 / root[None, :]))
+        values, vectors = bottom_eigenvectors(L, count, skip=skip)
+        self.eigenvalues_[:count] = np.clip(values, 0, None)
+        self.embedding_[held, :count] = vectors / root[:, None]
 
     def _extend(self, near: Neighborhoods, X: Any) -> Floats:
         """Extend the eigenvectors by Nystrom: ``f(x) = sum_j w_j f_j / (degree - lambda)``."""
@@ -166,7 +176,8 @@ class PatchEigenmaps(BasePatchEmbedding):
         if (degree == 0).any():
             raise ValueError(
                 f"bandwidth={self.bandwidth_:.3g} leaves {int((degree == 0).sum())} new points "
-                "without a neighbour; enlarge bandwidth, or use bandwidth='median'."
+                "without a neighbour; they are too far from all fitted points, or bandwidth is too "
+                "small for them."
             )
         eigenvalues = self.eigenvalues_
         if self.laplacian == "unnormalized":
@@ -191,23 +202,25 @@ class PatchEigenmaps(BasePatchEmbedding):
         power = 2 if self.kernel == "gaussian" else 1
         return np.asarray(np.exp(-(lengths.astype(np.float64) ** power) / self.bandwidth_))
 
-    def _count_components(self, W: csr_array) -> int:
-        """Count what is connected by weights above zero, and warn where that is not everything."""
+    def _parts(self, W: csr_array) -> Indices:
+        """Tell which points weights hold together, and warn where that is not all of them."""
+        degrees = np.asarray(W.sum(axis=1))
+        largest = float(degrees.max())
         kept = W.copy()
-        # A weight below rounding is seen by no eigensolver.
-        kept.data[kept.data < np.finfo(kept.dtype).eps] = 0
+        # Below this no eigensolver sees a weight.
+        kept.data[kept.data < len(degrees) * np.finfo(float).eps * largest] = 0
         kept.eliminate_zeros()
-        count, labels = graphs.n_components(kept)
-        if count > 1:
-            alone = int((np.bincount(labels) == 1).sum())
-            warnings.warn(
-                f"bandwidth={self.bandwidth_:.3g} is so small beside the divergences (median "
-                f"{np.median(self.graph_.data):.3g}) that weights vanish: the graph falls "
-                f"into {count} parts, {alone} of them single points. Enlarge bandwidth, or use "
-                "bandwidth='median'.",
-                stacklevel=5,
+        count, parts = graphs.n_components(kept)
+        loose = int((degrees < LOOSE * largest).sum())
+        if count > 1 or loose:
+            needed = graphs.longest_needed(self.graph_)
+            warn_user(
+                f"bandwidth={self.bandwidth_:.3g} is small beside the longest edge that the graph "
+                f"needs, {needed:.3g}, and its weight vanishes: the graph falls into {count} "
+                f"parts, and {loose} points have next to no weight. Enlarge bandwidth, or use "
+                "bandwidth='median'."
             )
-        return count
+        return parts
 
 
 def _away_from_zero(scale: Floats, degree: Floats) -> Floats:

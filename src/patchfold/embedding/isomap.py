@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from patchfold.blocks import block_slices
 from patchfold.embedding._base import BasePatchEmbedding
-from patchfold.geodesics import shortest_paths
+from patchfold.geodesics import paths_from_new, shortest_paths
 from patchfold.spectral import classical_mds
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
     from patchfold.neighborhoods import Neighborhoods
     from patchfold.patches import GaussianPatch
+
+    Floats = NDArray[np.floating[Any]]
 
 
 class PatchIsomap(BasePatchEmbedding):
@@ -101,22 +104,28 @@ class PatchIsomap(BasePatchEmbedding):
     def _embed(self, near: Neighborhoods) -> None:
         self._check_components()
         geodesics = shortest_paths(self.graph_)
-        self.eigenvalues_, self._eigenvectors, self._squared_means = classical_mds(
+        # In units of the largest one, squares neither overflow nor vanish.
+        self._unit = float(geodesics.max()) or 1.0
+        geodesics /= self._unit
+        values, self._eigenvectors, self._squared_means = classical_mds(
             geodesics, self.n_components
         )
-        self.embedding_ = self._eigenvectors * np.sqrt(np.clip(self.eigenvalues_, 0, None))
+        self._roots = np.sqrt(np.clip(values, 0, None))
+        self.eigenvalues_ = values * self._unit**2
+        self.embedding_ = self._in_data_units(self._eigenvectors * self._roots)
 
-    def _extend(self, near: Neighborhoods, X: Any) -> NDArray[np.floating[Any]]:
+    def _extend(self, near: Neighborhoods, X: Any) -> Floats:
         """Place new points by their geodesics: first to a neighbour, then through the graph."""
-        sources, place = np.unique(near.indices, return_inverse=True)
-        onward = shortest_paths(self.graph_, sources)
         means = self._squared_means
-        positive = self.eigenvalues_ > 0
-        axes = self._eigenvectors / np.sqrt(np.where(positive, self.eigenvalues_, 1.0)) * positive
-        mapped = np.empty((len(near), len(positive)), dtype=self.embedding_.dtype)
-        for row, (start, stop) in enumerate(zip(near.indptr[:-1], near.indptr[1:], strict=True)):
-            paths = near.distances[start:stop, None] + onward[place[start:stop]]
-            squared = paths.min(axis=0) ** 2
-            centred = -0.5 * (squared - squared.mean() - means + means.mean())
-            mapped[row] = centred @ axes
-        return mapped
+        axes = self._eigenvectors / np.where(self._roots > 0, self._roots, np.inf)
+        parts = []
+        for block in block_slices(len(near), 4 * 8 * self._n_fit):
+            paths = paths_from_new(self.graph_, near[np.arange(len(near))[block]]) / self._unit
+            squared = paths**2
+            centred = -0.5 * (squared - squared.mean(axis=1, keepdims=True) - means + means.mean())
+            # Row by row: a product of matrices has bits that depend on how many rows there are.
+            parts.append(self._in_data_units((centred[:, None, :] @ axes)[:, 0, :]))
+        return np.concatenate(parts)
+
+    def _in_data_units(self, places: Floats) -> Floats:
+        return np.asarray((places * self._unit).astype(self.graph_.dtype))
