@@ -1,18 +1,20 @@
 """How large the automatic ridge should be: the swiss roll over noise, k and seeds.
 
-For each share of the data's mean variance as ridge: the rank correlation of the geodesics of the
-``kl`` graph with the true ones, mean over seeds, beside those of Isomap's graph. What
-``gamma="auto"`` takes (``patchfold.covariances.AUTO_RIDGE``) was chosen by this table.
+For each share of the data's mean variance as ridge: the rank correlation of the true geodesics with
+those of the ``kl`` graph, and with the distances in its Isomap embedding; mean over seeds, beside
+the same for Euclidean lengths. What ``gamma="auto"`` takes (``patchfold.covariances.AUTO_RIDGE``)
+was chosen by these tables.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial.distance import pdist, squareform
+from joblib import Parallel, delayed
+from scipy.spatial.distance import pdist
 from scipy.stats import rankdata
 from sklearn.datasets import make_swiss_roll
 
-from patchfold import GaussianPatch, PatchSpace
+from patchfold import GaussianPatch, PatchIsomap
 from patchfold.covariances import AUTO_RIDGE
 from patchfold.geodesics import shortest_paths
 
@@ -22,37 +24,40 @@ SHARES = (1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 GOOD = 0.95
 
 
-def correlations(noise: float, k: int, seed: int) -> list[float]:
-    """Return the rank correlation for Isomap and for every share."""
+def correlations(noise: float, k: int, seed: int) -> list[tuple[float, float]]:
+    """Return the rank correlations, by graph and by embedding, for Isomap and every share."""
     X, t = make_swiss_roll(N, noise=noise, random_state=seed)
     smooth, _ = make_swiss_roll(N, noise=0.0, random_state=seed)
     arc = (t * np.sqrt(1 + t**2) + np.arcsinh(t)) / 2
     true = rankdata(pdist(np.column_stack([arc, smooth[:, 1]])))
     variance = X.var(axis=0).mean()
-    estimators = [PatchSpace(n_neighbors=k, divergence="euclidean")] + [
-        PatchSpace(n_neighbors=k, patch=GaussianPatch(gamma=share * variance)) for share in SHARES
+    estimators = [PatchIsomap(n_neighbors=k, divergence="euclidean")] + [
+        PatchIsomap(n_neighbors=k, patch=GaussianPatch(gamma=share * variance)) for share in SHARES
     ]
+    upper = np.triu_indices(N, 1)
     values = []
     for estimator in estimators:
-        geodesics = shortest_paths(estimator.fit(X).graph_)
-        ranks = rankdata(squareform((geodesics + geodesics.T) / 2, checks=False))
-        values.append(float(np.corrcoef(ranks, true)[0, 1]))
+        estimator.fit(X)
+        measures = shortest_paths(estimator.graph_)[upper], pdist(estimator.embedding_)
+        by_graph, by_place = (np.corrcoef(rankdata(d), true)[0, 1] for d in measures)
+        values.append((by_graph, by_place))
     return values
 
 
 def main() -> None:
+    cells = [(noise, k) for noise in NOISES for k in DEGREES]
+    jobs = (delayed(correlations)(*cell, seed) for cell in cells for seed in SEEDS)
+    values = np.array(Parallel(n_jobs=-1)(jobs)).reshape(len(cells), len(SEEDS), -1, 2)
     print(f"swiss roll, n = {N}, mean of seeds {SEEDS}; ridge as a share of the mean variance")
-    print(f"{'noise':>6}{'k':>4}{'Isomap':>9}" + "".join(f"{share:9.0e}" for share in SHARES))
-    grid = []
-    for noise in NOISES:
-        for k in DEGREES:
-            cell = np.mean([correlations(noise, k, seed) for seed in SEEDS], axis=0)
-            grid.append(cell)
-            print(f"{noise:6.2f}{k:4d}" + "".join(f"{value:9.3f}" for value in cell), flush=True)
-    table = np.array(grid)
-    print(f"{'mean':>10}" + "".join(f"{value:9.3f}" for value in table.mean(axis=0)))
-    print(f"{'>= 0.95':>10}" + "".join(f"{int(v):9d}" for v in (table >= GOOD).sum(axis=0)))
-    print(f"gamma='auto' takes {AUTO_RIDGE:g}")
+    for measure, title in enumerate(("geodesics of the graph", "distances in the embedding")):
+        table = values[..., measure].mean(axis=1)
+        print(f"\nrank correlation of the true geodesics with the {title}")
+        print(f"{'noise':>6}{'k':>4}{'Isomap':>9}" + "".join(f"{share:9.0e}" for share in SHARES))
+        for (noise, k), row in zip(cells, table, strict=True):
+            print(f"{noise:6.2f}{k:4d}" + "".join(f"{value:9.3f}" for value in row))
+        print(f"{'mean':>10}" + "".join(f"{value:9.3f}" for value in table.mean(axis=0)))
+        print(f"{'>= 0.95':>10}" + "".join(f"{int(v):9d}" for v in (table >= GOOD).sum(axis=0)))
+    print(f"\ngamma='auto' takes {AUTO_RIDGE:g}")
 
 
 if __name__ == "__main__":

@@ -165,8 +165,13 @@ def test_set_output_gives_frames(frame, estimator, library):
         assert list(new.index) == [0, 1, 2]
 
 
-def test_a_sparse_graph_has_no_frame_to_become():
-    assert not hasattr(PatchSpace(), "set_output")
+def test_a_sparse_graph_names_its_columns_and_refuses_to_become_a_frame(frame):
+    space = PatchSpace(n_neighbors=30).fit(frame)
+    names = space.get_feature_names_out()
+    assert len(names) == len(frame)
+    assert names[0] == "patchspace0"
+    with pytest.raises(ValueError, match="outputs a scipy sparse matrix"):
+        space.set_output(transform="pandas").transform(frame)
 
 
 @each(EMBEDDINGS)

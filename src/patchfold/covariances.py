@@ -17,7 +17,7 @@ from patchfold._namespace import Array
 
 # gamma="auto": the ridge as a share of the mean variance of the features (docs/ridge.md), and the
 # intensity of a shrinkage (the one scikit-learn's ShrunkCovariance has).
-AUTO_RIDGE = 1e-2
+AUTO_RIDGE = 3e-3
 AUTO_INTENSITY = 0.1
 
 # Shrinking a patch of equal points leaves a zero covariance, and a feature that is constant in a

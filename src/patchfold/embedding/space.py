@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
 from patchfold import graph as graphs
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from patchfold.patches import GaussianPatch
 
 
-class PatchSpace(BasePatchGraph):
+class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
     """The space of local Gaussians, as a transformer from points to a sparse graph (X-space).
 
     The graph serves wherever scikit-learn, or another library, takes precomputed sparse distances:
@@ -115,6 +116,10 @@ class PatchSpace(BasePatchGraph):
         new, known = np.flatnonzero(same < 0), np.flatnonzero(same >= 0)
         both = graphs.stacked([near[new], self._fitted(same[known])])
         return self._matrix(both[np.argsort(np.concatenate([new, known]))])
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self._n_fit)
 
     def _matrix(self, near: Neighborhoods) -> csr_matrix:
         """Return the graph as a matrix: umap-learn knows no sparse arrays."""
