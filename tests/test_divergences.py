@@ -73,7 +73,7 @@ def test_full_patches_agree_with_fifty_digits(m, condition, spread):
     covariances = random_covariances(rng, 2, m, condition)
     # A Cholesky decomposition is exact for a matrix within eps of the given one, which moves its
     # smallest eigenvalue by eps times the condition number: nothing that starts from m x m numbers
-    # of 16 digits can promise more. Up to 1e8 that is still within 1e-8.
+    # of 16 digits can promise more. At 1e8 that is about 1e-8, and these cells stay within it.
     tolerance = 1e-8 if condition <= 1e8 else 64 * EPS * condition
     assert_agrees_with_fifty_digits(
         Patches.from_moments(means, covariances),
