@@ -12,8 +12,9 @@ from matplotlib.collections import EllipseCollection, LineCollection, PathCollec
 from matplotlib.colors import LogNorm, to_rgba
 
 from patchfold import GaussianPatch, Patches, divergences
+from patchfold.metrics import IntrinsicDimension
 from patchfold.neighbors import find_neighbors
-from patchfold.plotting import plot_patches
+from patchfold.plotting import plot_patches, plot_residual_variance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -308,7 +309,37 @@ def test_patches_of_one_feature_are_refused() -> None:
         plot_patches(full(m=1))
 
 
+CURVE = np.array([0.8, 0.4, 0.05, 0.04])
+
+
+def test_the_curve_of_residual_variances_has_the_dimension_marked() -> None:
+    ax = plot_residual_variance(IntrinsicDimension(3, CURVE))
+    ax.figure.canvas.draw()
+    curve, mark = ax.lines
+    np.testing.assert_array_equal(curve.get_xydata(), np.column_stack([[1, 2, 3, 4], CURVE]))
+    np.testing.assert_array_equal(mark.get_xydata(), [[3, 0.05]])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["dimension 3"]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("number of components", "residual variance")
+    assert ax.get_ylim()[0] <= 0
+    assert all(tick == round(tick) for tick in ax.get_xticks())
+
+
+@pytest.mark.parametrize("curve", [np.zeros(3), np.array([0.2])], ids=["exact", "one component"])
+def test_curves_without_a_fall_are_drawn(curve: Any) -> None:
+    ax = plot_residual_variance(IntrinsicDimension(1, curve))
+    ax.figure.canvas.draw()
+    assert ax.get_ylim()[0] <= 0 < ax.get_ylim()[1]
+
+
+def test_the_curve_is_drawn_into_given_axes() -> None:
+    _, (left, right) = plt.subplots(1, 2)
+    assert plot_residual_variance(IntrinsicDimension(3, CURVE), ax=right) is right
+    assert not left.lines
+
+
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"pip install 'patchfold\[plot\]'"):
         plot_patches(full())
+    with pytest.raises(ImportError, match=r"pip install 'patchfold\[plot\]'"):
+        plot_residual_variance(IntrinsicDimension(3, CURVE))

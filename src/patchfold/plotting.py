@@ -1,4 +1,4 @@
-"""Pictures of patches: ellipses over the points, edges coloured by divergence.
+"""Pictures: patches as ellipses, edges coloured by divergence, the curve of residual variances.
 
 Needs matplotlib, the extra ``patchfold[plot]``, which is imported when a function is called.
 """
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.colors import AsinhNorm, Normalize
 
     from patchfold.gaussians import Patches
+    from patchfold.metrics import IntrinsicDimension
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -31,6 +32,8 @@ NODES = ("points", "means")
 
 DOT_COLOR = "#8a9099"
 ELLIPSE_COLOR = "#1f5fa8"
+CURVE_COLOR = ELLIPSE_COLOR
+CHOICE_COLOR = "#d55e00"
 # From thin to wide with the divergence: a handful of short circuits among thousands of edges is
 # seen by its width where it is too short to be seen by its colour.
 LINE_WIDTHS = (0.3, 1.8)
@@ -122,11 +125,7 @@ def plot_patches(
     links = _check_edges(edges, values, len(patches))
     centers = _plane(patches.means, plane)
     chosen = _spread_out(centers, n_ellipses)
-    if ax is None:
-        from matplotlib import pyplot as plt
-
-        ax = plt.figure(layout="constrained").add_subplot()
-
+    ax = _new_axes() if ax is None else ax
     at = _plane(patches.points, plane) if nodes == "points" else centers
     dots = DOT_COLOR if rgba is None else rgba
     ax.scatter(at[:, 0], at[:, 1], s=5, c=dots, linewidths=0, zorder=2)
@@ -141,6 +140,58 @@ def plot_patches(
     ax.set_xlabel(f"feature {plane[0]}")
     ax.set_ylabel(f"feature {plane[1]}")
     return ax
+
+
+def plot_residual_variance(result: IntrinsicDimension, *, ax: Axes | None = None) -> Axes:
+    """Draw the residual variance over the number of components, and mark the chosen dimension.
+
+    Parameters
+    ----------
+    result : IntrinsicDimension
+        What :func:`patchfold.metrics.intrinsic_dimension` returns.
+    ax : Axes or None
+        Where to draw. None makes a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_swiss_roll
+    >>> from patchfold.metrics import intrinsic_dimension
+    >>> X, _ = make_swiss_roll(500, random_state=0)
+    >>> ax = plot_residual_variance(intrinsic_dimension(X))
+    >>> ax.figure.savefig("dimension.png")  # doctest: +SKIP
+    """
+    _require_matplotlib()
+    from matplotlib.ticker import MaxNLocator
+
+    ax = _new_axes() if ax is None else ax
+    curve, chosen = result.residual_variances, result.dimension
+    ax.plot(np.arange(1, len(curve) + 1), curve, "o-", color=CURVE_COLOR, markersize=4)
+    ax.plot(
+        [chosen],
+        [curve[chosen - 1]],
+        "o",
+        color=CHOICE_COLOR,
+        fillstyle="none",
+        markersize=11,
+        markeredgewidth=1.5,
+        label=f"dimension {chosen}",
+    )
+    ax.legend(frameon=False)
+    ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    ax.set_xlabel("number of components")
+    ax.set_ylabel("residual variance")
+    return ax
+
+
+def _new_axes() -> Axes:
+    from matplotlib import pyplot as plt
+
+    return plt.figure(layout="constrained").add_subplot()
 
 
 def _draw_edges(
