@@ -11,12 +11,12 @@ from __future__ import annotations
 import numpy as np
 from joblib import Parallel, delayed
 from scipy.spatial.distance import pdist
-from scipy.stats import rankdata
 from sklearn.datasets import make_swiss_roll
 
 from patchfold import GaussianPatch, PatchIsomap
 from patchfold.covariances import AUTO_RIDGE
 from patchfold.geodesics import shortest_paths
+from patchfold.metrics import rank_correlation
 
 N = 1000
 NOISES, DEGREES, SEEDS = (0.0, 0.25, 0.5, 0.75, 1.0), (6, 8, 10, 15, 20, 30), (0, 1, 2)
@@ -29,17 +29,16 @@ def correlations(noise: float, k: int, seed: int) -> list[tuple[float, float]]:
     X, t = make_swiss_roll(N, noise=noise, random_state=seed)
     smooth, _ = make_swiss_roll(N, noise=0.0, random_state=seed)
     arc = (t * np.sqrt(1 + t**2) + np.arcsinh(t)) / 2
-    true = rankdata(pdist(np.column_stack([arc, smooth[:, 1]])))
+    true = pdist(np.column_stack([arc, smooth[:, 1]]))
     variance = X.var(axis=0).mean()
     estimators = [PatchIsomap(n_neighbors=k, divergence="euclidean")] + [
         PatchIsomap(n_neighbors=k, patch=GaussianPatch(gamma=share * variance)) for share in SHARES
     ]
-    upper = np.triu_indices(N, 1)
     values = []
     for estimator in estimators:
         estimator.fit(X)
-        measures = shortest_paths(estimator.graph_)[upper], pdist(estimator.embedding_)
-        by_graph, by_place = (np.corrcoef(rankdata(d), true)[0, 1] for d in measures)
+        by_graph = rank_correlation(shortest_paths(estimator.graph_), true)
+        by_place = rank_correlation(pdist(estimator.embedding_), true)
         values.append((by_graph, by_place))
     return values
 
