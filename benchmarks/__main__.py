@@ -1,20 +1,23 @@
-"""Run every benchmark: ``make bench``, or ``python -m benchmarks [name ...]``."""
+"""Run the benchmarks but the long studies: ``python -m benchmarks``; or those that are named."""
 
 from __future__ import annotations
 
 import argparse
 from importlib import import_module
 
-NAMES = ("edges", "pairwise", "recall", "candidates", "ridge")
+NAMES = ("edges", "pairwise", "recall", "candidates", "ridge", "mapping")
+# These take long, and run only when they are named.
+STUDIES = ("supervised",)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="name", help=", ".join(NAMES))
+    known = (*NAMES, *STUDIES)
+    parser.add_argument("names", nargs="*", metavar="name", help=", ".join(known))
     chosen = parser.parse_args().names or NAMES
-    unknown = sorted(set(chosen) - set(NAMES))
+    unknown = sorted(set(chosen) - set(known))
     if unknown:
-        parser.error(f"unknown benchmark {unknown[0]!r}; choose from {', '.join(NAMES)}")
+        parser.error(f"unknown benchmark {unknown[0]!r}; choose from {', '.join(known)}")
     for name in chosen:
         print(f"\n== {name} ==", flush=True)
         import_module(f"benchmarks.{name}").main()

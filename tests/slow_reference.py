@@ -109,11 +109,44 @@ def join(edges, n, D):
         added.append(min(between)[1:])
 
 
+def dissimilarity(e, a, b, euclidean, mean, alpha=0.5, beta=None):
+    """SA-Isomap eq. 1; between the two lengths where a label is missing (None)."""
+    beta = mean if beta is None else beta
+    if a is None or b is None:
+        return e / math.sqrt(beta)
+    if a == b:
+        return math.sqrt(1 - math.exp(-(e**2) / beta))
+    return math.sqrt(max(0.0, math.exp(e**2 / beta) - alpha))
+
+
+def cut(e, a, b, euclidean, mean):
+    """PELLE, conclusion: edges whose ends belong to different classes are removed."""
+    return e if a is None or b is None or a == b else math.inf
+
+
+def min_sum(e, a, b, euclidean, mean):
+    """ELAP, conclusion: the minimum of the two lengths within a class, the sum between classes."""
+    if a is None or b is None:
+        return e
+    return min(e, euclidean) if a == b else e + euclidean
+
+
 class Space:
     """Points, their patches and the joined graph of lengths."""
 
-    def __init__(self, X, k=None, name="kl", graph="neighbors", radius=None, size=None, **recipe):
-        self.X, self.k, self.name = X, k, name
+    def __init__(
+        self,
+        X,
+        k=None,
+        name="kl",
+        graph="neighbors",
+        radius=None,
+        size=None,
+        rule=None,
+        labels=None,
+        **recipe,
+    ):
+        self.X, self.k, self.name, self.rule = X, k, name, rule
         self.graph, self.radius, self.size, self.recipe = graph, radius, size, recipe
         n = len(X)
         D = distances(X, X)
@@ -127,36 +160,58 @@ class Space:
                 for j in range(i):
                     between[i, j] = divergence(name, self.patches[i], self.patches[j])
                     between[j, i] = between[i, j]
+        choice = between
+        gaps = D
+        if rule is not None:
+            self.mean = np.mean([between[i, j] for i in range(n) for j in range(i)])
+            self.mean **= 1 if name == "euclidean" else 2
+            plain, between = between, np.zeros((n, n))
+            for i in range(n):
+                for j in range(n):
+                    between[i, j] = rule(plain[i, j], labels[i], labels[j], D[i, j], self.mean)
+            choice = np.where(np.isinf(between), plain, between)
+            gaps = choice if name == "euclidean" else D
         if graph == "divergence":
-            self.neighbors = nearest(between, k)
+            self.neighbors = [
+                [(between[i, j], j) for _, j in row] for i, row in enumerate(nearest(choice, k))
+            ]
         else:
             self.neighbors = [
                 [(between[i, j], j) for _, j in row[:k]] for i, row in enumerate(members)
             ]
+        self.neighbors = [[pair for pair in row if pair[0] < math.inf] for row in self.neighbors]
         edges = sorted({(min(i, j), max(i, j)) for i, r in enumerate(self.neighbors) for _, j in r})
         self.n_parts = len(set(components(edges, n)))
-        for i, j in join(edges, n, D):
-            self.neighbors[i].append((between[i, j], j))
-            self.neighbors[j].append((between[j, i], i))
+        for i, j in join(edges, n, gaps):
+            self.neighbors[i].append((choice[i, j], j))
+            self.neighbors[j].append((choice[j, i], i))
             edges.append((i, j))
-        self.edges = {(i, j): between[i, j] for i, j in edges}
+        self.edges = {(i, j): choice[i, j] for i, j in edges}
 
     def patch_members(self, members):
         return members if self.radius or self.size else [row[: self.k] for row in members]
 
     def place(self, Y):
-        """List the fitted neighbours of new points, with lengths."""
+        """List the fitted neighbours of new points, with lengths; their labels are not known."""
         D = distances(Y, self.X)
         members = nearest(
             D, None if self.radius else max(self.k, self.size or 0), self.radius, own=False
         )
         if self.name == "euclidean":
-            return [row[: self.k] for row in members]
-        new = patches(Y, self.X, self.patch_members(members), self.size, **self.recipe)
-        between = np.array([[divergence(self.name, a, b) for b in self.patches] for a in new])
-        if self.graph == "divergence":
-            return nearest(between, self.k, own=False)
-        return [[(between[i, j], j) for _, j in row[: self.k]] for i, row in enumerate(members)]
+            between = D
+        else:
+            new = patches(Y, self.X, self.patch_members(members), self.size, **self.recipe)
+            between = np.array([[divergence(self.name, a, b) for b in self.patches] for a in new])
+        rows = nearest(between, self.k, own=False) if self.graph == "divergence" else members
+        lengths = between
+        if self.rule is not None:
+            lengths = np.array(
+                [
+                    [self.rule(e, None, None, d, self.mean) for e, d in zip(*row, strict=True)]
+                    for row in zip(between, D, strict=True)
+                ]
+            )
+        return [[(lengths[i, j], j) for _, j in row[: self.k]] for i, row in enumerate(rows)]
 
 
 def geodesics(edges, n):

@@ -14,7 +14,8 @@ from scipy.spatial.distance import cdist
 import slow_reference as slow
 from gaussians import full_patches
 from patchfold import blocks, divergences, graph
-from patchfold.geodesics import paths_from_new, shortest_paths
+from patchfold.geodesics import shortest_paths
+from patchfold.lengths import Lengths
 from patchfold.neighborhoods import Neighborhoods
 
 
@@ -61,12 +62,16 @@ def as_graph(edges, n):
 # ------------------------------------------------------------------- bridges
 
 
+def rows_of_distances(X):
+    return lambda block: cdist(X[block], X)
+
+
 def assert_bridges_by_merging(X, labels):
     """Compare with merging the closest two components, ties by (distance, i, j), in a loop."""
     labels = np.unique(labels, return_inverse=True)[1].astype(np.intp)
     within = [(int(np.argmax(labels == label)), i) for i, label in enumerate(labels)]
     expected = slow.join(within, len(X), cdist(X, X))
-    a, b = graph.bridges(labels, graph.point_distances(X))
+    a, b = graph.bridges(labels, rows_of_distances(X))
     assert list(zip(a.tolist(), b.tolist(), strict=True)) == sorted(expected)
 
 
@@ -89,7 +94,7 @@ def test_bridges_are_those_of_merging_closest_components_anywhere(case):
 
 
 def test_bridges_of_all_equal_points_are_the_lexicographically_first_pairs():
-    a, b = graph.bridges(np.arange(5), graph.point_distances(np.ones((5, 2))))
+    a, b = graph.bridges(np.arange(5), rows_of_distances(np.ones((5, 2))))
     np.testing.assert_array_equal(a, [0, 0, 0, 0])
     np.testing.assert_array_equal(b, [1, 2, 3, 4])
 
@@ -97,13 +102,13 @@ def test_bridges_of_all_equal_points_are_the_lexicographically_first_pairs():
 def test_bridges_do_not_depend_on_the_block_size(monkeypatch):
     rng = np.random.default_rng(0)
     X, labels = rng.integers(0, 5, (80, 2)).astype(float), np.arange(80) % 9
-    expected = graph.bridges(labels, graph.point_distances(X))
+    expected = graph.bridges(labels, rows_of_distances(X))
     monkeypatch.setattr(blocks, "CACHE_BYTES", 1)
-    np.testing.assert_array_equal(graph.bridges(labels, graph.point_distances(X)), expected)
+    np.testing.assert_array_equal(graph.bridges(labels, rows_of_distances(X)), expected)
 
 
 def test_one_component_needs_no_bridge():
-    a, b = graph.bridges(np.zeros(4, dtype=np.intp), graph.point_distances(np.ones((4, 1))))
+    a, b = graph.bridges(np.zeros(4, dtype=np.intp), rows_of_distances(np.ones((4, 1))))
     assert len(a) == len(b) == 0
 
 
@@ -200,14 +205,22 @@ def all_others(n):
     return as_neighborhoods([[(0.0, j) for j in range(n) if j != i] for i in range(n)])
 
 
+def lengths_of_pairs(patches, name, n_jobs=None):
+    return Lengths(patches.points, patches, name, n_jobs=n_jobs)
+
+
+def nearest_patches(lengths, k, candidates):
+    if candidates is None:
+        return graph.nearest_by_value(lengths.matrix_to_choose_by(), k, own=True)
+    return graph.nearest_among(candidates, k, lengths.to_choose_by)
+
+
 @pytest.mark.parametrize("name", ["kl", "hellinger", "wasserstein", "bhattacharyya-riemann"])
 def test_nearest_patches_are_the_least_of_all_divergences(name):
     patches = full_patches(np.random.default_rng(0), 30, 3)
-    matrix = divergences.pairwise(patches, name)
-    everything = graph.nearest_patches(patches, 4, name, None)
-    among = graph.nearest_patches(patches, 4, name, all_others(30))
-    expected = slow.nearest(matrix, 4)
-    for found in (everything, among):
+    expected = slow.nearest(divergences.pairwise(patches, name), 4)
+    for candidates in (None, all_others(30)):
+        found = nearest_patches(lengths_of_pairs(patches, name), 4, candidates)
         assert [[j for _, j in row] for row in as_rows(found)] == [
             [j for _, j in row] for row in expected
         ]
@@ -216,11 +229,11 @@ def test_nearest_patches_are_the_least_of_all_divergences(name):
         )
 
 
-def test_nearest_patches_chooses_among_candidates_only():
+def test_nearest_patches_are_chosen_among_candidates_only():
     patches = full_patches(np.random.default_rng(0), 30, 3)
     matrix = divergences.pairwise(patches, "kl")
     pool = slow.nearest(cdist(patches.means, patches.means), 8)
-    found = graph.nearest_patches(patches, 4, "kl", as_neighborhoods(pool))
+    found = nearest_patches(lengths_of_pairs(patches, "kl"), 4, as_neighborhoods(pool))
     expected = [
         [j for _, j in sorted((matrix[i, j], j) for _, j in row)[:4]] for i, row in enumerate(pool)
     ]
@@ -229,11 +242,11 @@ def test_nearest_patches_chooses_among_candidates_only():
 
 def test_nearest_patches_do_not_depend_on_threads_or_block_size(monkeypatch):
     patches = full_patches(np.random.default_rng(0), 40, 3)
-    expected = graph.nearest_patches(patches, 5, "kl", None)
+    expected = nearest_patches(lengths_of_pairs(patches, "kl"), 5, None)
     monkeypatch.setattr(blocks, "CACHE_BYTES", 1)
     for candidates in (None, all_others(40)):
         with sklearn.config_context(working_memory=0.01):
-            found = graph.nearest_patches(patches, 5, "kl", candidates, n_jobs=2)
+            found = nearest_patches(lengths_of_pairs(patches, "kl", n_jobs=2), 5, candidates)
         np.testing.assert_array_equal(found.indices, expected.indices)
         np.testing.assert_array_equal(found.distances, expected.distances)
 
@@ -274,13 +287,6 @@ def test_a_detour_over_zero_edges_is_shorter_than_a_direct_edge():
     G = as_graph({(0, 1): 0.0, (1, 2): 0.0, (0, 2): 1.0, (2, 3): 0.5}, 5)
     expected = [[0, 0, 0, 0.5, math.inf]]
     np.testing.assert_array_equal(shortest_paths(G, np.array([0])), expected)
-
-
-def test_paths_from_new_points_go_through_the_graph_and_not_through_each_other():
-    G = as_graph({(0, 1): 0.5, (1, 2): 0.25}, 3)
-    near = Neighborhoods(np.array([0, 2, 3]), np.array([0, 2, 1]), np.array([0.1, 1.0, 0.0]))
-    expected = [[0.1, 0.6, 0.85], [0.5, 0.0, 0.25]]
-    np.testing.assert_allclose(paths_from_new(G, near), expected)
 
 
 def threshold_by_trial(edges, n):

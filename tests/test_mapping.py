@@ -403,7 +403,9 @@ def test_too_few_predicted_columns_are_noticed():
         predict_map(fit_map(Flat(), X, Y), NEW, 2)
 
 
-@pytest.mark.parametrize("value", ["nystrom", "krr", "grnn", SVR(), Flat()], ids=str)
+@pytest.mark.parametrize(
+    "value", ["nystrom", "krr", "grnn", SVR(), Flat()], ids=lambda value: type(value).__name__
+)
 def test_names_and_regressors_are_maps(value):
     assert check_map(value) is value
 

@@ -1,6 +1,6 @@
 """Divergence-based manifold learning: points become Gaussian patches, patches become graphs."""
 
-from patchfold import divergences, neighbors, papers
+from patchfold import datasets, divergences, metrics, neighbors, papers, supervision
 from patchfold.embedding import (
     PatchEigenmaps,
     PatchIsomap,
@@ -9,11 +9,13 @@ from patchfold.embedding import (
     PatchTSNE,
 )
 from patchfold.gaussians import Patches
+from patchfold.mapping import GRNN
 from patchfold.patches import GaussianPatch
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "GRNN",
     "GaussianPatch",
     "PatchEigenmaps",
     "PatchIsomap",
@@ -21,7 +23,10 @@ __all__ = [
     "PatchSpace",
     "PatchTSNE",
     "Patches",
+    "datasets",
     "divergences",
+    "metrics",
     "neighbors",
     "papers",
+    "supervision",
 ]

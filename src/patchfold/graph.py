@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
-from scipy.spatial.distance import cdist
 
-from patchfold import divergences
-from patchfold._namespace import to_numpy
 from patchfold.blocks import block_slices, map_blocks
 from patchfold.neighborhoods import Neighborhoods, edge_starts
 
@@ -21,9 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
-
-    from patchfold.divergences import Divergence
-    from patchfold.gaussians import Patches
 
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
@@ -64,32 +58,44 @@ def nearest_by_value(values: Floats, k: int, *, own: bool) -> Neighborhoods:
     )
 
 
-def nearest_patches(
-    patches: Patches,
-    k: int,
-    divergence: str | Divergence,
-    candidates: Neighborhoods | None,
-    n_jobs: int | None = None,
+def nearest_among(
+    candidates: Neighborhoods, k: int, lengths: Callable[[Indices, Indices], Floats]
 ) -> Neighborhoods:
-    """Return the ``k`` nearest patches under the divergence (X-space, section 4.2).
+    """Return the ``k`` candidates of every row with the least of the lengths of pairs ``(i, j)``.
 
-    Among all patches where ``candidates`` is None, otherwise among those.
+    X-space, section 4.2, where not all pairs can be looked at.
     """
-    if candidates is None:
-        matrix = to_numpy(divergences.pairwise(patches, divergence, n_jobs=n_jobs))
-        return nearest_by_value(matrix, k, own=True)
     i, j = undirected(candidates)
-    lengths = to_numpy(divergences.paired(patches, i, j, divergence, n_jobs=n_jobs))
-    values = along(candidates, i, j, lengths)
+    values = along(candidates, i, j, lengths(i, j))
     near = Neighborhoods.from_edges(candidates.sources, candidates.indices, values, len(candidates))
     return near.nearest(k)
 
 
 def along(near: Neighborhoods, i: Indices, j: Indices, lengths: Floats) -> Floats:
     """Look up the lengths of a neighbourhood's edges in the sorted undirected ``(i, j)``."""
+    return lengths[_places(near, i, j)]
+
+
+def shortest(near: Neighborhoods, i: Indices, j: Indices) -> Floats:
+    """Return the lengths of the undirected ``(i, j)``, the shorter where the two ends disagree."""
+    lengths = np.full(len(i), np.inf, dtype=near.distances.dtype)
+    np.minimum.at(lengths, _places(near, i, j), near.distances)
+    return lengths
+
+
+def _places(near: Neighborhoods, i: Indices, j: Indices) -> Indices:
+    """Find the edges of a neighbourhood in the sorted undirected ``(i, j)``."""
     n = len(near)
     low, high = np.minimum(near.sources, near.indices), np.maximum(near.sources, near.indices)
-    return lengths[np.searchsorted(i * n + j, low * n + high)]
+    return np.searchsorted(i * n + j, low * n + high)
+
+
+def with_lengths(near: Neighborhoods, lengths: Floats) -> Neighborhoods:
+    """Return neighbourhoods with other lengths, nearest first; infinite edges are left out."""
+    kept = np.isfinite(lengths)
+    return Neighborhoods.from_edges(
+        near.sources[kept], near.indices[kept], lengths[kept], len(near)
+    )
 
 
 def stacked(parts: list[Neighborhoods]) -> Neighborhoods:
@@ -180,8 +186,3 @@ def bridges(labels: Indices, distances: Callable[[slice], Floats]) -> tuple[Indi
         labels = n_components(joined)[1]
     ends = np.array(sorted(chosen), dtype=np.intp).reshape(-1, 2)
     return ends[:, 0], ends[:, 1]
-
-
-def point_distances(X: Any) -> Callable[[slice], Floats]:
-    """Euclidean distances from a block of points to all points, by differences."""
-    return lambda block: cdist(X[block], X)

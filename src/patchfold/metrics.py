@@ -22,7 +22,6 @@ from patchfold._warnings import warn_user
 from patchfold.blocks import map_blocks
 from patchfold.embedding import PatchIsomap
 from patchfold.geodesics import shortest_paths
-from patchfold.graph import point_distances
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -285,7 +284,7 @@ def coranking(
     """
     Y = check_points(embedding, name="embedding", min_samples=3)
     n = len(Y)
-    data, placed = _check_data(X, n, metric), point_distances(Y)
+    data, placed = _check_data(X, n, metric), _rows_of_distances(Y)
 
     sums = np.zeros((5, n))
     adding = Lock()
@@ -525,6 +524,10 @@ def _correlation(
     return float(np.clip(ab / np.sqrt(aa * bb), -1.0, 1.0))
 
 
+def _rows_of_distances(points: Any) -> Callable[[slice], AnyFloats]:
+    return lambda block: cdist(points[block], points)
+
+
 # ---------------------------------------------------------------- checks
 
 
@@ -537,7 +540,7 @@ def _check_data(X: Any, n: int, metric: str) -> Callable[[slice], AnyFloats]:
             f"X has {len(data)} rows and embedding has {n}; give one row a point in each."
         )
     if not precomputed:
-        return point_distances(data)
+        return _rows_of_distances(data)
     if data.shape != (n, n):
         raise ValueError(
             f"metric='precomputed' needs X of shape ({n}, {n}), got {data.shape}; give the "

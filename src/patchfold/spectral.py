@@ -66,6 +66,17 @@ def classical_mds(distances: Floats, n_components: int) -> tuple[Floats, Floats,
     return values[order], fix_signs(vectors[:, order]), squared_means
 
 
+def triangulation(places: Floats) -> Floats:
+    """Return the matrix that places points by their distances to some with known places.
+
+    A point with the squared distances ``d^2`` from the n ``places`` lies, relative to the origin,
+    at ``-(d^2 - m) A / 2`` for the result ``A`` (n, d) and the mean squared distances ``m`` of the
+    ``places`` from all points around the origin: the least squares solution, that of classical
+    scaling itself where there are no other points (de Silva and Tenenbaum, 2004).
+    """
+    return np.asarray(np.linalg.pinv(places - places.mean(axis=0)).T)
+
+
 def bottom_eigenvectors(M: Any, count: int, skip: int) -> tuple[Floats, Floats]:
     """Return eigenpairs ``skip`` to ``skip + count - 1`` of a sparse positive semi-definite matrix.
 

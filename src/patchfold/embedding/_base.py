@@ -14,7 +14,6 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from patchfold import divergences, graph
-from patchfold._namespace import to_numpy
 from patchfold._validation import (
     check_choice,
     check_count,
@@ -23,9 +22,12 @@ from patchfold._validation import (
     is_sparse,
 )
 from patchfold._warnings import warn_user
+from patchfold.lengths import Lengths
+from patchfold.mapping import check_map, fit_map, predict_map
 from patchfold.neighborhoods import Neighborhoods
 from patchfold.neighbors import neighbor_search
 from patchfold.patches import GaussianPatch
+from patchfold.supervision import encode, label_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +44,9 @@ GRAPHS = ("neighbors", "divergence")
 # Euclidean neighbours looked at for each neighbour wanted under the divergence, where not all pairs
 # can be: benchmarks/candidates.py reports how many of the true ones are among them.
 CANDIDATES = 10
+
+# Edges this many times as long as most are the work of an exponential of data in large units.
+STRETCH = 1e6
 
 # New points are compared with all fitted ones in blocks of about this many pairs.
 BLOCK_PAIRS = 2**20
@@ -60,11 +65,12 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
     n_jobs: Any
     random_state: Any
     verbose: Any
+    supervision: Any
     patches_: Patches | None
-    _points: Any
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.target_tags.required = self.supervision is not None
         precomputed = self.divergence == "precomputed"
         tags.input_tags.pairwise = precomputed
         tags.input_tags.sparse = precomputed
@@ -91,6 +97,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         return points
 
     def _check_parameters(self) -> None:
+        label_rule(self.supervision)
         check_choice("graph", self.graph, GRAPHS)
         if not callable(self.divergence):
             check_choice("divergence", self.divergence, (*divergences.NAMES, "precomputed"))
@@ -120,7 +127,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         """Return the degree k of the graph; None where a radius decides."""
         return None if self.radius is not None else int(self.n_neighbors)
 
-    def _fit_graph(self, X: Any) -> Neighborhoods:
+    def _fit_graph(self, X: Any, y: Any = None) -> Neighborhoods:
         """Set ``graph_`` and ``patches_``; return the neighbourhoods, with lengths, joined."""
         self._n_fit = n = X.shape[0]
         if self.radius is None and self.n_neighbors >= n and not is_sparse(X):
@@ -128,22 +135,51 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
                 f"n_neighbors={self.n_neighbors} needs more than {self.n_neighbors} samples, "
                 f"got {n}; lower n_neighbors to at most {n - 1}."
             )
-        k = self._degree()
-        self._points = self.patches_ = None
-        if self.divergence == "precomputed":
-            near = _given_neighbors(X, k, self.radius, own=True)
-        else:
-            self._points = X
-            near = self._search(X, k)
+        rule = label_rule(self.supervision)
+        codes = None if rule is None else encode(y, n, type(self).__name__)
+        self._lengths = Lengths(X, None, self.divergence, rule, codes, self.n_jobs)
+        self.patches_ = None
+        near = self._search(X, self._degree())
         with self._stage("divergences"):
             i, j = graph.undirected(near)
-            lengths = self._lengths(near, i, j)
-            values = graph.along(near, i, j, lengths)
-            near = Neighborhoods.from_edges(near.sources, near.indices, values, n)
-        return self._connect(X, near, i, j, lengths)
+            # Without patches lengths are known from the search.
+            plain = graph.shortest(near, i, j) if self.patches_ is None else self._divergences(i, j)
+            lengths = self._lengths.labelled(plain, i, j)
+            near = graph.with_lengths(near, graph.along(near, i, j, lengths))
+        kept = np.isfinite(lengths)
+        near = self._connect(near, i[kept], j[kept], lengths[kept])
+        if self.supervision is not None:
+            self._check_stretch()
+        if self.divergence == "precomputed":
+            self._lengths.points = None  # new points do not need them
+        return near
 
-    def _search(self, X: Floats, k: int | None) -> Neighborhoods:
-        """Search neighbours, fit patches, and choose the edges of the graph."""
+    def _search(self, X: Any, k: int | None) -> Neighborhoods:
+        """Choose the edges of the graph; fit patches where there are points."""
+        precomputed = self.divergence == "precomputed"
+        found = _given_neighbors(X, k, self.radius, own=True) if precomputed else self._found(X, k)
+        if not precomputed and self.divergence != "euclidean":
+            with self._stage("patches"):
+                self.patches_ = self._recipe().fit(X, self._members(found), n_jobs=self.n_jobs)
+                self._lengths.patches = self.patches_
+        if k is None or is_sparse(X):
+            return found
+        # Where neighbours are chosen by their lengths already, only labels can change the choice.
+        if self.graph == "neighbors" or (self.patches_ is None and self.supervision is None):
+            return found.nearest(k)
+        with self._stage("neighbours under the divergence"):
+            if not precomputed and self._pools():
+                near = graph.nearest_among(found, k, self._lengths.to_choose_by)
+            else:
+                matrix = self._lengths.matrix_to_choose_by()
+                near = graph.nearest_by_value(matrix, k, own=True)
+            if self.supervision is None:
+                return near
+            # Labels have changed the lengths of the choice; they are applied to the plain ones.
+            return graph.with_lengths(near, self._lengths.plain(near.sources, near.indices))
+
+    def _found(self, X: Floats, k: int | None) -> Neighborhoods:
+        """Search the Euclidean neighbours that patches and edges are made of."""
         n = X.shape[0]
         self._all_pairs = n * n * X.itemsize <= sklearn.get_config()["working_memory"] * 2**20
         recipe = self._recipe()
@@ -167,19 +203,13 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
                 n_jobs=self.n_jobs,
                 random_state=self.random_state,
             ).build(X)
-            found = self._searcher.query()
-        if self.divergence == "euclidean":
-            return found if k is None else found.nearest(k)
-        with self._stage("patches"):
-            members = found if recipe.size or k is None else found.nearest(self.n_neighbors)
-            self.patches_ = recipe.fit(X, members, n_jobs=self.n_jobs)
-        if self.graph == "neighbors" or k is None:
-            return found if k is None else found.nearest(k)
-        with self._stage("neighbours under the divergence"):
-            candidates = found if self._pools() else None
-            return graph.nearest_patches(
-                self.patches_, k, self.divergence, candidates, n_jobs=self.n_jobs
-            )
+            return self._searcher.query()
+
+    def _members(self, found: Neighborhoods) -> Neighborhoods:
+        """Return which of the neighbours make up a patch."""
+        if self._recipe().size or self.radius is not None:
+            return found
+        return found.nearest(self.n_neighbors)
 
     def _pools(self) -> bool:
         """Tell whether neighbours under the divergence are sought among candidates only."""
@@ -188,86 +218,92 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
     def _recipe(self) -> GaussianPatch:
         return GaussianPatch() if self.patch is None else self.patch
 
-    def _lengths(self, near: Neighborhoods, i: Indices, j: Indices) -> Floats:
-        if self.patches_ is not None:
-            values = divergences.paired(self.patches_, i, j, self.divergence, n_jobs=self.n_jobs)
-            lengths = np.asarray(to_numpy(values))
-            if len(lengths) and not lengths.any() and np.ptp(self._points, axis=0).any():
-                warn_user(
-                    "all divergences are zero although the points differ: every patch has the same "
-                    "points. Lower n_neighbors, or the size of the patch."
-                )
-            return lengths
-        # The lengths are those of the search; an edge known from one end only has them there.
-        n = self._n_fit
-        low, high = np.minimum(near.sources, near.indices), np.maximum(near.sources, near.indices)
-        place = np.searchsorted(i * n + j, low * n + high)
-        lengths = np.full(len(i), np.inf, dtype=near.distances.dtype)
-        np.minimum.at(lengths, place, near.distances)
+    def _divergences(self, i: Indices, j: Indices) -> Floats:
+        lengths = self._lengths.plain(i, j)
+        if len(lengths) and not lengths.any() and np.ptp(self._lengths.points, axis=0).any():
+            warn_user(
+                "all divergences are zero although the points differ: every patch has the same "
+                "points. Lower n_neighbors, or the size of the patch."
+            )
         return lengths
 
+    def _check_stretch(self) -> None:
+        """Warn where edges between classes are so long that nothing else counts."""
+        longest, typical = float(self.graph_.data.max()), float(np.median(self.graph_.data))
+        if longest > STRETCH * typical > 0:
+            warn_user(
+                f"supervision={self.supervision!r} stretches edges to {longest:.2g}, where "
+                f"{typical:.2g} is the median, so that nothing else shows in the embedding; "
+                "standardise X, or give Dissimilarity(beta=...) a larger beta."
+            )
+
     def _connect(
-        self, X: Any, near: Neighborhoods, i: Indices, j: Indices, lengths: Floats
+        self, near: Neighborhoods, i: Indices, j: Indices, lengths: Floats
     ) -> Neighborhoods:
-        """Join components, each by the closest pair, and say so."""
+        """Join components, each by the closest pair, and say so where labels do not explain it."""
         n = self._n_fit
         self.graph_ = graph.symmetric(i, j, lengths, n)
         count, labels = graph.n_components(self.graph_)
         if count == 1:
             return near
-        which = "n_neighbors" if self.radius is None else "radius"
-        if is_sparse(X):
+        if is_sparse(self._lengths.points):
+            under = "" if self.supervision is None else f" under supervision={self.supervision!r}"
             raise ValueError(
-                f"the given graph has {count} components; add edges until it is connected, or "
-                "pass all distances as a dense matrix."
+                f"the given graph has {count} components{under}; add edges until it is connected, "
+                "or pass all distances as a dense matrix."
             )
-        warn_user(
-            f"the neighbourhood graph has {count} components; they were joined by their closest "
-            f"pairs. A larger {which} may connect them, or treat them separately."
-        )
-        given = self.divergence == "precomputed"
-        distances = (lambda block: X[block]) if given else graph.point_distances(X)
-        a, b = graph.bridges(labels, distances)
-        if given:
-            extra = np.minimum(X[a, b], X[b, a])
-        elif self.patches_ is None:
-            extra = np.linalg.norm(X[a] - X[b], axis=1)
-        else:
-            extra = to_numpy(divergences.paired(self.patches_, a, b, self.divergence))
-        extra = extra.astype(lengths.dtype, copy=False)
+        if self.supervision is None:
+            which = "n_neighbors" if self.radius is None else "radius"
+            warn_user(
+                f"the neighbourhood graph has {count} components; they were joined by their "
+                f"closest pairs. A larger {which} may connect them, or treat them separately."
+            )
+        a, b = graph.bridges(labels, self._lengths.gaps)
+        extra = self._lengths.to_choose_by(a, b).astype(lengths.dtype, copy=False)
         ends = np.concatenate([i, a]), np.concatenate([j, b])
         self.graph_ = graph.symmetric(*ends, np.concatenate([lengths, extra]), n)
         return graph.with_edges(near, a, b, extra)
 
     # ---------------------------------------------------------------- new points
 
-    def _place(self, X: Any) -> tuple[Neighborhoods, Indices]:
-        """Return the neighbours of new points, with lengths, and the fitted points they equal.
-
-        A new point that coincides with a fitted one is that one (-1: it does not).
-        """
+    def _place(self, X: Any) -> Neighborhoods:
+        """Return the neighbours of new points among the fitted ones, with lengths."""
         k = self._degree()
         if self.divergence == "precomputed":
             near = _given_neighbors(X, k, self.radius, own=False)
-            return near, _coinciding(near)
+            return graph.with_lengths(near, self._lengths.of_unlabelled(near.distances))
         found = self._searcher.query(X)
-        same = _coinciding(found)
         if self.patches_ is None:
-            return (found if k is None else found.nearest(k)), same
-        recipe = self._recipe()
-        members = found if recipe.size or k is None else found.nearest(self.n_neighbors)
-        patches = recipe.fit(self.patches_.points, members, points=X, n_jobs=self.n_jobs)
+            near = found if k is None else found.nearest(k)
+            return graph.with_lengths(near, self._lengths.of_unlabelled(near.distances))
+        patches = self._recipe().fit(
+            self.patches_.points, self._members(found), points=X, n_jobs=self.n_jobs
+        )
         if self.graph == "neighbors" or k is None:
             near = found if k is None else found.nearest(k)
-            values = self._between(patches, near.sources, near.indices)
-            return Neighborhoods.from_edges(near.sources, near.indices, values, len(near)), same
+            values = self._lengths.of_new(patches, near.sources, near.indices)
+            return graph.with_lengths(near, values)
         parts = []
         for rows in gen_batches(len(patches), max(1, BLOCK_PAIRS // self._n_fit)):
             i, j = self._candidates(found, rows)
-            values = self._between(patches, i, j)
+            values = self._lengths.of_new(patches, i, j)
             near = Neighborhoods.from_edges(i, j, values, len(patches)).nearest(k)
             parts.append(near[np.arange(len(patches))[rows]])
-        return graph.stacked(parts), same
+        return graph.stacked(parts)
+
+    def _fitted_as(self, X: Any) -> Indices:
+        """Return which fitted point each new one is (the first, if there are copies); -1 for none.
+
+        Equal coordinates make it the same point; where distances are given, the distance zero.
+        """
+        if self.divergence == "precomputed":
+            return _at_zero(X)
+        fitted: dict[bytes, int] = {}
+        # Adding zero turns -0.0 into 0.0, which has other bytes.
+        for row, point in enumerate(self._lengths.points + 0):
+            fitted.setdefault(point.tobytes(), row)
+        points = X.astype(self._lengths.points.dtype) + 0
+        return np.array([fitted.get(point.tobytes(), -1) for point in points], dtype=np.intp)
 
     def _candidates(self, found: Neighborhoods, rows: slice) -> tuple[Indices, Indices]:
         """Return the pairs of some new points with all fitted points that may be neighbours."""
@@ -276,12 +312,6 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
             pool = found[new]
             return new[pool.sources], pool.indices
         return np.repeat(new, self._n_fit), np.tile(np.arange(self._n_fit), len(new))
-
-    def _between(self, patches: Patches, i: Indices, j: Indices) -> Floats:
-        values = divergences.paired(
-            patches, i, j, self.divergence, other=self.patches_, n_jobs=self.n_jobs
-        )
-        return np.asarray(to_numpy(values))
 
     # ---------------------------------------------------------------- progress
 
@@ -303,6 +333,7 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
     """An embedding of the divergence graph: ``fit``, ``fit_transform`` and ``transform``."""
 
     n_components: Any
+    out_of_sample: Any
     embedding_: Floats
 
     def fit(self, X: Any, y: Any = None) -> Any:
@@ -312,30 +343,34 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         ----------
         X : array of shape (n_samples, n_features)
             Points; with ``divergence="precomputed"`` square distances, or a sparse graph.
-        y : None
-            Ignored.
+        y : array of shape (n_samples,) or None
+            Classes, where ``supervision`` uses them; -1, NaN or None for points without a label.
+            Ignored otherwise.
 
         Returns
         -------
         self
         """
         X = self._validate(X, reset=True)
-        near = self._fit_graph(X)
+        near = self._fit_graph(X, y)
         with self._stage("embedding"):
             self._embed(near)
+        self.map_ = None
+        if self._map() != "nystrom":
+            with self._stage("map for new points"):
+                self.map_ = fit_map(self._map(), X, self.embedding_, self.n_jobs)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Floats:
         """Fit, and return the embedding of the points, (n_samples, n_components)."""
-        self.fit(X)
+        self.fit(X, y)
         return self.embedding_
 
     def transform(self, X: Any) -> Floats:
         """Map new points into the embedding.
 
-        Each is placed by its own neighbours among the fitted points; new points do not influence
-        each other, and a point that was fitted gets its place (that of its first copy, if there are
-        several).
+        New points do not influence each other, and have no labels. A point that was fitted gets its
+        place (that of its first copy, if there are several).
 
         Parameters
         ----------
@@ -348,20 +383,31 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         """
         check_is_fitted(self)
         X = self._validate(X, reset=False)
-        near, same = self._place(X)
+        same = self._fitted_as(X)
+        new = np.flatnonzero(same < 0)
+        mapped = self.embedding_[same]
+        if len(new):
+            mapped[new] = self._mapped(X[new], new)
+        return mapped
+
+    def _mapped(self, X: Any, rows: Indices) -> Floats:
+        if self.map_ is not None:
+            return predict_map(self.map_, X, self.embedding_.shape[1])
+        near = self._place(X)
         if (near.degrees == 0).any():
-            row = int(np.argmin(near.degrees))
+            row = int(rows[np.argmin(near.degrees)])
             raise ValueError(
                 f"row {row} of X has no neighbour among the fitted points (radius={self.radius}); "
                 "enlarge the radius, or drop the row."
             )
-        mapped = np.empty((len(near), self.embedding_.shape[1]), dtype=self.embedding_.dtype)
-        known = same >= 0
-        mapped[known] = self.embedding_[same[known]]
-        if not known.all():
-            new = np.flatnonzero(~known)
-            mapped[new] = self._extend(near[new], X[new])
-        return mapped
+        return self._extend(near, X)
+
+    def _map(self) -> Any:
+        """Return what ``out_of_sample`` means: regression needs points, and suits labels."""
+        if self.out_of_sample is not None:
+            return self.out_of_sample
+        supervised = self.supervision is not None and self.divergence != "precomputed"
+        return "krr" if supervised else "nystrom"
 
     def _embed(self, near: Neighborhoods) -> None:
         raise NotImplementedError
@@ -372,6 +418,12 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
     def _check_parameters(self) -> None:
         check_count("n_components", self.n_components)
         super()._check_parameters()
+        check_map(self._map())
+        if self.divergence == "precomputed" and self._map() != "nystrom":
+            raise ValueError(
+                f"out_of_sample={self.out_of_sample!r} is a regression on points, and "
+                "divergence='precomputed' has none; use out_of_sample='nystrom'."
+            )
 
     def _check_components(self) -> None:
         if self.n_components >= self._n_fit:
@@ -385,13 +437,17 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         return int(self.embedding_.shape[1])
 
 
-def _coinciding(near: Neighborhoods) -> Indices:
-    """Return the nearest neighbour of every row where it is at distance zero, else -1."""
-    same = np.full(len(near), -1, dtype=np.intp)
-    some = near.degrees > 0
-    first = near.indptr[:-1][some]
-    same[some] = np.where(near.distances[first] == 0, near.indices[first], -1)
-    return same
+def _at_zero(X: Any) -> Indices:
+    """Return the first column with an entry of zero in every row, -1 where there is none."""
+    if is_sparse(X):
+        zero = csr_array(X)
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(zero.indptr))[zero.data == 0]
+        columns = zero.indices[zero.data == 0]
+    else:
+        rows, columns = np.nonzero(X == 0)
+    same = np.full(X.shape[0], X.shape[1], dtype=np.intp)
+    np.minimum.at(same, rows, columns)
+    return np.where(same < X.shape[1], same, -1)
 
 
 def _given_neighbors(X: Any, k: int | None, radius: Any, *, own: bool) -> Neighborhoods:

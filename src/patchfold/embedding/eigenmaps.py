@@ -60,6 +60,14 @@ class PatchEigenmaps(BasePatchEmbedding):
         all pairs; None means 10 k.
     radius : float or None
         Join all points within this distance, instead of the k nearest.
+    supervision : {"dissimilarity", "cut", "min-sum"}, object or None, default=None
+        How the classes ``y`` given to ``fit`` change the lengths: a rule of
+        :mod:`patchfold.supervision`, by name or as an object such as ``Dissimilarity(alpha=0.2)``.
+    out_of_sample : {"nystrom", "krr", "grnn"}, regressor or None, default=None
+        What ``transform`` does with new points: place them in the graph by their own patch
+        (``"nystrom"``), or map them by a regression of the embedding on the points, kernel ridge
+        (``"krr"``), :class:`~patchfold.GRNN` or any scikit-learn regressor of several outputs. None
+        means ``"krr"`` with supervision and ``"nystrom"`` without.
     knn : str or object, default="auto"
         Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
         scikit-learn's ``KNeighborsTransformer``.
@@ -88,6 +96,8 @@ class PatchEigenmaps(BasePatchEmbedding):
         The symmetric graph of lengths; zeros are stored.
     patches_ : Patches or None
         The fitted Gaussians (None for ``"euclidean"`` and ``"precomputed"``).
+    map_ : regressor or None
+        What maps new points; None for ``"nystrom"``.
     bandwidth_ : float
         The bandwidth used.
 
@@ -110,6 +120,8 @@ class PatchEigenmaps(BasePatchEmbedding):
         graph: str = "neighbors",
         n_candidates: int | None = None,
         radius: float | None = None,
+        supervision: Any = None,
+        out_of_sample: Any = None,
         knn: Any = "auto",
         kernel: str = "gaussian",
         bandwidth: Any = 1.0,
@@ -125,6 +137,8 @@ class PatchEigenmaps(BasePatchEmbedding):
         self.graph = graph
         self.n_candidates = n_candidates
         self.radius = radius
+        self.supervision = supervision
+        self.out_of_sample = out_of_sample
         self.knn = knn
         self.kernel = kernel
         self.bandwidth = bandwidth

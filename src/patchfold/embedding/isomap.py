@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold.blocks import block_slices
+from patchfold.blocks import map_blocks
 from patchfold.embedding._base import BasePatchEmbedding
-from patchfold.geodesics import paths_from_new, shortest_paths
-from patchfold.spectral import classical_mds
+from patchfold.geodesics import shortest_paths
+from patchfold.spectral import classical_mds, triangulation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from patchfold.neighborhoods import Neighborhoods
     from patchfold.patches import GaussianPatch
 
+    Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
+
+# New points are placed by their geodesics to so many of the fitted ones: as good as all, and the
+# lengths to be kept for it stay far below n x n.
+PLACING_POINTS = 1000
 
 
 class PatchIsomap(BasePatchEmbedding):
@@ -46,6 +51,14 @@ class PatchIsomap(BasePatchEmbedding):
         all pairs; None means 10 k.
     radius : float or None
         Join all points within this distance, instead of the k nearest.
+    supervision : {"dissimilarity", "cut", "min-sum"}, object or None, default=None
+        How the classes ``y`` given to ``fit`` change the lengths: a rule of
+        :mod:`patchfold.supervision`, by name or as an object such as ``Dissimilarity(alpha=0.2)``.
+    out_of_sample : {"nystrom", "krr", "grnn"}, regressor or None, default=None
+        What ``transform`` does with new points: place them in the graph by their own patch
+        (``"nystrom"``), or map them by a regression of the embedding on the points, kernel ridge
+        (``"krr"``), :class:`~patchfold.GRNN` or any scikit-learn regressor of several outputs. None
+        means ``"krr"`` with supervision and ``"nystrom"`` without.
     knn : str or object, default="auto"
         Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
         scikit-learn's ``KNeighborsTransformer``.
@@ -65,6 +78,8 @@ class PatchIsomap(BasePatchEmbedding):
         The symmetric graph of lengths; zeros are stored.
     patches_ : Patches or None
         The fitted Gaussians (None for ``"euclidean"`` and ``"precomputed"``).
+    map_ : regressor or None
+        What maps new points; None for ``"nystrom"``.
 
     Examples
     --------
@@ -84,6 +99,8 @@ class PatchIsomap(BasePatchEmbedding):
         graph: str = "neighbors",
         n_candidates: int | None = None,
         radius: float | None = None,
+        supervision: Any = None,
+        out_of_sample: Any = None,
         knn: Any = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -96,6 +113,8 @@ class PatchIsomap(BasePatchEmbedding):
         self.graph = graph
         self.n_candidates = n_candidates
         self.radius = radius
+        self.supervision = supervision
+        self.out_of_sample = out_of_sample
         self.knn = knn
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -107,25 +126,33 @@ class PatchIsomap(BasePatchEmbedding):
         # In units of the largest one, squares neither overflow nor vanish.
         self._unit = float(geodesics.max()) or 1.0
         geodesics /= self._unit
-        values, self._eigenvectors, self._squared_means = classical_mds(
-            geodesics, self.n_components
-        )
-        self._roots = np.sqrt(np.clip(values, 0, None))
+        landmarks = self._landmarks()
+        self._paths = np.ascontiguousarray(geodesics[landmarks].T)
+        values, vectors, means = classical_mds(geodesics, self.n_components)
+        places = vectors * np.sqrt(np.clip(values, 0, None))
         self.eigenvalues_ = values * self._unit**2
-        self.embedding_ = self._in_data_units(self._eigenvectors * self._roots)
+        self.embedding_ = self._in_data_units(places)
+        self._squared_means = means[landmarks]
+        self._axes = triangulation(places[landmarks])
+
+    def _landmarks(self) -> Indices:
+        """Choose the points that new ones are placed by: all, or evenly some of many."""
+        order = np.random.default_rng(0).permutation(self._n_fit)
+        return np.sort(order[:PLACING_POINTS])
 
     def _extend(self, near: Neighborhoods, X: Any) -> Floats:
         """Place new points by their geodesics: first to a neighbour, then through the graph."""
-        means = self._squared_means
-        axes = self._eigenvectors / np.where(self._roots > 0, self._roots, np.inf)
-        parts = []
-        for block in block_slices(len(near), 4 * 8 * self._n_fit):
-            paths = paths_from_new(self.graph_, near[np.arange(len(near))[block]]) / self._unit
-            squared = paths**2
-            centred = -0.5 * (squared - squared.mean(axis=1, keepdims=True) - means + means.mean())
+
+        def place(block: slice) -> Floats:
+            part = near[np.arange(len(near))[block]]
+            through = self._paths[part.indices] + (part.distances / self._unit)[:, None]
+            paths = np.minimum.reduceat(through, part.indptr[:-1])
+            centred = -0.5 * (paths**2 - self._squared_means)
             # Row by row: a product of matrices has bits that depend on how many rows there are.
-            parts.append(self._in_data_units((centred[:, None, :] @ axes)[:, 0, :]))
-        return np.concatenate(parts)
+            return self._in_data_units((centred[:, None, :] @ self._axes)[:, 0, :])
+
+        row_bytes = 8 * self._paths.shape[1] * (3 + int(near.degrees.max()))
+        return np.concatenate(map_blocks(place, len(near), row_bytes, self.n_jobs))
 
     def _in_data_units(self, places: Floats) -> Floats:
         return np.asarray((places * self._unit).astype(self.graph_.dtype))

@@ -8,8 +8,10 @@ import numpy as np
 from scipy.sparse import csr_array, eye_array
 
 from patchfold._validation import check_choice, check_positive
+from patchfold._warnings import warn_user
 from patchfold.embedding._base import BasePatchEmbedding
 from patchfold.spectral import bottom_eigenvectors
+from patchfold.supervision import Cut, label_rule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,6 +52,14 @@ class PatchLLE(BasePatchEmbedding):
         all pairs; None means 10 k.
     radius : float or None
         Join all points within this distance, instead of the k nearest.
+    supervision : {"dissimilarity", "cut", "min-sum"}, object or None, default=None
+        How the classes ``y`` given to ``fit`` change the lengths: a rule of
+        :mod:`patchfold.supervision`, by name or as an object such as ``Dissimilarity(alpha=0.2)``.
+    out_of_sample : {"nystrom", "krr", "grnn"}, regressor or None, default=None
+        What ``transform`` does with new points: place them in the graph by their own patch
+        (``"nystrom"``), or map them by a regression of the embedding on the points, kernel ridge
+        (``"krr"``), :class:`~patchfold.GRNN` or any scikit-learn regressor of several outputs. None
+        means ``"krr"`` with supervision and ``"nystrom"`` without.
     knn : str or object, default="auto"
         Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
         scikit-learn's ``KNeighborsTransformer``.
@@ -73,6 +83,8 @@ class PatchLLE(BasePatchEmbedding):
         The symmetric graph of lengths; zeros are stored.
     patches_ : Patches or None
         The fitted Gaussians (None for ``"euclidean"`` and ``"precomputed"``).
+    map_ : regressor or None
+        What maps new points; None for ``"nystrom"``.
 
     Examples
     --------
@@ -92,6 +104,8 @@ class PatchLLE(BasePatchEmbedding):
         graph: str = "neighbors",
         n_candidates: int | None = None,
         radius: float | None = None,
+        supervision: Any = None,
+        out_of_sample: Any = None,
         knn: Any = "auto",
         weights: str = "entropic",
         reg: float = 1e-3,
@@ -106,6 +120,8 @@ class PatchLLE(BasePatchEmbedding):
         self.graph = graph
         self.n_candidates = n_candidates
         self.radius = radius
+        self.supervision = supervision
+        self.out_of_sample = out_of_sample
         self.knn = knn
         self.weights = weights
         self.reg = reg
@@ -122,11 +138,21 @@ class PatchLLE(BasePatchEmbedding):
                 "weights='euclidean' needs points, and divergence='precomputed' has none; "
                 "use weights='entropic'."
             )
+        if self.weights == "euclidean" and self.graph == "neighbors":
+            rule = label_rule(self.supervision)
+            if rule is not None and not isinstance(rule, Cut):
+                warn_user(
+                    f"supervision={self.supervision!r} changes lengths, and weights='euclidean' "
+                    "with graph='neighbors' uses none; take graph='divergence', "
+                    "weights='entropic' or supervision='cut'."
+                )
 
     def _embed(self, near: Neighborhoods) -> None:
         self._check_components()
         n = len(near)
-        W = csr_array((self._weights(near, self._points), near.indices, near.indptr), (n, n))
+        W = csr_array(
+            (self._weights(near, self._lengths.points), near.indices, near.indptr), (n, n)
+        )
         R = eye_array(n, format="csr", dtype=W.dtype) - W
         self.eigenvalues_, vectors = bottom_eigenvectors(
             (R.T @ R).tocsr(), self.n_components, skip=1
@@ -142,7 +168,7 @@ class PatchLLE(BasePatchEmbedding):
     def _weights(self, near: Neighborhoods, points: Any) -> Floats:
         if self.weights == "entropic":
             return entropic_weights(near, self.reg)
-        return euclidean_weights(near, points, self._points, self.reg)
+        return euclidean_weights(near, points, self._lengths.points, self.reg)
 
 
 def entropic_weights(near: Neighborhoods, reg: float) -> Floats:

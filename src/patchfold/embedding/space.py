@@ -42,6 +42,9 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         all pairs; None means 10 k.
     radius : float or None
         Join all points within this distance, instead of the k nearest.
+    supervision : {"dissimilarity", "cut", "min-sum"}, object or None, default=None
+        How the classes ``y`` given to ``fit`` change the lengths: a rule of
+        :mod:`patchfold.supervision`, by name or as an object such as ``Dissimilarity(alpha=0.2)``.
     knn : str or object, default="auto"
         Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
         scikit-learn's ``KNeighborsTransformer``.
@@ -80,6 +83,7 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         graph: str = "neighbors",
         n_candidates: int | None = None,
         radius: float | None = None,
+        supervision: Any = None,
         knn: Any = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -91,19 +95,20 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         self.graph = graph
         self.n_candidates = n_candidates
         self.radius = radius
+        self.supervision = supervision
         self.knn = knn
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> PatchSpace:
-        """Fit patches and their graph; ``X`` as in the other estimators, ``y`` is ignored."""
-        self._fit_graph(self._validate(X, reset=True))
+        """Fit patches and their graph; ``X`` and ``y`` as in the other estimators."""
+        self._fit_graph(self._validate(X, reset=True), y)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> csr_matrix:
         """Fit, and return the graph of the points, (n_samples, n_samples)."""
-        self.fit(X)
+        self.fit(X, y)
         return self._matrix(self._fitted(np.arange(self._n_fit)))
 
     def transform(self, X: Any) -> csr_matrix:
@@ -112,9 +117,11 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         A point that was fitted gets the row it has in the fitted graph.
         """
         check_is_fitted(self)
-        near, same = self._place(self._validate(X, reset=False))
+        X = self._validate(X, reset=False)
+        same = self._fitted_as(X)
         new, known = np.flatnonzero(same < 0), np.flatnonzero(same >= 0)
-        both = graphs.stacked([near[new], self._fitted(same[known])])
+        parts = [self._place(X[new])] if len(new) else []
+        both = graphs.stacked([*parts, self._fitted(same[known])])
         return self._matrix(both[np.argsort(np.concatenate([new, known]))])
 
     @property

@@ -49,8 +49,9 @@ START_DEVIATION, START_NOISE = 1e-4, 1e-6
 # The start needs the leading eigenvectors only roughly; so many power iterations give them.
 POWER_ITERATIONS = 20
 
-# scikit-learn is told this distance for pairs without affinity: a weight of exp(-100).
-FAR = 10.0
+# scikit-learn is told this distance for pairs without affinity. Where a point has fewer neighbours
+# than the perplexity it widens the Gaussian a hundred times by two, in vain: exp(-7900) is left.
+FAR = 1e17
 
 # New points are placed among fewer neighbours than the perplexity says: a mean over many falls into
 # the gaps between clusters. On digits (euclidean, 1200 fitted, 597 new) 5 nearest neighbours in the
@@ -92,6 +93,14 @@ class PatchTSNE(BasePatchEmbedding):
         all pairs; None means ten times as many as wanted.
     radius : float or None
         Neighbours are the points within this distance; the nearest ``3 perplexity`` of them count.
+    supervision : {"dissimilarity", "cut", "min-sum"}, object or None, default=None
+        How the classes ``y`` given to ``fit`` change the lengths: a rule of
+        :mod:`patchfold.supervision`, by name or as an object such as ``Dissimilarity(alpha=0.2)``.
+    out_of_sample : {"nystrom", "krr", "grnn"}, regressor or None, default=None
+        What ``transform`` does with new points: place them in the graph by their own patch
+        (``"nystrom"``), or map them by a regression of the embedding on the points, kernel ridge
+        (``"krr"``), :class:`~patchfold.GRNN` or any scikit-learn regressor of several outputs. None
+        means ``"krr"`` with supervision and ``"nystrom"`` without.
     knn : str or object, default="auto"
         Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
         scikit-learn's ``KNeighborsTransformer``.
@@ -121,6 +130,8 @@ class PatchTSNE(BasePatchEmbedding):
         The symmetric graph of lengths; zeros are stored. It may have several components.
     patches_ : Patches or None
         The fitted Gaussians (None for ``"euclidean"`` and ``"precomputed"``).
+    map_ : regressor or None
+        What maps new points; None for ``"nystrom"``.
 
     Examples
     --------
@@ -140,6 +151,8 @@ class PatchTSNE(BasePatchEmbedding):
         graph: str = "neighbors",
         n_candidates: int | None = None,
         radius: float | None = None,
+        supervision: Any = None,
+        out_of_sample: Any = None,
         knn: Any = "auto",
         perplexity: float = 30.0,
         learning_rate: Any = "auto",
@@ -156,6 +169,8 @@ class PatchTSNE(BasePatchEmbedding):
         self.graph = graph
         self.n_candidates = n_candidates
         self.radius = radius
+        self.supervision = supervision
+        self.out_of_sample = out_of_sample
         self.knn = knn
         self.perplexity = perplexity
         self.learning_rate = learning_rate
@@ -190,26 +205,29 @@ class PatchTSNE(BasePatchEmbedding):
     def _degree(self) -> int | None:
         return None if self.radius is not None else self._most()
 
-    def _fit_graph(self, X: Any) -> Neighborhoods:
+    def _fit_graph(self, X: Any, y: Any = None) -> Neighborhoods:
         n = X.shape[0]
         if self.perplexity > n - 1:
             raise ValueError(
                 f"perplexity={self.perplexity} needs more than {self.perplexity} samples, got {n}; "
                 f"lower perplexity to at most {n - 1}, better below {max(1, n // 3)}."
             )
-        return super()._fit_graph(X)
+        return super()._fit_graph(X, y)
 
     def _connect(
-        self, X: Any, near: Neighborhoods, i: Indices, j: Indices, lengths: Floats
+        self, near: Neighborhoods, i: Indices, j: Indices, lengths: Floats
     ) -> Neighborhoods:
-        """Build the graph; t-SNE needs no connected one, so that nothing is joined."""
+        """Build the graph; t-SNE needs no connected one, only neighbours for every point."""
+        if self.supervision is not None:  # labels may have taken all of them
+            return super()._connect(near, i, j, lengths)
         self.graph_ = graphs.symmetric(i, j, lengths, self._n_fit)
         return near
 
     def _embed(self, near: Neighborhoods) -> None:
         self._check_components()
         near = near.nearest(self._most())
-        self._check_degrees(near)
+        if self.supervision is None:  # where labels leave too few neighbours, they count alike
+            self._check_degrees(near)
         exponents = gaussian_exponents(near, self.perplexity, self.n_jobs)
         self.affinities_ = joint_affinities(near, exponents)
         start = spectral_start(self.affinities_, self.n_components, self.random_state)

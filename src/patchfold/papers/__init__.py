@@ -1,5 +1,23 @@
 """The systems of the five papers, each as an estimator configured to the paper's equations."""
 
-from patchfold.papers.presets import elap, isomap_kl, pelle, x_eigenmaps, x_isomap, x_lle, x_tsne
+from patchfold.papers.presets import (
+    elap,
+    isomap_kl,
+    pelle,
+    supervised_isomap,
+    x_eigenmaps,
+    x_isomap,
+    x_lle,
+    x_tsne,
+)
 
-__all__ = ["elap", "isomap_kl", "pelle", "x_eigenmaps", "x_isomap", "x_lle", "x_tsne"]
+__all__ = [
+    "elap",
+    "isomap_kl",
+    "pelle",
+    "supervised_isomap",
+    "x_eigenmaps",
+    "x_isomap",
+    "x_lle",
+    "x_tsne",
+]

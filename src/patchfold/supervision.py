@@ -1,0 +1,257 @@
+"""The label rules: how classes change the lengths of edges.
+
+A rule sees edges, their lengths and how their ends are related, and returns the lengths that the
+labels make of them; an infinite one removes the edge. Edges with an unlabelled end stay what they
+are without labels.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import column_or_1d
+
+from patchfold._validation import check_choice, check_positive
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.floating[Any]]
+    Codes = NDArray[np.intp]
+    Kin = NDArray[np.int8]
+
+# How the two ends of an edge are related.
+SAME, UNKNOWN, DIFFERENT = 1, 0, -1
+
+UNLABELLED = -1
+
+# Eq. 1 grows as exp(e^2 / 2 beta). Beyond this share of the largest exponent lengths stop growing:
+# squares of them, and their sums over a path, still have to be numbers.
+LARGEST_EXPONENT = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """What a rule knows of the edges whose lengths it changes.
+
+    Parameters
+    ----------
+    lengths : array
+        What the divergence says, one value an edge, in any shape.
+    kin : array of the same shape
+        1 where the ends have the same label, -1 where different ones, 0 where one has none.
+    distances : callable
+        Gives the Euclidean lengths of the same edges; ``lengths`` where there are no others.
+    mean : callable
+        Gives the mean length of all pairs of fitted points.
+    between_patches : bool
+        Whether lengths are divergences of patches, and not distances, Euclidean or given.
+    """
+
+    lengths: Floats
+    kin: Kin
+    distances: Callable[[], Floats]
+    mean: Callable[[], float]
+    between_patches: bool = False
+
+
+@runtime_checkable
+class LabelRule(Protocol):
+    """What ``supervision`` may be beside a name: any object with this method."""
+
+    def lengths(self, edges: Edges) -> Floats:
+        """Return the lengths of edges under the labels, infinite for those to be removed."""
+        ...
+
+
+class Dissimilarity(BaseEstimator):
+    """Shrink lengths within classes, stretch those between them (SA-Isomap eq. 1).
+
+    A length ``e`` becomes ``sqrt(1 - exp(-e^2 / beta))`` within a class and
+    ``sqrt(exp(e^2 / beta) - alpha)`` between two. ``e / sqrt(beta)`` lies between the two for
+    ``alpha <= 1``, and tends to the first for short edges: it is the length of an edge with an
+    unlabelled end.
+
+    Where lengths are distances the rule depends on their unit, since ``beta`` is no squared length:
+    standardise the data.
+
+    Parameters
+    ----------
+    alpha : float, default=0.5
+        Closes the gap between the shortest edges of the two kinds, which is ``sqrt(1 - alpha)``.
+        With more than one the second root has a negative argument for short edges; such edges get
+        the length zero, as if their ends were one point.
+    beta : float or None
+        None is the paper's choice for distances, their mean over all pairs (over an even sample of
+        half a million, where there are more; over the edges of a given sparse graph). Divergences
+        of patches have no unit and a far longer tail, with which the exponential leaves the range
+        of numbers; for these ``beta`` is the square of their mean.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from patchfold import PatchIsomap
+    >>> from patchfold.supervision import Dissimilarity
+    >>> X, y = load_iris(return_X_y=True)
+    >>> isomap = PatchIsomap(supervision=Dissimilarity(alpha=0.2), divergence="euclidean")
+    >>> isomap.fit_transform(X, y).shape
+    (150, 2)
+    """
+
+    def __init__(self, alpha: float = 0.5, beta: float | None = None) -> None:
+        self.alpha = alpha
+        self.beta = beta
+
+    def lengths(self, edges: Edges) -> Floats:
+        """Apply eq. 1 of the paper."""
+        if self.alpha != 0:
+            check_positive("alpha", self.alpha)
+        dtype = edges.lengths.dtype
+        squared = np.square(edges.lengths.astype(np.float64)) / self._beta(edges)
+        largest = LARGEST_EXPONENT * float(np.log(np.finfo(dtype).max))
+        between = np.expm1(np.minimum(squared, largest)) + (1.0 - self.alpha)
+        changed = np.select(
+            [edges.kin == SAME, edges.kin == DIFFERENT],
+            [-np.expm1(-squared), np.maximum(between, 0.0)],
+            squared,
+        )
+        return np.asarray(np.sqrt(changed), dtype=dtype)
+
+    def _beta(self, edges: Edges) -> float:
+        if self.beta is not None:
+            return check_positive("beta", self.beta)
+        mean = edges.mean()
+        # Where all lengths are zero any unit does.
+        return (mean**2 if edges.between_patches else mean) or 1.0
+
+
+class Cut(BaseEstimator):
+    """Remove the edges between classes (named as future work by PELLE).
+
+    The graph then falls into parts, which are joined by their closest pairs.
+    """
+
+    def lengths(self, edges: Edges) -> Floats:
+        """Make edges between classes infinite."""
+        infinite = edges.lengths.dtype.type(np.inf)
+        return np.where(edges.kin == DIFFERENT, infinite, edges.lengths)
+
+
+class MinSum(BaseEstimator):
+    """Take the smaller of Euclidean and divergence length within a class, their sum between two.
+
+    Named as future work by ELAP. Where lengths are Euclidean already, or given, both are the same,
+    and edges between classes become twice as long.
+    """
+
+    def lengths(self, edges: Edges) -> Floats:
+        """Take the minimum, the sum, or the length itself."""
+        lengths, distances = edges.lengths, edges.distances()
+        return np.select(
+            [edges.kin == SAME, edges.kin == DIFFERENT],
+            [np.minimum(lengths, distances), lengths + distances],
+            lengths,
+        )
+
+
+RULES: dict[str, type[LabelRule]] = {
+    "dissimilarity": Dissimilarity,
+    "cut": Cut,
+    "min-sum": MinSum,
+}
+
+
+def label_rule(supervision: Any) -> LabelRule | None:
+    """Return the rule that the parameter ``supervision`` means; None for none."""
+    if supervision is None:
+        return None
+    if not isinstance(supervision, str):
+        if isinstance(supervision, LabelRule) and not isinstance(supervision, type):
+            return supervision
+        raise TypeError(
+            f"supervision={supervision!r} must be one of "
+            f"{', '.join(repr(name) for name in RULES)}, a rule of patchfold.supervision, e.g. "
+            "Dissimilarity(alpha=0.2), or None."
+        )
+    return RULES[check_choice("supervision", supervision, RULES)]()
+
+
+def encode(y: Any, n_samples: int, estimator: str) -> Codes:
+    """Return classes as 0, 1, ...; -1 for points without a label (-1, NaN or None in ``y``).
+
+    Examples
+    --------
+    >>> encode(["a", None, "b", "a"], 4, "PatchIsomap")
+    array([ 0, -1,  1,  0])
+    """
+    if y is None:
+        raise ValueError(
+            f"{estimator} requires y to be passed, but the target y is None: supervision needs the "
+            "labels of the points, fit(X, y); use supervision=None where there are none."
+        )
+    # As objects: NumPy would turn the None or NaN of a list with text into text.
+    labels = column_or_1d(
+        np.array(y, dtype=object) if isinstance(y, list | tuple) else y, warn=True
+    )
+    if len(labels) != n_samples:
+        raise ValueError(
+            f"y has {len(labels)} labels and X has {n_samples} rows; give one label for each row, "
+            "-1 where it is not known."
+        )
+    missing = _missing(labels)
+    classes, known = np.unique(_plain(labels[~missing]), return_inverse=True)
+    if len(classes) < 2:
+        found = f"one class only, {classes[0]!s}" if len(classes) else "no label"
+        hint = " (-1 stands for an unknown label, not for a class)" if missing.any() else ""
+        raise ValueError(f"y has {found}{hint}; supervision needs at least two classes.")
+    if len(classes) == n_samples > 2:
+        raise ValueError(
+            f"y has {n_samples} different labels for {n_samples} points, so that no two belong "
+            "together; give classes, not identifiers or measurements."
+        )
+    codes = np.full(n_samples, UNLABELLED, dtype=np.intp)
+    codes[~missing] = known
+    return codes
+
+
+def kinship(a: Codes, b: Codes) -> Kin:
+    """Tell how points with these codes are related: 1 the same class, -1 different, 0 unknown."""
+    known = (a != UNLABELLED) & (b != UNLABELLED)
+    return np.where(known, np.where(a == b, SAME, DIFFERENT), UNKNOWN).astype(np.int8)
+
+
+def _missing(labels: NDArray[Any]) -> NDArray[np.bool_]:
+    if labels.dtype.kind in "iuf":
+        return np.asarray((labels == UNLABELLED) | np.isnan(labels))
+    if labels.dtype.kind == "O":
+        return np.array([_is_missing(label) for label in labels], dtype=bool)
+    return np.zeros(len(labels), dtype=bool)
+
+
+def _is_missing(label: Any) -> bool:
+    # pandas.NA compares as neither true nor false; it is known by its name alone.
+    if label is None or type(label).__name__ == "NAType":
+        return True
+    return isinstance(label, Real) and (math.isnan(label) or label == UNLABELLED)
+
+
+def _plain(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return labels as numbers or as text, where they are classes."""
+    if labels.dtype.kind == "O":
+        texts = {isinstance(label, str) for label in labels}
+        if len(texts) > 1:
+            raise ValueError("y mixes text and numbers; give labels of one kind.")
+        labels = np.array(labels.tolist())
+    if labels.dtype.kind == "f" and (labels != np.trunc(labels)).any():
+        raise ValueError(
+            f"Unknown label type: y is continuous, it has the value {labels[labels % 1 != 0][0]}; "
+            "supervision needs classes, e.g. bins by sklearn.preprocessing.KBinsDiscretizer."
+        )
+    return labels

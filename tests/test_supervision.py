@@ -1,0 +1,403 @@
+"""Labels change lengths as the papers say, and nothing that has no label."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
+from sklearn.datasets import load_iris, load_wine
+from sklearn.exceptions import DataConversionWarning
+from sklearn.metrics import silhouette_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import slow_reference as slow
+from equations import DATA, DIVERGENCES, THREE, assert_follows_the_equations, assert_same_graph
+from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchSpace, PatchTSNE, papers
+from patchfold.lengths import even_pairs
+from patchfold.supervision import Cut, Dissimilarity, Edges, MinSum, encode, kinship
+
+SLOW = {"dissimilarity": slow.dissimilarity, "cut": slow.cut, "min-sum": slow.min_sum}
+RULES = {"dissimilarity": Dissimilarity, "cut": Cut, "min-sum": MinSum}
+FOUR = [
+    pytest.param(PatchIsomap(), id="isomap"),
+    pytest.param(PatchLLE(), id="lle"),
+    pytest.param(PatchEigenmaps(bandwidth="median"), id="eigenmaps"),
+    pytest.param(PatchTSNE(perplexity=10, n_iter=50, random_state=0), id="tsne"),
+]
+
+
+def edges(lengths, kin, distances=None):
+    """Edges all of one kind."""
+    kins = np.full(lengths.shape, kin, dtype=np.int8)
+    return Edges(lengths, kins, lambda: lengths if distances is None else distances, lambda: 1.0)
+
+
+def labels_of(X, unlabelled):
+    """Three classes, mixed where they meet, each label equally likely to be unknown."""
+    rng = np.random.default_rng(0)
+    y = np.digitize(X[:, 0] + rng.normal(size=len(X)) / 2, [-0.7, 0.7]).tolist()
+    return [None if rng.random() < unlabelled else label for label in y]
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = load_iris(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+# ------------------------------------------------------------------- the papers' formulas
+
+
+PLANE = PatchIsomap(2), lambda space, Y: slow.isomap(space, 2, Y)
+
+
+@pytest.mark.parametrize("unlabelled", [0.0, 0.3])
+@pytest.mark.parametrize("graph", ["neighbors", "divergence"])
+@pytest.mark.parametrize("rule", SLOW)
+@pytest.mark.parametrize(("estimator", "compute"), [pytest.param(*PLANE, id="isomap"), *THREE[1:]])
+@pytest.mark.parametrize("data", ["k > m", "disconnected"])
+def test_every_rule_follows_its_formula(data, estimator, compute, rule, graph, unlabelled):
+    X, k = DATA[data]
+    y = labels_of(X, unlabelled)
+    space = slow.Space(X, k, "kl", graph, rule=SLOW[rule], labels=y)
+    setting = {"n_neighbors": k, "graph": graph, "supervision": rule}
+    if isinstance(estimator, PatchLLE) and rule == "dissimilarity" and graph == "divergence":
+        # Classes choose only each other then, and their eigenvectors may be mixed in any way.
+        assert_same_graph(sklearn.clone(estimator).set_params(**setting).fit(X, y), space)
+    else:
+        assert_follows_the_equations(estimator, compute, space, y, **setting)
+
+
+@pytest.mark.parametrize("graph", ["neighbors", "divergence"])
+@pytest.mark.parametrize("name", DIVERGENCES)
+@pytest.mark.parametrize("rule", SLOW)
+def test_every_rule_changes_every_divergence(rule, name, graph):
+    X, k = DATA["k > m"]
+    y = labels_of(X, 0.2)
+    space = slow.Space(X, k, name, graph, rule=SLOW[rule], labels=y)
+    estimator, compute = PLANE
+    assert_follows_the_equations(
+        estimator, compute, space, y, n_neighbors=k, graph=graph, supervision=rule, divergence=name
+    )
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(0.0, None), (1.0, 2.0), (0.3, 0.7), (1.4, 3.0)])
+def test_supervised_isomap_follows_the_paper(alpha, beta):
+    X, k = DATA["k > m"]
+    y = labels_of(X, 0.0)
+
+    def rule(*edge):
+        return slow.dissimilarity(*edge, alpha=alpha, beta=beta)
+
+    space = slow.Space(X, k, "euclidean", "divergence", rule=rule, labels=y)
+    estimator = papers.supervised_isomap(k, 3, alpha=alpha, beta=beta)
+    assert estimator.out_of_sample == "krr"
+    assert_follows_the_equations(estimator, THREE[0].values[1], space, y)
+
+
+def test_the_dissimilarity_of_an_edge_without_a_label_lies_between_the_two_others():
+    lengths = np.geomspace(1e-8, 5, 50)
+    same, unknown, different = (
+        Dissimilarity(alpha=0.5, beta=2.0).lengths(edges(lengths, kin)) for kin in (1, 0, -1)
+    )
+    assert (same <= unknown * (1 + 1e-12)).all()
+    assert (unknown < different).all()
+
+
+def test_short_lengths_keep_their_digits():
+    lengths = np.array([1e-12])
+    found = Dissimilarity(beta=1.0).lengths(edges(lengths, 1))
+    np.testing.assert_allclose(found, lengths, rtol=1e-15)
+
+
+def test_an_alpha_above_one_lets_the_shortest_edges_between_classes_vanish():
+    lengths = np.array([0.0, 0.1, 2.0])
+    found = Dissimilarity(alpha=1.5, beta=1.0).lengths(edges(lengths, -1))
+    np.testing.assert_allclose(found, [0, 0, np.sqrt(np.exp(4) - 1.5)])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_dissimilarity_of_long_edges_is_finite_and_so_are_its_squares(dtype):
+    lengths = np.array([1.0, 1e3, 1e18], dtype=dtype)
+    found = Dissimilarity(beta=1.0).lengths(edges(lengths, -1))
+    assert found.dtype == dtype
+    assert np.isfinite(found**2 * 100).all()
+    assert (np.diff(found) >= 0).all()
+
+
+def test_data_in_large_units_are_warned_of(iris):
+    X, y = iris
+    with pytest.warns(UserWarning, match=r"stretches edges to .* standardise X"):
+        PatchIsomap(divergence="euclidean", supervision="dissimilarity").fit(1000 * X, y)
+
+
+@given(hnp.arrays(float, (4, 6), elements=st.floats(0, 1e3)))
+def test_every_rule_makes_edges_within_a_class_no_longer_than_those_between(lengths):
+    for rule in (Dissimilarity(beta=10.0), Cut(), MinSum()):
+        same, different = (rule.lengths(edges(lengths, kin, lengths[::-1])) for kin in (1, -1))
+        assert (same <= different).all()
+
+
+def test_the_mean_length_is_that_of_all_pairs_or_of_an_even_sample():
+    i, j = even_pairs(7, 21)
+    assert sorted(zip(i.tolist(), j.tolist(), strict=True)) == [
+        (a, b) for a in range(7) for b in range(a + 1, 7)
+    ]
+    i, j = even_pairs(1000, 20_000)
+    pairs = {(min(a, b), max(a, b)) for a, b in zip(i.tolist(), j.tolist(), strict=True)}
+    assert len(pairs) == len(i)
+    assert 19_000 <= len(i) <= 20_000
+    assert (np.bincount(np.concatenate([i, j])) == 2 * len(i) / 1000).all()
+    X = np.random.default_rng(0).normal(size=(1000, 3))
+    every = cdist(X, X)[np.triu_indices(1000, 1)].mean()
+    assert np.linalg.norm(X[i] - X[j], axis=1).mean() == pytest.approx(every, rel=0.01)
+
+
+# ------------------------------------------------------------------- labels
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        [3, 5, -1, 3, -1],
+        [3.0, 5.0, np.nan, 3.0, -1.0],
+        ["a", "b", None, "a", float("nan")],
+        np.array(["a", "b", None, "a", None], dtype=object),
+        pd.Series([1, 2, pd.NA, 1, -1], dtype="Int64"),
+        pd.Series(["x", "y", None, "x", None]),
+        pd.Series(pd.Categorical(["x", "y", None, "x", None])),
+        [True, False, None, True, None],
+    ],
+    ids=repr,
+)
+def test_labels_of_any_kind_become_codes_and_missing_ones_minus_one(y):
+    codes = encode(y, 5, "PatchIsomap")
+    same = codes[0]
+    assert {same, codes[1]} == {0, 1}
+    np.testing.assert_array_equal(codes[2:], [-1, same, -1])
+
+
+def test_kinship_is_known_only_between_labelled_points():
+    a = np.array([0, 0, -1, -1])
+    b = np.array([0, 1, 0, -1])
+    np.testing.assert_array_equal(kinship(a, b), [1, -1, 0, 0])
+
+
+@pytest.mark.parametrize("estimator", [*FOUR, pytest.param(PatchSpace(), id="space")])
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        (None, "requires y to be passed, but the target y is None"),
+        (np.zeros(150), "one class only, 0"),
+        (np.where(np.arange(150) < 70, -1, 1), r"one class only, 1 \(-1 stands for an unknown"),
+        (np.full(150, -1), "no label"),
+        (np.arange(149) % 3, "y has 149 labels and X has 150 rows"),
+        (np.linspace(0, 1, 150), "continuous, it has the value 0.006"),
+        (np.arange(150), "150 different labels for 150 points"),
+        ([*"ab" * 74, "a", 3], "mixes text and numbers"),
+        (np.zeros((150, 2)), "y should be a 1d array"),
+    ],
+)
+def test_wrong_labels_are_refused(iris, estimator, y, words):
+    with pytest.raises(ValueError, match=words):
+        sklearn.clone(estimator).set_params(supervision="cut").fit(iris[0], y)
+
+
+def test_a_column_of_labels_is_taken_with_a_warning(iris):
+    X, y = iris
+    expected = PatchIsomap(supervision="min-sum").fit_transform(X, y)
+    with pytest.warns(DataConversionWarning):
+        found = PatchIsomap(supervision="min-sum").fit_transform(X, y[:, None])
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("wrong", ["cuts", 3, Cut, object()])
+def test_a_wrong_rule_is_named_with_what_is_allowed(iris, wrong):
+    with pytest.raises((ValueError, TypeError), match=r"supervision=.*'cut'"):
+        PatchIsomap(supervision=wrong).fit(*iris)
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        (Dissimilarity(alpha=-0.5), "alpha=-0.5 is not positive"),
+        (Dissimilarity(beta=0.0), "beta=0.0 is not positive"),
+    ],
+)
+def test_wrong_settings_of_a_rule_are_named(iris, rule, words):
+    with pytest.raises(ValueError, match=words):
+        PatchIsomap(supervision=rule).fit(*iris)
+
+
+def test_labels_are_ignored_without_supervision(iris):
+    X, y = iris
+    expected = PatchIsomap().fit_transform(X)
+    np.testing.assert_array_equal(PatchIsomap().fit_transform(X, y), expected)
+    np.testing.assert_array_equal(PatchIsomap().fit_transform(X, np.linspace(0, 1, 150)), expected)
+
+
+@pytest.mark.parametrize("rule", ["cut", "min-sum"])
+@pytest.mark.parametrize("estimator", [*FOUR[:3], pytest.param(PatchSpace(), id="space")])
+def test_unlabelled_points_keep_their_edges(iris, estimator, rule):
+    X, y = iris
+    unlabelled = np.arange(150) % 3 == 0
+    found = sklearn.clone(estimator).set_params(supervision=rule)
+    found.fit(X, np.where(unlabelled, -1, y))
+    plain = sklearn.clone(estimator).fit(X)
+    np.testing.assert_array_equal(
+        found.graph_[unlabelled].toarray(), plain.graph_[unlabelled].toarray()
+    )
+
+
+def test_the_dissimilarity_leaves_edges_of_unlabelled_points_in_proportion(iris):
+    X, y = iris
+    unlabelled = np.arange(150) % 3 == 0
+    rule = Dissimilarity(beta=1e4)
+    found = PatchIsomap(supervision=rule).fit(X, np.where(unlabelled, -1, y))
+    plain = PatchIsomap().fit(X)
+    np.testing.assert_allclose(
+        found.graph_[unlabelled].toarray(), plain.graph_[unlabelled].toarray() / 100, rtol=1e-12
+    )
+
+
+# ------------------------------------------------------------------- all estimators
+
+
+@pytest.mark.parametrize(
+    ("estimator", "rule"),
+    [
+        pytest.param(*estimator.values, rule, id=f"{estimator.id}-{rule}")
+        for estimator in FOUR
+        for rule in RULES
+        # The weights of LLE depend on ratios of lengths to the same point, not on lengths.
+        if (estimator.id, rule) != ("lle", "min-sum")
+    ],
+)
+def test_supervision_separates_the_classes(iris, estimator, rule):
+    X, y = iris
+    supervised = sklearn.clone(estimator).set_params(supervision=rule).fit_transform(X, y)
+    plain = sklearn.clone(estimator).fit_transform(X)
+    assert silhouette_score(supervised, y) > silhouette_score(plain, y) + 0.05
+
+
+@pytest.mark.parametrize("graph", ["neighbors", "divergence"])
+@pytest.mark.parametrize("estimator", FOUR)
+def test_a_cut_leaves_only_the_bridges_between_classes(iris, estimator, graph):
+    X, y = iris
+    found = sklearn.clone(estimator).set_params(supervision="cut", graph=graph).fit(X, y)
+    i, j = found.graph_.nonzero()
+    assert np.sum(y[i] != y[j]) == 2 * 2
+    assert np.isfinite(found.embedding_).all()
+
+
+def test_tsne_takes_classes_smaller_than_its_perplexity(iris):
+    X, y = iris
+    y = np.where(np.arange(150) < 5, 7, y)
+    for d in (2, 3):  # openTSNE where it is installed, and scikit-learn
+        found = PatchTSNE(d, perplexity=20, n_iter=50, supervision="cut", random_state=0).fit(X, y)
+        within = cdist(found.embedding_[:5], found.embedding_[:5])
+        between = cdist(found.embedding_[:5], found.embedding_[5:])
+        assert np.isfinite(found.embedding_).all()
+        assert within.max() < between.mean()
+
+
+def test_the_rule_may_be_an_object_with_its_own_parameters(iris):
+    X, y = iris
+    expected = PatchIsomap(supervision="dissimilarity").fit_transform(X, y)
+    np.testing.assert_array_equal(
+        PatchIsomap(supervision=Dissimilarity()).fit_transform(X, y), expected
+    )
+    estimator = PatchIsomap(supervision=Dissimilarity()).set_params(supervision__alpha=0.9)
+    assert not np.allclose(estimator.fit_transform(X, y), expected)
+
+    class Doubled:
+        def lengths(self, edges):
+            assert edges.distances().shape == edges.lengths.shape
+            assert edges.mean() > 0
+            assert edges.between_patches
+            return np.where(edges.kin < 0, 2 * edges.lengths, edges.lengths)
+
+    found = PatchIsomap(supervision=Doubled(), out_of_sample="nystrom").fit(X, y)
+    plain = PatchIsomap().fit(X)
+    i, j = plain.graph_.nonzero()
+    np.testing.assert_allclose(
+        found.graph_[i, j], np.where(y[i] == y[j], 1, 2) * plain.graph_[i, j]
+    )
+    np.testing.assert_array_equal(  # lengths of new points are not changed by this rule
+        PatchSpace(supervision=Doubled()).fit(X, y).transform(X[:9] + 1e-3).toarray(),
+        PatchSpace().fit(X).transform(X[:9] + 1e-3).toarray(),
+    )
+
+
+def test_euclidean_weights_without_a_use_for_lengths_are_warned_of(iris):
+    with pytest.warns(UserWarning, match="weights='euclidean' with graph='neighbors' uses none"):
+        PatchLLE(weights="euclidean", supervision="min-sum").fit(*iris)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("graph", ["neighbors", "divergence"])
+def test_given_distances_are_changed_as_those_of_points(iris, rule, graph):
+    X, y = iris
+    setting = {"supervision": rule, "graph": graph, "n_neighbors": 8}
+    points = PatchIsomap(divergence="euclidean", out_of_sample="nystrom", **setting).fit(X, y)
+    given = PatchIsomap(divergence="precomputed", **setting).fit(cdist(X, X), y)
+    np.testing.assert_allclose(given.graph_.toarray(), points.graph_.toarray(), rtol=1e-12)
+    Y = X[:20] + 0.1
+    np.testing.assert_allclose(
+        given.transform(cdist(Y, X)), points.transform(Y), atol=1e-9 * np.ptp(given.embedding_)
+    )
+
+
+def test_a_given_graph_that_labels_cut_apart_is_refused(iris):
+    X, y = iris
+    D = cdist(X, X)
+    graph = csr_array(np.where(np.sort(D, axis=1)[:, [25]] > D, D, 0))
+    setting = {"divergence": "precomputed", "n_neighbors": 5}
+    stretched = PatchIsomap(supervision="dissimilarity", **setting).fit(graph, y)
+    assert stretched.graph_.nnz > 0
+    with pytest.raises(ValueError, match="components under supervision='cut'"):
+        PatchIsomap(supervision="cut", **setting).fit(graph, y)
+
+
+def test_candidates_and_all_pairs_agree_where_the_pool_is_everything(iris):
+    X, y = iris
+    setting = {"graph": "divergence", "supervision": "dissimilarity", "n_neighbors": 7}
+    for name in ("euclidean", "kl"):
+        expected = PatchIsomap(divergence=name, **setting).fit(X, y)
+        with sklearn.config_context(working_memory=0.1):
+            found = PatchIsomap(divergence=name, n_candidates=149, **setting).fit(X, y)
+        np.testing.assert_allclose(
+            found.graph_.toarray(), expected.graph_.toarray(), rtol=1e-9, atol=1e-12
+        )
+
+
+# ------------------------------------------------------------------- behind a classifier
+
+
+def test_a_pipeline_is_scored_without_the_labels_of_held_out_points():
+    X, y = load_wine(return_X_y=True)
+    steps = StandardScaler(), papers.supervised_isomap(10), KNeighborsClassifier()
+    pipeline = make_pipeline(*steps).fit(X[::2], y[::2])
+    predicted = pipeline.predict(X[1::2])
+    # On labels that say nothing a supervised embedding separates what it was fitted to, and
+    # predicts no better than chance.
+    random = np.random.default_rng(0).permutation(y)
+    assert make_pipeline(*steps).fit(X, random).score(X, random) > 0.9
+    assert cross_val_score(make_pipeline(*steps), X, random, cv=5).mean() < 0.5
+    assert np.mean(predicted == y[1::2]) > 0.9
+
+
+def test_a_grid_search_chooses_the_rule(iris):
+    X, y = iris
+    pipeline = make_pipeline(PatchIsomap(n_neighbors=40), KNeighborsClassifier())
+    grid = {"patchisomap__supervision": [None, "cut", Dissimilarity(alpha=0.2)]}
+    search = GridSearchCV(pipeline, grid, cv=3).fit(X, y)
+    assert search.best_score_ > 0.9
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
