@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import json
-
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
@@ -16,7 +13,7 @@ from sklearn.metrics import (
 )
 from sklearn.preprocessing import StandardScaler
 
-from patchfold import PatchIsomap, papers
+from patchfold import PatchIsomap, datasets, papers
 from patchfold.geodesics import shortest_paths
 from patchfold.metrics import purity, rank_correlation
 
@@ -24,17 +21,6 @@ from patchfold.metrics import purity, rank_correlation
 def silhouette(X, y, k):
     Y = papers.isomap_kl(k, include_self=False).fit_transform(StandardScaler().fit_transform(X))
     return round(float(silhouette_score(Y, y)), 3)
-
-
-def read(folder, name):
-    """Read a data set as the papers' authors do: categories become codes in declared order."""
-    categories = json.loads((folder / "categories.json").read_text())[name]["categories"]
-    frame = pd.read_csv(
-        folder / f"{name}.csv.gz", dtype=dict.fromkeys([*categories, "target"], str)
-    )
-    for column, values in categories.items():
-        frame[column] = pd.Categorical(frame[column], values).codes
-    return frame.drop(columns="target").to_numpy(float), frame["target"].to_numpy()
 
 
 @pytest.mark.parametrize(("load", "k", "printed"), [(load_iris, 20, 0.576), (load_wine, 40, 0.656)])
@@ -55,15 +41,16 @@ def test_isomap_kl_gives_the_printed_silhouettes(load, k, printed):
     ],
 )
 def test_isomap_kl_gives_the_printed_silhouettes_of_local_data(data_folder, name, k, printed):
-    X, y = read(data_folder, name)
-    assert silhouette(X, y, k) == printed
+    data = datasets.load(name)
+    assert silhouette(data.X, data.y, k) == printed
 
 
 def test_isomap_kl_on_male_lung_misses_the_printed_third_digit_by_rounding(data_folder):
     # The paper prints 0.988; the value is 0.98851, the same for any gamma from 1e-5 to 1e-2.
-    X, y = read(data_folder, "arsenic-male-lung")
-    Y = papers.isomap_kl(10, include_self=False).fit_transform(StandardScaler().fit_transform(X))
-    assert silhouette_score(Y, y) == pytest.approx(0.98851, abs=1e-5)
+    data = datasets.load("arsenic-male-lung")
+    X = StandardScaler().fit_transform(data.X)
+    Y = papers.isomap_kl(10, include_self=False).fit_transform(X)
+    assert silhouette_score(Y, data.y) == pytest.approx(0.98851, abs=1e-5)
 
 
 def true_geodesics(n, seed):
