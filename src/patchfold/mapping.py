@@ -29,6 +29,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from patchfold._memory import check_memory
 from patchfold._space import Space
 from patchfold._validation import check_choice, check_points, check_positive
 from patchfold.blocks import map_blocks
@@ -250,6 +251,12 @@ def kernel_ridge(X: Any, Y: Any) -> Pipeline:
     array([[1.571]])
     """
     Y = np.asarray(Y, dtype=np.float64)
+    n = len(Y)
+    check_memory(  # the kernel, and what is left of it when the system is solved
+        2 * 8 * n * n,
+        f"kernel ridge regression on {n} points",
+        "use out_of_sample='grnn' or 'nystrom'",
+    )
     scaler = DistanceScaler().fit(X)
     points = scaler.transform(X)
     rows = _choice_rows(len(points), CHOICE_ROWS)

@@ -5,13 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
+from patchfold._memory import check_memory
+from patchfold._validation import check_choice, check_count
 from patchfold.blocks import map_blocks
 from patchfold.embedding._base import BasePatchEmbedding
 from patchfold.geodesics import shortest_paths
 from patchfold.spectral import classical_mds, triangulation
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from patchfold.neighborhoods import Neighborhoods
@@ -20,9 +25,12 @@ if TYPE_CHECKING:
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
 
-# New points are placed by their geodesics to so many of the fitted ones: as good as all, and the
-# lengths to be kept for it stay far below n x n.
+# Where geodesics of all points are known, new ones are placed by those to so many of them: as good
+# as all, and what has to be kept for it stays far below n x n.
 PLACING_POINTS = 1000
+
+# landmarks="auto" takes all points while their geodesics need no more than this, then so many.
+EXACT_BYTES, LANDMARKS = 2 * 2**30, 1000
 
 
 class PatchIsomap(BasePatchEmbedding):
@@ -62,10 +70,15 @@ class PatchIsomap(BasePatchEmbedding):
     knn : str or object, default="auto"
         Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
         scikit-learn's ``KNeighborsTransformer``.
+    landmarks : int, "auto" or None, default=None
+        Find the geodesics of so many points only, scale these, and place all others by their
+        geodesics to them: n times ``landmarks`` values are held instead of n x n. ``"auto"`` takes
+        1000 where the n x n matrix has more than 2 GiB (beyond 16 000 points, 23 000 in float32).
     n_jobs : int or None
         Number of threads. Results do not depend on it.
     random_state : int, RandomState or None
-        Seed of an approximate neighbour search.
+        Seed of the choice of landmarks, which None makes always the same, and of an approximate
+        neighbour search.
     verbose : int, default=0
         1 prints the stages and their times.
 
@@ -73,7 +86,7 @@ class PatchIsomap(BasePatchEmbedding):
     ----------
     embedding_ : array of shape (n_samples, n_components)
     eigenvalues_ : array of shape (n_components,)
-        The leading eigenvalues of ``B``, falling.
+        The leading eigenvalues of ``B``, that of the landmarks where there are some, falling.
     graph_ : csr_array of shape (n_samples, n_samples)
         The symmetric graph of lengths; zeros are stored.
     patches_ : Patches or None
@@ -102,6 +115,7 @@ class PatchIsomap(BasePatchEmbedding):
         supervision: Any = None,
         out_of_sample: Any = None,
         knn: Any = "auto",
+        landmarks: int | str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -116,43 +130,101 @@ class PatchIsomap(BasePatchEmbedding):
         self.supervision = supervision
         self.out_of_sample = out_of_sample
         self.knn = knn
+        self.landmarks = landmarks
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if isinstance(self.landmarks, str):
+            check_choice("landmarks", self.landmarks, ("auto",))
+        elif self.landmarks is not None:
+            least = int(self.n_components) + 1  # as many span the embedding
+            check_count("landmarks", self.landmarks, minimum=least)
+
     def _embed(self, near: Neighborhoods) -> None:
         self._check_components()
-        geodesics = shortest_paths(self.graph_)
-        # In units of the largest one, squares neither overflow nor vanish.
+        landmarks = self._landmarks()
+        if landmarks is None:
+            self._embed_exactly()
+            return
+        n, count = self._n_fit, len(landmarks)
+        check_memory(
+            2 * 8 * n * count,
+            f"PatchIsomap with {count} landmarks of {n} points",
+            "give fewer landmarks",
+        )
+        paths = self._in_units(shortest_paths(self.graph_, landmarks))
+        self._paths = np.ascontiguousarray(paths.T)
+        places, self._squared_means = self._scale(paths[:, landmarks])
+        self._axes = triangulation(places)
+        self.embedding_ = self._placed(n, 8 * count, lambda block: self._paths[block])
+
+    def _embed_exactly(self) -> None:
+        n = self._n_fit
+        check_memory(
+            self.graph_.data.itemsize * n * n,
+            f"PatchIsomap of {n} points, which holds all their geodesics,",
+            "use landmarks='auto'",
+        )
+        geodesics = self._in_units(shortest_paths(self.graph_))
+        # New points are placed by some of the fitted ones as well as by all.
+        some = _evenly(n, PLACING_POINTS, None)
+        self._paths = np.ascontiguousarray(geodesics[some].T)
+        places, means = self._scale(geodesics)
+        self._squared_means = means[some]
+        self._axes = triangulation(places[some])
+        self.embedding_ = self._in_data_units(places)
+
+    def _landmarks(self) -> Indices | None:
+        """Choose the points whose geodesics are found; None for all."""
+        n = self._n_fit
+        count = self.landmarks
+        if isinstance(count, str):
+            fits = self.graph_.data.itemsize * n * n <= EXACT_BYTES
+            count = None if fits else LANDMARKS
+        return None if count is None or count >= n else _evenly(n, count, self.random_state)
+
+    def _in_units(self, geodesics: Floats) -> Floats:
+        """Measure geodesics by the largest one: squares then neither overflow nor vanish."""
         self._unit = float(geodesics.max()) or 1.0
         geodesics /= self._unit
-        landmarks = self._landmarks()
-        self._paths = np.ascontiguousarray(geodesics[landmarks].T)
-        values, vectors, means = classical_mds(geodesics, self.n_components)
-        places = vectors * np.sqrt(np.clip(values, 0, None))
-        self.eigenvalues_ = values * self._unit**2
-        self.embedding_ = self._in_data_units(places)
-        self._squared_means = means[landmarks]
-        self._axes = triangulation(places[landmarks])
+        return geodesics
 
-    def _landmarks(self) -> Indices:
-        """Choose the points that new ones are placed by: all, or evenly some of many."""
-        order = np.random.default_rng(0).permutation(self._n_fit)
-        return np.sort(order[:PLACING_POINTS])
+    def _scale(self, geodesics: Floats) -> tuple[Floats, Floats]:
+        """Return the places that classical scaling finds, and the mean squared geodesics."""
+        values, vectors, means = classical_mds(geodesics, self.n_components)
+        self.eigenvalues_ = values * self._unit**2
+        return vectors * np.sqrt(np.clip(values, 0, None)), means
 
     def _extend(self, near: Neighborhoods, X: Any) -> Floats:
         """Place new points by their geodesics: first to a neighbour, then through the graph."""
 
-        def place(block: slice) -> Floats:
+        def paths(block: slice) -> Floats:
             part = near[np.arange(len(near))[block]]
             through = self._paths[part.indices] + (part.distances / self._unit)[:, None]
-            paths = np.minimum.reduceat(through, part.indptr[:-1])
-            centred = -0.5 * (paths**2 - self._squared_means)
+            return np.asarray(np.minimum.reduceat(through, part.indptr[:-1]))
+
+        row_bytes = 8 * self._paths.shape[1] * int(near.degrees.max())
+        return self._placed(len(near), row_bytes, paths)
+
+    def _placed(self, n: int, row_bytes: int, paths: Callable[[slice], Floats]) -> Floats:
+        """Place points by their geodesics, which ``paths`` gives for a block of them."""
+
+        def place(block: slice) -> Floats:
+            centred = -0.5 * (paths(block) ** 2 - self._squared_means)
             # Row by row: a product of matrices has bits that depend on how many rows there are.
             return self._in_data_units((centred[:, None, :] @ self._axes)[:, 0, :])
 
-        row_bytes = 8 * self._paths.shape[1] * (3 + int(near.degrees.max()))
-        return np.concatenate(map_blocks(place, len(near), row_bytes, self.n_jobs))
+        row_bytes += 3 * 8 * self._paths.shape[1]
+        return np.concatenate(map_blocks(place, n, row_bytes, self.n_jobs))
 
     def _in_data_units(self, places: Floats) -> Floats:
         return np.asarray((places * self._unit).astype(self.graph_.dtype))
+
+
+def _evenly(n: int, count: int, random_state: Any) -> Indices:
+    """Choose ``count`` of ``n`` points, each as likely as another; None chooses always the same."""
+    random = check_random_state(0 if random_state is None else random_state)
+    return np.sort(random.permutation(n)[:count])

@@ -1,0 +1,121 @@
+"""Landmarks: geodesics of some points place all of them, in memory that is known beforehand."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.datasets import make_swiss_roll
+
+from patchfold import PatchIsomap, _memory, metrics
+from patchfold.embedding import isomap
+from patchfold.geodesics import shortest_paths
+
+
+@pytest.fixture(scope="module")
+def roll():
+    return make_swiss_roll(600, noise=0.2, random_state=0)[0]
+
+
+def agreement(Y, Z):
+    return metrics.rank_correlation(cdist(Y, Y), cdist(Z, Z))
+
+
+def landmark_scaling(estimator, landmarks, d):
+    """Landmark MDS of de Silva and Tenenbaum (2004), point by point."""
+    G = shortest_paths(estimator.graph_)
+    D = G[np.ix_(landmarks, landmarks)] ** 2
+    H = np.eye(len(D)) - 1 / len(D)
+    values, vectors = np.linalg.eigh(-H @ D @ H / 2)
+    values, vectors = values[::-1][:d], vectors[:, ::-1][:, :d]
+    return np.array(
+        [
+            [
+                -sum(v[j] * (row[j] - D[:, j].mean()) for j in range(len(D))) / 2 / np.sqrt(value)
+                for value, v in zip(values, vectors.T, strict=True)
+            ]
+            for row in G[:, landmarks] ** 2
+        ]
+    )
+
+
+def test_all_points_are_placed_by_landmark_scaling(roll):
+    found = PatchIsomap(landmarks=40, random_state=3).fit(roll)
+    chosen = np.sort(np.random.RandomState(3).permutation(600)[:40])
+    expected = landmark_scaling(found, chosen, 2)
+    flips = np.sign((found.embedding_ * expected).sum(axis=0))
+    np.testing.assert_allclose(found.embedding_, expected * flips, atol=1e-9 * np.ptp(expected))
+    fresh = roll[:50] + 1e-7
+    np.testing.assert_allclose(
+        found.transform(fresh), found.embedding_[:50], atol=0.05 * np.ptp(expected)
+    )
+
+
+@pytest.mark.parametrize("count", [50, 200])
+def test_few_landmarks_embed_as_well_as_all_points(roll, count):
+    exact = PatchIsomap().fit_transform(roll)
+    found = PatchIsomap(landmarks=count).fit_transform(roll)
+    assert agreement(found, exact) > 0.995
+
+
+def test_as_many_landmarks_as_points_are_all_points(roll):
+    exact = PatchIsomap().fit_transform(roll)
+    for count in (600, 601, "auto"):
+        np.testing.assert_array_equal(PatchIsomap(landmarks=count).fit_transform(roll), exact)
+
+
+def test_landmarks_depend_on_the_seed_alone(roll):
+    first = PatchIsomap(landmarks=30, random_state=1).fit_transform(roll)
+    np.testing.assert_array_equal(
+        PatchIsomap(landmarks=30, random_state=1, n_jobs=2).fit_transform(roll), first
+    )
+    other = PatchIsomap(landmarks=30, random_state=2).fit_transform(roll)
+    assert not np.allclose(other, first)
+    unseeded = PatchIsomap(landmarks=30).fit_transform(roll)
+    np.testing.assert_array_equal(PatchIsomap(landmarks=30).fit_transform(roll), unseeded)
+
+
+def test_landmarks_are_taken_where_all_geodesics_have_no_room(roll, monkeypatch):
+    monkeypatch.setattr(isomap, "EXACT_BYTES", 8 * 599**2)
+    monkeypatch.setattr(isomap, "LANDMARKS", 60)
+    found = PatchIsomap(landmarks="auto").fit(roll)
+    np.testing.assert_array_equal(found.embedding_, PatchIsomap(landmarks=60).fit_transform(roll))
+    exact = PatchIsomap(landmarks="auto").fit_transform(roll.astype(np.float32))
+    np.testing.assert_array_equal(exact, PatchIsomap().fit_transform(roll.astype(np.float32)))
+
+
+@pytest.mark.parametrize(
+    ("landmarks", "words"),
+    [
+        ("all", r"landmarks='all' is not known.*'auto'"),
+        (2, "landmarks=2 is too small; give at least 3"),
+        (2.5, "landmarks=2.5 is not an integer"),
+    ],
+)
+def test_wrong_landmarks_are_named(roll, landmarks, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        PatchIsomap(landmarks=landmarks).fit(roll)
+
+
+def test_what_does_not_fit_into_memory_is_refused_with_figures(roll, monkeypatch):
+    monkeypatch.setattr(_memory, "available_memory", lambda: 2_000_000)
+    with pytest.raises(MemoryError, match=r"needs about 0\.0 GB.*use landmarks='auto'"):
+        PatchIsomap().fit(roll)
+    with pytest.raises(MemoryError, match=r"300 landmarks of 600 points.*give fewer landmarks"):
+        PatchIsomap(landmarks=300).fit(roll)
+    with pytest.raises(MemoryError, match="kernel ridge regression on 600 points needs"):
+        PatchIsomap(landmarks=50, out_of_sample="krr").fit(roll)
+    assert PatchIsomap(landmarks=50).fit(roll).embedding_.shape == (600, 2)
+
+
+def test_memory_is_what_the_system_or_the_group_has_left(tmp_path, monkeypatch):
+    assert _memory.available_memory() > 10**7
+    limit, used, system = (tmp_path / name for name in ("max", "current", "meminfo"))
+    monkeypatch.setattr(_memory, "_GROUP", (limit, used))
+    monkeypatch.setattr(_memory, "_SYSTEM", system)
+    assert _memory.available_memory() > 10**7  # neither says anything: the machine's memory
+    system.write_text("MemTotal: 9000 kB\nMemAvailable:  4000 kB\n")
+    assert _memory.available_memory() == 4_096_000
+    used.write_text("1000\n")
+    limit.write_text("max\n")
+    assert _memory.available_memory() == 4_096_000
+    limit.write_text("5000\n")
+    assert _memory.available_memory() == 4000
