@@ -96,6 +96,62 @@ def test_the_iterative_solver_gives_the_same_bits_every_time(monkeypatch):
         np.testing.assert_array_equal(a, b)
 
 
+def squares_of(rng, values):
+    """Return squared distances, maybe negative, and eigenvectors of B to the given values."""
+    n = len(values) + 1
+    Q = np.linalg.qr(np.column_stack([np.ones(n), rng.normal(size=(n, n - 1))]))[0][:, 1:]
+    B = Q * values @ Q.T
+    diagonal = np.diag(B)
+    return diagonal[:, None] + diagonal - 2 * B, Q
+
+
+SPECTRA = {
+    "five above the rest": np.r_[np.full(5, 3.0) + np.arange(5), np.full(190, 1e-3)],
+    "close together": np.linspace(1, 2, 200),
+    "negative ones larger": np.r_[np.linspace(-20, -10, 100), np.linspace(0, 3, 100)],
+    "many magnitudes": np.logspace(-9, 0, 200),
+    "few": np.r_[np.zeros(197), 1.0, 2.0, 4.0],
+}
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 12])
+@pytest.mark.parametrize("name", SPECTRA)
+def test_the_block_solver_finds_the_leading_pairs_of_any_spectrum(name, count):
+    squared, Q = squares_of(np.random.default_rng(0), SPECTRA[name])
+    B = Q * SPECTRA[name] @ Q.T
+    values, vectors = spectral._leading(lambda V: B @ V, squared[:, :8], count)
+    np.testing.assert_allclose(values, np.sort(SPECTRA[name])[::-1][:count], atol=1e-10)
+    np.testing.assert_allclose(B @ vectors, vectors * values, atol=1e-10)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(count), atol=1e-12)
+
+
+def test_products_are_those_with_the_centred_matrix():
+    rng = np.random.default_rng(0)
+    squared = rng.uniform(size=(1500, 1500))
+    V = rng.normal(size=(1500, 3))
+    H = centring(1500)
+    found = spectral._centred_product(squared, V, 2)
+    np.testing.assert_allclose(found, -H @ squared @ H @ V / 2, atol=1e-10)
+    np.testing.assert_array_equal(found, spectral._centred_product(squared, V, None))
+
+
+def test_distances_in_float32_are_scaled_in_float64(solver):
+    X = np.random.default_rng(0).normal(size=(120, 3))
+    exact = spectral.classical_mds(cdist(X, X), 3)
+    rounded = spectral.classical_mds(cdist(X, X).astype(np.float32), 3)
+    for a, b in zip(exact, rounded, strict=True):
+        assert b.dtype == np.float64
+        np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
+
+
+def test_a_block_solver_that_is_stopped_early_is_reported(monkeypatch):
+    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
+    monkeypatch.setattr(spectral, "PASSES", 2)
+    D = np.random.default_rng(0).uniform(1, 2, (80, 80))
+    with pytest.warns(ConvergenceWarning, match="residual"):
+        spectral.classical_mds(D + D.T, 2)
+
+
 # ------------------------------------------------------------------- bottom eigenvectors
 
 

@@ -41,12 +41,18 @@ def block_slices(n_rows: int, row_bytes: int, n_jobs: int | None = None) -> list
 def map_blocks(
     function: Callable[[slice], T], n_rows: int, row_bytes: int, n_jobs: int | None = None
 ) -> list[T]:
+    """Map a function over the blocks of ``n_rows``, as :func:`block_slices` cuts them."""
+    return map_slices(function, block_slices(n_rows, row_bytes, n_jobs), n_jobs)
+
+
+def map_slices(
+    function: Callable[[slice], T], blocks: list[slice], n_jobs: int | None = None
+) -> list[T]:
     """Return ``[function(block) for block in blocks]``, in threads when ``n_jobs`` says so.
 
     BLAS has one thread meanwhile: its own would fight over the cores, gain nothing on small
     matrices, and let the last bits of a sum depend on how many there are.
     """
-    blocks = block_slices(n_rows, row_bytes, n_jobs)
     with _threadpools().limit(limits=1, user_api="blas"):
         return list(
             Parallel(n_jobs=n_jobs, prefer="threads")(delayed(function)(block) for block in blocks)

@@ -13,10 +13,14 @@ from scipy.linalg import eigh
 from scipy.sparse import csc_array, csr_array, diags_array
 from scipy.sparse.linalg import ArpackError, eigsh
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import gen_batches
 
 from patchfold._warnings import warn_user
+from patchfold.blocks import map_slices
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     Floats = NDArray[np.floating[Any]]
@@ -27,6 +31,21 @@ DENSE_SIZE = 1000
 # The largest residual |M v - lambda v| taken for converged, as a share of the norm of M.
 RESIDUAL = 1e-7
 
+# A residual, as a share of the largest eigenvalue, with which the search for leading eigenvectors
+# stops: the last pass usually gains two digits, so the search goes as far as rounding allows.
+CONVERGED = 1e-12
+
+# Vectors multiplied at once. As a block they need half the passes over the matrix that one vector
+# would, and a pass takes half as long again.
+BLOCK = 8
+
+# Passes after which the search ends; where eigenvalues lie close, about thirty are needed.
+PASSES = 500
+
+# Rows and columns of a tile of the matrix: with a block of vectors, little enough for products
+# that work on the matrix in its place. Fixed, as a sum in another order has other last bits.
+TILE_ROWS, TILE_COLUMNS = 64, 1024
+
 # Entries that differ by a smaller share are equally large: in symmetric data rounding would decide.
 EQUAL_SIZE = 1e-6
 
@@ -35,10 +54,13 @@ EQUAL_SIZE = 1e-6
 SHIFT = 1e-9
 
 
-def classical_mds(distances: Floats, n_components: int) -> tuple[Floats, Floats, Floats]:
+def classical_mds(
+    distances: Floats, n_components: int, *, n_jobs: int | None = None
+) -> tuple[Floats, Floats, Floats]:
     """Scale distances classically: ``B = -H D^2 H / 2``, its leading eigenpairs.
 
-    ``distances`` (n, n) is overwritten. ISOMAP-KL eq. 9-11.
+    ``distances`` (n, n) is overwritten. ISOMAP-KL eq. 9-11. What is computed from distances in
+    float32 is computed in float64. Results do not depend on ``n_jobs``, the number of threads.
 
     Returns
     -------
@@ -47,21 +69,37 @@ def classical_mds(distances: Floats, n_components: int) -> tuple[Floats, Floats,
     squared_means : array of shape (n,)
         Mean squared distance of every point, what new points need.
     """
-    B = distances
-    np.square(B, out=B)
-    squared_means = B.mean(axis=0)
-    B -= squared_means
-    B -= squared_means[:, None]
-    B += squared_means.mean()
-    B *= -0.5
-    n = len(B)
-    if not B.any():  # all points in one place: any directions do
+    n = len(distances)
+    squared = distances
+    squared_means = np.empty(n)
+
+    def square(rows: slice) -> float:
+        np.square(squared[rows], out=squared[rows])
+        squared_means[rows] = squared[rows].mean(axis=1, dtype=np.float64)
+        return float(squared[rows].max())
+
+    largest = max(map_slices(square, list(gen_batches(n, TILE_ROWS)), n_jobs))
+    if largest == 0:  # all points in one place: any directions do
         return np.zeros(n_components), np.eye(n, n_components), squared_means
-    if n <= DENSE_SIZE:
+    values: Floats
+    vectors: Floats
+    if n <= max(DENSE_SIZE, 4 * (n_components + BLOCK)):
+        B = squared.astype(np.float64, copy=False)
+        B -= squared_means
+        B -= squared_means[:, None]
+        B += squared_means.mean()
+        B *= -0.5
         values, vectors = eigh(B, subset_by_index=(n - n_components, n - 1))
+        image: Floats = B @ vectors
     else:
-        values, vectors = eigsh(B, n_components, which="LA", v0=_start(n, B.dtype), tol=0)
-    _check_residual(B, values, vectors)
+
+        def product(V: Floats) -> Floats:
+            return _centred_product(squared, V, n_jobs)
+
+        start = squared[np.linspace(0, n - 1, BLOCK).astype(np.intp)].T.astype(np.float64)
+        values, vectors = _leading(product, start - start.mean(axis=0), n_components)
+        image = product(vectors)
+    _check_residual(image, values, vectors, largest)
     order = np.argsort(-values, kind="stable")
     return values[order], fix_signs(vectors[:, order]), squared_means
 
@@ -88,7 +126,7 @@ def bottom_eigenvectors(M: Any, count: int, skip: int) -> tuple[Floats, Floats]:
         values, vectors = eigh(M.toarray(), subset_by_index=(0, last - 1))
     else:
         values, vectors = _shift_invert(csc_array(M), last)
-    _check_residual(M, values, vectors)
+    _check_residual(M @ vectors, values, vectors, float(abs(M).max()))
     order = np.argsort(values, kind="stable")[skip:]
     return values[order], fix_signs(vectors[:, order])
 
@@ -107,6 +145,56 @@ def fix_signs(vectors: Floats) -> Floats:
     return vectors * np.where(signs == 0, 1, signs).astype(vectors.dtype)
 
 
+def _centred_product(squared: Floats, V: Floats, n_jobs: int | None) -> Floats:
+    """Return ``-H D^2 H V / 2`` without centring the matrix, which would take passes over it."""
+    centred = V - V.mean(axis=0)
+
+    def multiply(rows: slice) -> Floats:
+        part = np.zeros((rows.stop - rows.start, V.shape[1]))
+        for tile in gen_batches(len(V), TILE_COLUMNS):
+            part += squared[rows, tile] @ centred[tile]
+        return part
+
+    image = np.concatenate(map_slices(multiply, list(gen_batches(len(V), TILE_ROWS)), n_jobs))
+    image -= image.mean(axis=0)
+    image *= -0.5
+    return image
+
+
+def _leading(
+    product: Callable[[Floats], Floats], start: Floats, count: int
+) -> tuple[Floats, Floats]:
+    """Return the leading eigenpairs of a symmetric matrix by block Lanczos with thick restarts.
+
+    A pass over a large matrix costs hardly more for a block of vectors than for one, and needs
+    fewer passes. The basis is kept orthogonal in full, so that the projected matrix may be too.
+    """
+    n, width = start.shape
+    kept = count + width
+    limit = min(8 * kept, n // 2)
+    block = np.linalg.qr(start)[0]
+    basis = np.empty((n, 0))
+    projected = np.empty((0, 0))
+    for _ in range(PASSES):
+        image = product(block)
+        basis = np.concatenate([basis, block], axis=1)
+        new = basis.T @ image
+        border = new[:-width]
+        projected = np.block([[projected, border], [border.T, (new[-width:] + new[-width:].T) / 2]])
+        block, link = np.linalg.qr(image - basis @ new)
+        # Again: what is left of converged directions is rounding, in any direction.
+        block, correction = np.linalg.qr(block - basis @ (basis.T @ block))
+        values, inner = np.linalg.eigh(projected)
+        values, inner = values[::-1], inner[:, ::-1]
+        vectors = basis @ inner[:, :kept]
+        residuals = np.linalg.norm(correction @ link @ inner[-width:, :count], axis=0)
+        if len(values) >= count and residuals.max() <= CONVERGED * np.abs(values).max():
+            break
+        if basis.shape[1] + width > limit:
+            basis, projected = vectors, np.diag(values[:kept])
+    return values[:count], vectors[:, :count]
+
+
 def _shift_invert(M: csc_array, count: int) -> tuple[Floats, Floats]:
     n = M.shape[0]
     shift = -SHIFT * float(abs(M.diagonal()).max())
@@ -122,9 +210,10 @@ def _shift_invert(M: csc_array, count: int) -> tuple[Floats, Floats]:
     return np.asarray(values), np.asarray(vectors)
 
 
-def _check_residual(M: Any, values: Floats, vectors: Floats) -> None:
-    residual = np.linalg.norm(M @ vectors - vectors * values, axis=0).max(initial=0.0)
-    scale = max(float(abs(M).max()), float(np.abs(values).max(initial=0.0)))
+def _check_residual(image: Floats, values: Floats, vectors: Floats, largest: float) -> None:
+    """Compare ``image``, the matrix times the vectors, with what it should be."""
+    residual = np.linalg.norm(image - vectors * values, axis=0).max(initial=0.0)
+    scale = max(largest, float(np.abs(values).max(initial=0.0)))
     tolerance = max(RESIDUAL, 32 * float(np.finfo(vectors.dtype).eps))
     if residual > tolerance * scale * len(vectors) ** 0.5:
         warn_user(
