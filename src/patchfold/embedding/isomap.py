@@ -155,7 +155,7 @@ class PatchIsomap(BasePatchEmbedding):
             f"PatchIsomap with {count} landmarks of {n} points",
             "give fewer landmarks",
         )
-        paths = self._in_units(shortest_paths(self.graph_, landmarks))
+        paths = self._in_units(shortest_paths(self.graph_, landmarks, n_jobs=self.n_jobs))
         self._paths = np.ascontiguousarray(paths.T)
         places, self._squared_means = self._scale(paths[:, landmarks])
         self._axes = triangulation(places)
@@ -168,7 +168,7 @@ class PatchIsomap(BasePatchEmbedding):
             f"PatchIsomap of {n} points, which holds all their geodesics,",
             "use landmarks='auto'",
         )
-        geodesics = self._in_units(shortest_paths(self.graph_))
+        geodesics = self._in_units(shortest_paths(self.graph_, n_jobs=self.n_jobs))
         # New points are placed by some of the fitted ones as well as by all.
         some = _evenly(n, PLACING_POINTS, None)
         self._paths = np.ascontiguousarray(geodesics[some].T)

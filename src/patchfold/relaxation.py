@@ -1,0 +1,158 @@
+"""Shortest paths from a block of sources at once, compiled.
+
+An edge is relaxed for all sources of a block together, which is one short loop over neighbouring
+numbers. Points wait in a queue of buckets ordered by their distance from the nearest source of the
+block, so that most of them are final when their turn comes; one whose distances improve later
+gets another turn, until nothing improves.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
+from numba import njit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Indices = NDArray[np.intp]
+    Floats = NDArray[np.floating[Any]]
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+# Sources relaxed at once. More share the work of going through the graph, but the farther they are
+# apart, the more often a point has to be looked at again, and their distances leave the cache. A
+# constant, because the compiler unrolls the loop over them.
+LANES = 64
+
+# Width of a bucket in mean lengths of an edge: narrower ones order points that do not wait for each
+# other, wider ones let points go before those they wait for.
+WIDTH = 2.0
+
+# Rows of the result that are written at once: enough for whole cache lines of the block, few
+# enough for the rows to stay in the cache.
+WRITTEN = 8
+
+
+def compiled(function: F) -> F:
+    """Compile for threads; keep the result on disk where there is a place to write."""
+    try:
+        return cast("F", njit(nogil=True, cache=True)(function))
+    except RuntimeError:  # neither the package's folder nor the user's can be written
+        return cast("F", njit(nogil=True)(function))
+
+
+@compiled
+def rank_by_groups(indptr: Indices, indices: Indices, sources: Indices) -> Indices:
+    """Rank points so that sources, sorted by rank, follow each other in groups that are close.
+
+    A group has the ``LANES`` sources nearest, in edges, to the first one that is in no group yet.
+    """
+    n = len(indptr) - 1
+    free = np.zeros(n, np.bool_)
+    free[sources] = True
+    rank = np.zeros(n, np.intp)
+    ranked = 0
+    seen_from = np.full(n, -1, np.intp)
+    queue = np.empty(n, np.intp)
+    for first in range(n):
+        if not free[first]:
+            continue
+        seen_from[first] = first
+        queue[0] = first
+        head, tail = 0, 1
+        full = ranked + LANES
+        while head < tail and ranked < full:
+            u = queue[head]
+            head += 1
+            if free[u]:
+                free[u] = False
+                rank[u] = ranked
+                ranked += 1
+            for e in range(indptr[u], indptr[u + 1]):
+                v = indices[e]
+                if seen_from[v] != first:
+                    seen_from[v] = first
+                    queue[tail] = v
+                    tail += 1
+    return rank
+
+
+@compiled
+def relax(indptr: Indices, indices: Indices, lengths: Floats, sources: Indices) -> Floats:
+    """Return the distances (n, LANES) of all points from at most LANES sources, a column each."""
+    n = len(indptr) - 1
+    far = np.full((n, LANES), np.inf)
+    nearest = np.full(n, np.inf)  # the distance from the nearest source
+    # Linked lists, one a bucket; the buckets are used in turn, as on a dial.
+    width = WIDTH * lengths.mean()
+    if width == 0:
+        width = 1.0
+    buckets = min(int(lengths.max() / width), n) + 2
+    head = np.full(buckets, -1, np.intp)
+    tail = np.full(buckets, -1, np.intp)
+    after = np.full(n, -1, np.intp)
+    waits = np.zeros(n, np.bool_)
+    waiting = 0
+    for lane, v in enumerate(sources):
+        far[v, lane] = nearest[v] = 0.0
+        if not waits[v]:
+            waits[v] = True
+            waiting += 1
+            _append(v, 0, head, tail, after)
+    turn = 0
+    while waiting:
+        u = head[turn % buckets]
+        if u < 0:
+            turn += 1
+            continue
+        head[turn % buckets] = after[u]
+        waits[u] = False
+        waiting -= 1
+        for e in range(indptr[u], indptr[u + 1]):
+            v = indices[e]
+            if not _improve(far, u, v, lengths[e]):
+                continue
+            nearest[v] = min(nearest[v], nearest[u] + lengths[e])
+            if not waits[v]:
+                waits[v] = True
+                waiting += 1
+                bucket = max(turn, min(int(nearest[v] / width), turn + buckets - 1))
+                _append(v, bucket % buckets, head, tail, after)
+    return far
+
+
+@compiled
+def _improve(far: Floats, u: int, v: int, length: float) -> bool:
+    """Go to ``v`` through ``u`` where that is shorter, and tell whether it is anywhere."""
+    improved = False
+    for lane in range(LANES):
+        through_u = far[u, lane] + length
+        known = far[v, lane]
+        better = through_u < known
+        improved |= better
+        far[v, lane] = through_u if better else known
+    return improved
+
+
+@compiled
+def _append(v: int, bucket: int, head: Indices, tail: Indices, after: Indices) -> None:
+    after[v] = -1
+    if head[bucket] < 0:
+        head[bucket] = v
+    else:
+        after[tail[bucket]] = v
+    tail[bucket] = v
+
+
+@compiled
+def write(far: Floats, order: Indices, rows: Indices, result: Floats) -> None:
+    """Write column ``i`` of a block into row ``rows[i]``, point ``j`` into column ``order[j]``."""
+    for first in range(0, len(rows), WRITTEN):
+        for j in range(len(order)):
+            column = order[j]
+            for i in range(first, min(first + WRITTEN, len(rows))):
+                result[rows[i], column] = far[j, i]

@@ -1,0 +1,157 @@
+"""Shortest paths: the compiled way gives the bits of SciPy's Dijkstra, whatever the graph."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
+
+from patchfold import geodesics, relaxation
+from patchfold.geodesics import shortest_paths
+from patchfold.graph import symmetric
+
+
+def relaxed(graph, sources=None, n_jobs=None):
+    """Use compiled code, for every graph that has an edge."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(geodesics, "COMPILED_WORK", 1)
+        return shortest_paths(graph, sources, n_jobs=n_jobs)
+
+
+def random_graph(rng, n, n_edges, *, whole=False, dtype=np.float64):
+    """Edges between random points, each pair once; whole lengths have ties and zeros."""
+    code = np.unique(rng.integers(0, n * n, n_edges))
+    i, j = code // n, code % n
+    once = i < j
+    lengths = rng.integers(0, 3, once.sum()) if whole else rng.exponential(size=once.sum())
+    return symmetric(i[once], j[once], lengths.astype(dtype), n)
+
+
+def path(lengths):
+    i = np.arange(len(lengths))
+    return symmetric(i, i + 1, lengths, len(lengths) + 1)
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 150),
+    st.floats(0, 6),
+    st.booleans(),
+    st.sampled_from([np.float64, np.float32]),
+)
+def test_paths_are_those_of_dijkstra_to_the_last_bit(seed, n, degree, whole, dtype):
+    rng = np.random.default_rng(seed)
+    graph = random_graph(rng, n, int(n * degree), whole=whole, dtype=dtype)
+    expected = dijkstra(graph).astype(dtype)
+    for found in (relaxed(graph), shortest_paths(graph)):
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, expected)
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 200))
+def test_a_path_does_not_depend_on_the_sources_solved_with_it(seed, n_sources):
+    rng = np.random.default_rng(seed)
+    graph = random_graph(rng, 100, 400)
+    sources = rng.integers(0, 100, n_sources)  # in any order, some several times
+    np.testing.assert_array_equal(relaxed(graph, sources), relaxed(graph)[sources])
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3, -1])
+def test_paths_do_not_depend_on_the_number_of_threads(n_jobs):
+    graph = random_graph(np.random.default_rng(0), 400, 3000)
+    np.testing.assert_array_equal(relaxed(graph, n_jobs=n_jobs), relaxed(graph))
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        csr_array((1, 1)),
+        csr_array((3, 3)),
+        symmetric(np.array([0]), np.array([1]), np.array([0.0]), 3),
+        symmetric(np.zeros(199, int), np.arange(1, 200), np.linspace(0, 1, 199), 200),
+        path(np.random.default_rng(0).exponential(size=500)),
+        path(np.where(np.arange(500) % 7, 1.0, 1e9)),
+        path(np.logspace(-300, 300, 90)),
+        path(np.zeros(100)),
+        csr_array((np.ones(200), np.arange(200) ^ 1, np.arange(201)), (200, 200)),
+    ],
+    ids=[
+        "one point",
+        "no edges",
+        "one edge of length zero",
+        "star",
+        "path",
+        "path with long steps",
+        "lengths of all magnitudes",
+        "all points in one place",
+        "pairs",
+    ],
+)
+def test_paths_through_extreme_graphs_are_those_of_dijkstra(graph):
+    np.testing.assert_array_equal(relaxed(graph), dijkstra(graph))
+
+
+def test_stored_zeros_are_edges():
+    graph = path(np.array([1.0, 0.0, 2.0]))
+    assert graph.nnz == 6
+    np.testing.assert_array_equal(relaxed(graph, np.array([0])), [[0, 1, 1, 3]])
+
+
+def test_a_float32_graph_is_rounded_once_after_the_sums():
+    lengths = np.full(300, 0.1, np.float32)
+    ends = relaxed(path(lengths), np.array([0]))
+    exact = np.concatenate([[0], np.cumsum(lengths.astype(np.float64))])
+    np.testing.assert_array_equal(ends[0], exact.astype(np.float32))
+
+
+def test_the_graph_and_the_sources_are_left_alone():
+    graph = random_graph(np.random.default_rng(0), 50, 300)
+    before = graph.copy()
+    sources = np.arange(50)[::-1]
+    sources.flags.writeable = False
+    relaxed(graph, sources)
+    np.testing.assert_array_equal(graph.toarray(), before.toarray())
+    np.testing.assert_array_equal(graph.indices, before.indices)
+
+
+def test_the_compiled_functions_do_what_they_say_in_python(monkeypatch):
+    graph = random_graph(np.random.default_rng(0), 90, 300, whole=True)
+    expected = dijkstra(graph)
+    for name in ("rank_by_groups", "relax", "_improve", "_append", "write"):
+        monkeypatch.setattr(relaxation, name, getattr(relaxation, name).py_func)
+    np.testing.assert_array_equal(relaxed(graph), expected)
+
+
+def test_groups_have_the_sources_nearest_to_their_first():
+    n = 3 * relaxation.LANES
+    line = path(np.ones(n - 1))
+    edges = line.indptr.astype(np.intp), line.indices.astype(np.intp)
+    np.testing.assert_array_equal(relaxation.rank_by_groups(*edges, np.arange(n)), np.arange(n))
+    # Where only every third point is a source, these alone are counted.
+    sources = np.arange(0, n, 3)
+    ranks = relaxation.rank_by_groups(*edges, sources)
+    np.testing.assert_array_equal(ranks[sources], np.arange(len(sources)))
+
+
+def test_functions_are_compiled_anew_where_nothing_can_be_kept(monkeypatch):
+    def njit(*, nogil, cache=False):
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return lambda function: (function, nogil)
+
+    monkeypatch.setattr(relaxation, "njit", njit)
+    assert relaxation.compiled(np.sum) == (np.sum, True)
+
+
+def test_small_data_do_not_wait_for_the_compiler():
+    code = (
+        "import sys; from sklearn.datasets import load_iris; from patchfold import PatchIsomap; "
+        "PatchIsomap(n_neighbors=30).fit(load_iris().data); sys.exit('numba' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0  # noqa: S603
