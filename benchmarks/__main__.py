@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 
-NAMES = ("edges", "pairwise", "recall", "candidates", "ridge", "mapping")
+NAMES = ("edges", "pairwise", "recall", "candidates", "ridge", "mapping", "geodesics")
 # These take long, and run only when they are named.
 STUDIES = ("supervised",)
 

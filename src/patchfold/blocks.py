@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import sklearn
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
@@ -12,6 +12,7 @@ from threadpoolctl import ThreadpoolController
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
 T = TypeVar("T")
 
@@ -48,15 +49,21 @@ def map_blocks(
 def map_slices(
     function: Callable[[slice], T], blocks: list[slice], n_jobs: int | None = None
 ) -> list[T]:
-    """Return ``[function(block) for block in blocks]``, in threads when ``n_jobs`` says so.
-
-    BLAS has one thread meanwhile: its own would fight over the cores, gain nothing on small
-    matrices, and let the last bits of a sum depend on how many there are.
-    """
-    with _threadpools().limit(limits=1, user_api="blas"):
+    """Return ``[function(block) for block in blocks]``, in threads when ``n_jobs`` says so."""
+    with one_blas_thread():
         return list(
             Parallel(n_jobs=n_jobs, prefer="threads")(delayed(function)(block) for block in blocks)
         )
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Let BLAS have one thread meanwhile.
+
+    Its own would fight over the cores, gain nothing on small matrices, and let the last bits of a
+    sum depend on how many there are.
+    """
+    limit: AbstractContextManager[Any] = _threadpools().limit(limits=1, user_api="blas")
+    return limit
 
 
 @lru_cache(maxsize=1)

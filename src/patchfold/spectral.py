@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
 from patchfold._warnings import warn_user
-from patchfold.blocks import map_slices
+from patchfold.blocks import map_slices, one_blas_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,7 +97,8 @@ def classical_mds(
             return _centred_product(squared, V, n_jobs)
 
         start = squared[np.linspace(0, n - 1, BLOCK).astype(np.intp)].T.astype(np.float64)
-        values, vectors = _leading(product, start - start.mean(axis=0), n_components)
+        with one_blas_thread():
+            values, vectors = _leading(product, start - start.mean(axis=0), n_components)
         image = product(vectors)
     _check_residual(image, values, vectors, largest)
     order = np.argsort(-values, kind="stable")

@@ -194,9 +194,7 @@ class PatchIsomap(BasePatchEmbedding):
 
     def _scale(self, geodesics: Floats) -> tuple[Floats, Floats]:
         """Return the places that classical scaling finds, and the mean squared geodesics."""
-        values, vectors, means = classical_mds(
-            geodesics, self.n_components, n_jobs=self.n_jobs
-        )
+        values, vectors, means = classical_mds(geodesics, self.n_components, n_jobs=self.n_jobs)
         self.eigenvalues_ = values * self._unit**2
         return vectors * np.sqrt(np.clip(values, 0, None)), means
 
