@@ -6,11 +6,17 @@ import time
 
 import numpy as np
 
-from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE
+from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
 
 N_SAMPLES, N_FEATURES, N_NEIGHBORS = 10_000, 50, 15
 MAPS = ("nystrom", "krr", "grnn")
 N_JOBS = 2
+ESTIMATORS = {
+    PatchIsomap: {},
+    PatchLLE: {},
+    PatchEigenmaps: {"bandwidth": "median"},
+    PatchTSNE: {"random_state": 0},
+}
 
 
 def points(n, seed):
@@ -25,8 +31,7 @@ def main() -> None:
     X, X_new = points(N_SAMPLES, 1), points(N_SAMPLES, 2)
     print(f"{N_SAMPLES} x {N_FEATURES}, k = {N_NEIGHBORS}, {N_SAMPLES} new points")
     print(f"{'':28}{'fit':>9}{'transform':>11}{'share':>8}")
-    for estimator in (PatchIsomap, PatchLLE, PatchEigenmaps):
-        own = {"bandwidth": "median"} if estimator is PatchEigenmaps else {}
+    for estimator, own in ESTIMATORS.items():
         for name in MAPS:
             method = estimator(n_neighbors=N_NEIGHBORS, out_of_sample=name, n_jobs=N_JOBS, **own)
             start = time.perf_counter()

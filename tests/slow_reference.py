@@ -19,11 +19,14 @@ def distances(X, Y):
     return np.array([[math.sqrt(sum((x - y) ** 2)) for y in Y] for x in X])
 
 
-def nearest(D, k=None, radius=None, own=True):
-    """List the neighbours of every row of a distance matrix, by (distance, index)."""
+def nearest(D, k=None, radius=None, own=True, ties=None):
+    """List the neighbours of every row of a distance matrix, by (distance, tie, index)."""
+    ties = D if ties is None else ties
     rows = []
     for i, row in enumerate(D):
-        found = sorted((float(d), j) for j, d in enumerate(row) if not (own and i == j))
+        others = [j for j in range(len(row)) if not (own and i == j)]
+        others.sort(key=lambda j, i=i, row=row: (row[j], ties[i][j], j))
+        found = [(float(row[j]), j) for j in others]
         rows.append(found[:k] if radius is None else [(d, j) for d, j in found if d <= radius])
     return rows
 
@@ -96,17 +99,20 @@ def components(edges, n):
     return labels
 
 
-def join(edges, n, D):
+def join(edges, n, gaps, D):
     """Merge the two components of least distance until one is left (SA-Isomap section 2.1)."""
     added = []
     while True:
         labels = components([*edges, *added], n)
         between = [
-            (D[i][j], i, j) for i in range(n) for j in range(i + 1, n) if labels[i] != labels[j]
+            (gaps[i][j], D[i][j], i, j)
+            for i in range(n)
+            for j in range(i + 1, n)
+            if labels[i] != labels[j]
         ]
         if not between:
             return added
-        added.append(min(between)[1:])
+        added.append(min(between)[2:])
 
 
 def dissimilarity(e, a, b, euclidean, mean, alpha=0.5, beta=None):
@@ -160,7 +166,7 @@ class Space:
                 for j in range(i):
                     between[i, j] = divergence(name, self.patches[i], self.patches[j])
                     between[j, i] = between[i, j]
-        choice = between
+        plain = choice = between
         gaps = D
         if rule is not None:
             self.mean = np.mean([between[i, j] for i in range(n) for j in range(i)])
@@ -173,7 +179,8 @@ class Space:
             gaps = choice if name == "euclidean" else D
         if graph == "divergence":
             self.neighbors = [
-                [(between[i, j], j) for _, j in row] for i, row in enumerate(nearest(choice, k))
+                [(between[i, j], j) for _, j in row]
+                for i, row in enumerate(nearest(choice, k, ties=plain))
             ]
         else:
             self.neighbors = [
@@ -182,11 +189,14 @@ class Space:
         self.neighbors = [[pair for pair in row if pair[0] < math.inf] for row in self.neighbors]
         edges = sorted({(min(i, j), max(i, j)) for i, r in enumerate(self.neighbors) for _, j in r})
         self.n_parts = len(set(components(edges, n)))
-        for i, j in join(edges, n, gaps):
+        for i, j in join(edges, n, gaps, D):
             self.neighbors[i].append((choice[i, j], j))
             self.neighbors[j].append((choice[j, i], i))
             edges.append((i, j))
         self.edges = {(i, j): choice[i, j] for i, j in edges}
+        for i, row in enumerate(self.neighbors):  # others may still have i for a neighbour
+            if not row:
+                row.extend((d, a + b - i) for (a, b), d in self.edges.items() if i in (a, b))
 
     def patch_members(self, members):
         return members if self.radius or self.size else [row[: self.k] for row in members]

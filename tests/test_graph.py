@@ -63,14 +63,14 @@ def as_graph(edges, n):
 
 
 def rows_of_distances(X):
-    return lambda block: cdist(X[block], X)
+    return lambda block: 2 * (cdist(X[block], X),)
 
 
 def assert_bridges_by_merging(X, labels):
     """Compare with merging the closest two components, ties by (distance, i, j), in a loop."""
     labels = np.unique(labels, return_inverse=True)[1].astype(np.intp)
     within = [(int(np.argmax(labels == label)), i) for i, label in enumerate(labels)]
-    expected = slow.join(within, len(X), cdist(X, X))
+    expected = slow.join(within, len(X), *2 * [cdist(X, X)])
     a, b = graph.bridges(labels, rows_of_distances(X))
     assert list(zip(a.tolist(), b.tolist(), strict=True)) == sorted(expected)
 
@@ -107,6 +107,18 @@ def test_bridges_do_not_depend_on_the_block_size(monkeypatch):
     np.testing.assert_array_equal(graph.bridges(labels, rows_of_distances(X)), expected)
 
 
+@given(labelled(st.integers(0, 2).map(float)), st.randoms(use_true_random=False))
+def test_equal_gaps_are_told_apart_by_what_is_given_for_it(case, random):
+    X, labels = case
+    labels = np.unique(labels, return_inverse=True)[1].astype(np.intp)
+    within = [(int(np.argmax(labels == label)), i) for i, label in enumerate(labels)]
+    gaps, ties = cdist(X, X), np.array([[random.randrange(3) for _ in X] for _ in X], dtype=float)
+    ties = ties + ties.T
+    a, b = graph.bridges(labels, lambda block: (gaps[block], ties[block]))
+    expected = slow.join(within, len(X), gaps, ties)
+    assert list(zip(a.tolist(), b.tolist(), strict=True)) == sorted(expected)
+
+
 def test_one_component_needs_no_bridge():
     a, b = graph.bridges(np.zeros(4, dtype=np.intp), rows_of_distances(np.ones((4, 1))))
     assert len(a) == len(b) == 0
@@ -114,7 +126,7 @@ def test_one_component_needs_no_bridge():
 
 def test_bridges_are_shorter_by_either_end_of_an_asymmetric_matrix():
     D = np.array([[0.0, 9.0, 9.0], [1.0, 0.0, 9.0], [9.0, 2.0, 0.0]])
-    a, b = graph.bridges(np.arange(3), lambda block: D[block])
+    a, b = graph.bridges(np.arange(3), lambda block: (D[block], D[block]))
     assert list(zip(a, b, strict=True)) == [(0, 1), (1, 2)]
 
 
@@ -211,8 +223,8 @@ def lengths_of_pairs(patches, name, n_jobs=None):
 
 def nearest_patches(lengths, k, candidates):
     if candidates is None:
-        return graph.nearest_by_value(lengths.matrix_to_choose_by(), k, own=True)
-    return graph.nearest_among(candidates, k, lengths.to_choose_by)
+        return graph.nearest_by_value(lengths.matrix(), k, own=True)
+    return graph.nearest_among(candidates, k, lengths.plain, lengths.order)
 
 
 @pytest.mark.parametrize("name", ["kl", "hellinger", "wasserstein", "bhattacharyya-riemann"])

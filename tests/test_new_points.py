@@ -24,6 +24,7 @@ from patchfold import (
     metrics,
     papers,
 )
+from patchfold._rows import RowTable
 from patchfold.embedding import isomap
 
 FOUR = [
@@ -51,36 +52,45 @@ def rolls():
 # ------------------------------------------------------------------- nystrom
 
 
+@pytest.mark.parametrize("estimator", FOUR)
+@pytest.mark.parametrize("name", ["euclidean", "kl"])
+def test_fitted_points_have_the_places_they_were_fitted_to(rolls, estimator, name):
+    X, *_ = rolls
+    fitted = sklearn.clone(estimator).set_params(divergence=name).fit(X)
+    np.testing.assert_array_equal(fitted.transform(X), fitted.embedding_)
+
+
+# Next to a fitted point, which is then its own nearest neighbour and twice in its patch. Only for
+# Isomap's plain lengths does that change nothing.
 @pytest.mark.parametrize(
-    ("estimator", "tolerance"),
+    ("estimator", "correlation"),
     [
-        # The eigenvectors of Laplacian and LLE matrix are reproduced where points change nothing.
-        (PatchIsomap(divergence="euclidean"), 1e-6),
-        (PatchLLE(divergence="euclidean", weights="euclidean"), 1e-6),
-        (PatchEigenmaps(divergence="euclidean", bandwidth="median"), 1e-6),
+        (PatchIsomap(divergence="euclidean"), 1 - 1e-9),
+        (PatchIsomap(), 0.99),
+        (PatchLLE(divergence="euclidean", weights="euclidean"), 0.99),
+        (PatchLLE(weights="euclidean"), 0.99),
+        (PatchLLE(divergence="euclidean"), 0.97),
+        (PatchLLE(), 0.98),
+        (PatchEigenmaps(divergence="euclidean", bandwidth="median"), 0.99),
+        (PatchEigenmaps(bandwidth="median"), 0.99),
     ],
+    ids=lambda value: value if isinstance(value, float) else repr(value),
 )
-def test_fitted_points_are_reproduced_for_euclidean_lengths(rolls, estimator, tolerance):
+def test_points_next_to_fitted_ones_land_next_to_them(rolls, estimator, correlation):
     X, *_ = rolls
     fitted = sklearn.clone(estimator).fit(X)
-    scale = np.abs(fitted.embedding_).max()
-    np.testing.assert_allclose(
-        fitted.transform(X) / scale, fitted.embedding_ / scale, atol=tolerance
-    )
+    placed = fitted.transform(X + 1e-9)
+    assert not np.array_equal(placed, fitted.embedding_)
+    found = metrics.rank_correlation(*(cdist(Y, Y) for Y in (placed, fitted.embedding_)))
+    assert found > correlation
 
 
-def test_points_next_to_fitted_ones_land_next_to_them(rolls):
+def test_euclidean_isomap_takes_points_next_to_fitted_ones_exactly_there(rolls):
     X, *_ = rolls
-    # Not the fitted points themselves, whose places are known, but as good as.
-    near = X + 1e-9
-    classical = PatchIsomap(divergence="euclidean").fit(X)
-    assert not np.array_equal(classical.transform(near), classical.embedding_)
+    fitted = PatchIsomap(divergence="euclidean").fit(X)
     np.testing.assert_allclose(
-        classical.transform(near), classical.embedding_, atol=1e-6 * np.ptp(classical.embedding_)
+        fitted.transform(X + 1e-9), fitted.embedding_, atol=1e-6 * np.ptp(fitted.embedding_)
     )
-    fitted = PatchIsomap().fit(X)
-    placed, known = (cdist(Y, Y) for Y in (fitted.transform(near), fitted.embedding_))
-    assert metrics.rank_correlation(placed, known) > 0.99
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.5])
@@ -160,6 +170,28 @@ def test_one_component_and_float32_keep_their_shape_and_type(rolls):
         placed = fitted.transform(Y.astype(np.float32))
         assert placed.shape == (200, 1)
         assert placed.dtype == np.float32
+
+
+@pytest.mark.parametrize(("fit", "ask"), [("f8", "f4"), ("f4", "f8"), ("f8", "f8"), ("f4", "f4")])
+def test_fitted_points_are_known_in_either_precision(rolls, fit, ask):
+    X = np.vstack([rolls[0], rolls[0][:5], np.zeros((1, 3))])
+    fitted = PatchIsomap(out_of_sample="grnn").fit(X.astype(fit))
+    found = fitted.transform(np.where(X == 0, -0.0, X).astype(ask))
+    expected = fitted.embedding_.copy()
+    expected[400:405] = expected[:5]  # copies have the place of the first
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_rows_are_found_by_all_their_coordinates():
+    rng = np.random.default_rng(0)
+    points = rng.integers(0, 2, (200, 9)).astype(float)  # many copies, many that nearly are
+    queries = rng.integers(0, 2, (100, 9)).astype(float)
+    expected = [
+        next((i for i, point in enumerate(points) if (point == query).all()), -1)
+        for query in queries
+    ]
+    np.testing.assert_array_equal(RowTable(points).find(queries), expected)
+    assert -1 in expected
 
 
 # ------------------------------------------------------------------- errors

@@ -1,5 +1,7 @@
 """Labels change lengths as the papers say, and nothing that has no label."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -68,7 +70,7 @@ def test_every_rule_follows_its_formula(data, estimator, compute, rule, graph, u
     y = labels_of(X, unlabelled)
     space = slow.Space(X, k, "kl", graph, rule=SLOW[rule], labels=y)
     setting = {"n_neighbors": k, "graph": graph, "supervision": rule}
-    if isinstance(estimator, PatchLLE) and rule == "dissimilarity" and graph == "divergence":
+    if isinstance(estimator, PatchLLE) and rule != "min-sum" and graph == "divergence":
         # Classes choose only each other then, and their eigenvectors may be mixed in any way.
         assert_same_graph(sklearn.clone(estimator).set_params(**setting).fit(X, y), space)
     else:
@@ -134,8 +136,66 @@ def test_the_dissimilarity_of_long_edges_is_finite_and_so_are_its_squares(dtype)
 
 def test_data_in_large_units_are_warned_of(iris):
     X, y = iris
-    with pytest.warns(UserWarning, match=r"stretches edges to .* standardise X"):
+    with pytest.warns(UserWarning, match=r"stretches edges to .* multiply X by a small number"):
         PatchIsomap(divergence="euclidean", supervision="dissimilarity").fit(1000 * X, y)
+
+
+def test_lengths_that_labels_make_equal_are_ordered_by_what_they_were():
+    rng = np.random.default_rng(0)
+    # In such units all dissimilarities within a class are one, and those between are cut off.
+    X = 1000 * np.vstack([rng.normal(size=(30, 2)), rng.normal([30, 0], 1, (30, 2))])
+    y = np.repeat([0, 1], 30)
+    estimator = PatchIsomap(
+        n_neighbors=4, divergence="euclidean", graph="divergence", supervision="dissimilarity"
+    )
+    with pytest.warns(UserWarning, match="stretches"):
+        estimator.fit(X, y)
+    D = cdist(X, X)
+    closest = np.argwhere(D[:30, 30:].min() == D)
+    wanted = {(i, j) for i in range(60) for j in np.argsort(D[i])[1:5]}
+    expected = {tuple(sorted(map(int, edge))) for edge in [*wanted, *closest]}
+    i, j = estimator.graph_.nonzero()
+    assert {(int(a), int(b)) for a, b in zip(i, j, strict=True) if a < b} == expected
+
+
+@pytest.mark.parametrize("estimator", [PatchLLE(n_neighbors=5), PatchTSNE(perplexity=2, n_iter=20)])
+def test_points_that_lose_all_their_neighbours_keep_those_they_are_neighbours_of(iris, estimator):
+    X, y = iris
+    last = 83  # its five nearest neighbours are of another class, and it is one of a sixth's
+    order = np.r_[np.delete(np.arange(150), last), last]
+    X, y = X[order], y[order]
+    fitted = sklearn.clone(estimator).set_params(supervision="cut", random_state=0).fit(X, y)
+    nearest = np.argsort(cdist(X[-1:], X)[0])[1:6]
+    assert (y[nearest] != y[-1]).all()
+    if isinstance(estimator, PatchLLE):
+        # Written in nothing, it would be at the origin.
+        assert np.abs(fitted.embedding_[-1]).max() > 1e-3
+    else:
+        assert np.asarray(fitted.affinities_.sum(axis=1)).min() >= 1 / (2 * 150) - 1e-12
+    neighbors = fitted.graph_[[-1]].nonzero()[1]
+    assert len(neighbors) > 0
+
+
+@pytest.mark.parametrize(
+    "wrong", [lambda e: -e.lengths - 1, lambda e: np.nan * e.lengths, lambda e: e.lengths[:3]]
+)
+def test_lengths_that_are_none_are_refused_with_the_name_of_the_rule(iris, wrong):
+    class Wrong:
+        def lengths(self, edges):
+            return wrong(edges)
+
+        def __repr__(self):
+            return "Wrong()"
+
+    with pytest.raises(ValueError, match=r"supervision=Wrong\(\) returns lengths of shape"):
+        PatchIsomap(supervision=Wrong()).fit(*iris)
+
+
+def test_a_cut_between_clusters_far_apart_is_no_stretch(iris):
+    X, y = iris
+    far = np.vstack([X, X[:50] + 1e8])
+    fitted = PatchIsomap(divergence="euclidean", supervision="cut", out_of_sample="nystrom")
+    assert fitted.fit(far, np.r_[y, y[:50]]).graph_.data.max() > 1e7
 
 
 @given(hnp.arrays(float, (4, 6), elements=st.floats(0, 1e3)))
@@ -151,13 +211,13 @@ def test_the_mean_length_is_that_of_all_pairs_or_of_an_even_sample():
         (a, b) for a in range(7) for b in range(a + 1, 7)
     ]
     i, j = even_pairs(1000, 20_000)
-    pairs = {(min(a, b), max(a, b)) for a, b in zip(i.tolist(), j.tolist(), strict=True)}
-    assert len(pairs) == len(i)
-    assert 19_000 <= len(i) <= 20_000
-    assert (np.bincount(np.concatenate([i, j])) == 2 * len(i) / 1000).all()
-    X = np.random.default_rng(0).normal(size=(1000, 3))
-    every = cdist(X, X)[np.triu_indices(1000, 1)].mean()
-    assert np.linalg.norm(X[i] - X[j], axis=1).mean() == pytest.approx(every, rel=0.01)
+    assert (i != j).all()
+    assert (np.bincount(i) == 20).all()
+    rng = np.random.default_rng(0)
+    for period in (1, 2, 10, 100):  # rows that take turns
+        X = 20 * rng.normal(size=(period, 3))[np.arange(1000) % period] + rng.normal(size=(1000, 3))
+        every = cdist(X, X)[np.triu_indices(1000, 1)].mean()
+        assert np.linalg.norm(X[i] - X[j], axis=1).mean() == pytest.approx(every, rel=0.02)
 
 
 # ------------------------------------------------------------------- labels
@@ -227,7 +287,8 @@ def test_a_wrong_rule_is_named_with_what_is_allowed(iris, wrong):
 @pytest.mark.parametrize(
     ("rule", "words"),
     [
-        (Dissimilarity(alpha=-0.5), "alpha=-0.5 is not positive"),
+        (Dissimilarity(alpha=-0.5), "alpha=-0.5 must be a number of at least 0"),
+        (Dissimilarity(alpha="a"), "alpha='a' must be a number"),
         (Dissimilarity(beta=0.0), "beta=0.0 is not positive"),
     ],
 )
@@ -353,6 +414,29 @@ def test_given_distances_are_changed_as_those_of_points(iris, rule, graph):
     np.testing.assert_allclose(
         given.transform(cdist(Y, X)), points.transform(Y), atol=1e-9 * np.ptp(given.embedding_)
     )
+
+
+def test_given_distances_that_differ_by_direction_count_by_the_shorter(iris):
+    X, y = iris
+    D = cdist(X, X)
+    longer = D * (1 + np.triu(np.random.default_rng(0).random(D.shape)))
+    setting = {"divergence": "precomputed", "graph": "divergence", "n_neighbors": 8}
+    for rule in RULES:
+        expected = PatchIsomap(supervision=rule, **setting).fit(D, y)
+        found = PatchIsomap(supervision=rule, **setting).fit(longer, y)
+        np.testing.assert_allclose(found.graph_.toarray(), expected.graph_.toarray())
+
+
+def test_a_rule_may_ask_for_the_mean_when_given_distances_are_gone(iris):
+    class Scaled:
+        def lengths(self, edges):
+            return edges.lengths if (edges.kin != 0).all() else edges.lengths / edges.mean()
+
+    X, y = iris
+    D = cdist(X, X)
+    fitted = PatchIsomap(divergence="precomputed", supervision=Scaled()).fit(D, y)
+    assert np.isfinite(fitted.transform(D[:3] + 0.1)).all()
+    assert len(pickle.dumps(PatchLLE(divergence="precomputed").fit(D))) < D.nbytes
 
 
 def test_a_given_graph_that_labels_cut_apart_is_refused(iris):

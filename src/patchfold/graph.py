@@ -38,37 +38,55 @@ def symmetric(i: Indices, j: Indices, lengths: Floats, n: int) -> csr_array:
     return csr_array((both, (rows, columns)), shape=(n, n))
 
 
-def nearest_by_value(values: Floats, k: int, *, own: bool) -> Neighborhoods:
+def nearest_by_value(
+    values: Floats,
+    k: int,
+    *,
+    own: bool,
+    order: Callable[[Floats, slice], Floats] | None = None,
+) -> Neighborhoods:
     """Return the ``k`` columns with the least value in every row, equal values by index.
 
-    With ``own`` the columns are the rows themselves, and no row is its own neighbour.
+    With ``own`` the columns are the rows themselves, and no row is its own neighbour. ``order``
+    gives what a block of rows is ordered by before its values.
     """
     n = values.shape[0]
 
     def choose(block: slice) -> Indices:
         part = np.array(values[block])
+        first = np.array(order(part, block)) if order is not None else part
         if own:
-            part[np.arange(len(part)), np.arange(block.start, block.stop)] = np.inf
-        return np.argsort(part, axis=1, kind="stable")[:, :k]
+            itself = np.arange(len(part)), np.arange(block.start, block.stop)
+            part[itself] = first[itself] = np.inf
+        if order is None:
+            return np.argsort(part, axis=1, kind="stable")[:, :k]
+        return np.lexsort((part, first), axis=1)[:, :k]
 
-    chosen = map_blocks(choose, n, 4 * 8 * values.shape[1])
+    chosen = map_blocks(choose, n, 8 * 8 * values.shape[1])
     columns = np.concatenate(chosen) if chosen else np.empty((0, k), dtype=np.intp)
-    return Neighborhoods(
-        np.arange(0, n * k + 1, k), columns.ravel(), np.take_along_axis(values, columns, 1).ravel()
-    )
+    rows = np.repeat(np.arange(n, dtype=np.intp), columns.shape[1])
+    lengths = np.take_along_axis(values, columns, 1)
+    return Neighborhoods.from_edges(rows, columns.ravel(), lengths.ravel(), n)
 
 
 def nearest_among(
-    candidates: Neighborhoods, k: int, lengths: Callable[[Indices, Indices], Floats]
+    candidates: Neighborhoods,
+    k: int,
+    lengths: Callable[[Indices, Indices], Floats],
+    order: Callable[[Floats, Indices, Indices], Floats],
 ) -> Neighborhoods:
-    """Return the ``k`` candidates of every row with the least of the lengths of pairs ``(i, j)``.
+    """Return the ``k`` nearest candidates of every row (X-space, section 4.2).
 
-    X-space, section 4.2, where not all pairs can be looked at.
+    ``lengths`` gives those of pairs ``(i, j)``, ``order`` what these are ordered by first.
     """
     i, j = undirected(candidates)
-    values = along(candidates, i, j, lengths(i, j))
-    near = Neighborhoods.from_edges(candidates.sources, candidates.indices, values, len(candidates))
-    return near.nearest(k)
+    pairs = lengths(i, j)
+    first = along(candidates, i, j, order(pairs, i, j))
+    values = along(candidates, i, j, pairs)
+    rows = candidates.sources
+    by_row = np.lexsort((candidates.indices, values, first, rows))
+    ranked = Neighborhoods(candidates.indptr, candidates.indices[by_row], values[by_row]).nearest(k)
+    return with_lengths(ranked, ranked.distances)
 
 
 def along(near: Neighborhoods, i: Indices, j: Indices, lengths: Floats) -> Floats:
@@ -95,6 +113,20 @@ def with_lengths(near: Neighborhoods, lengths: Floats) -> Neighborhoods:
     kept = np.isfinite(lengths)
     return Neighborhoods.from_edges(
         near.sources[kept], near.indices[kept], lengths[kept], len(near)
+    )
+
+
+def with_incoming(near: Neighborhoods, graph: csr_array) -> Neighborhoods:
+    """Give rows without neighbours those that they have in the symmetric graph."""
+    empty = np.flatnonzero(near.degrees == 0)
+    if not len(empty):
+        return near
+    rows = csr_array(graph[empty])
+    return Neighborhoods.from_edges(
+        np.concatenate([near.sources, np.repeat(empty, np.diff(rows.indptr))]),
+        np.concatenate([near.indices, rows.indices.astype(np.intp)]),
+        np.concatenate([near.distances, rows.data]),
+        len(near),
     )
 
 
@@ -143,18 +175,21 @@ def longest_needed(graph: csr_array) -> float:
     return float(values[int(tree.max()) - 1]) if len(tree) else 0.0
 
 
-def bridges(labels: Indices, distances: Callable[[slice], Floats]) -> tuple[Indices, Indices]:
+def bridges(
+    labels: Indices, gaps: Callable[[slice], tuple[Floats, Floats]]
+) -> tuple[Indices, Indices]:
     """Join components one closest pair at a time until one remains (SA-Isomap, section 2.1).
 
     The pairs are the minimum spanning tree between components under the order
-    ``(distance, i, j)``; found by letting every component choose its closest pair in each round.
+    ``(gap, tie, i, j)``; found by letting every component choose its closest pair in each round.
 
     Parameters
     ----------
     labels : array of shape (n,)
         The component of every point.
-    distances : callable
-        ``distances(block)`` gives the distances of a block of points to all points.
+    gaps : callable
+        ``gaps(block)`` gives the gaps between a block of points and all points, and what decides
+        between equal ones.
 
     Returns
     -------
@@ -163,18 +198,22 @@ def bridges(labels: Indices, distances: Callable[[slice], Floats]) -> tuple[Indi
     n = len(labels)
     chosen: set[tuple[int, int]] = set()
     while labels.max(initial=0) > 0:
-        best: dict[int, tuple[float, int, int]] = {}
-        for block in block_slices(n, 4 * 8 * n):
-            values = np.where(labels[block, None] == labels, np.inf, distances(block))
-            columns = np.argmin(values, axis=1)
-            nearest = np.take_along_axis(values, columns[:, None], axis=1)[:, 0]
+        best: dict[int, tuple[float, float, int, int]] = {}
+        for block in block_slices(n, 6 * 8 * n):
+            values, ties = gaps(block)
+            values = np.where(labels[block, None] == labels, np.inf, values)
+            nearest = values.min(axis=1)
+            ties = np.where(values == nearest[:, None], ties, np.inf)
+            columns = np.argmin(ties, axis=1)
+            least = np.take_along_axis(ties, columns[:, None], axis=1)[:, 0]
             rows = np.arange(block.start, block.stop)
             low, high = np.minimum(rows, columns), np.maximum(rows, columns)
-            for edge in zip(nearest.tolist(), low.tolist(), high.tolist(), strict=True):
-                for end in edge[1:]:
+            edges = zip(*(part.tolist() for part in (nearest, least, low, high)), strict=True)
+            for edge in edges:
+                for end in edge[2:]:
                     label = int(labels[end])
                     best[label] = min(best.get(label, edge), edge)
-        chosen |= {edge[1:] for edge in best.values()}
+        chosen |= {edge[2:] for edge in best.values()}
         low, high = np.array(sorted(chosen), dtype=np.intp).T
         _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
         joined = symmetric(

@@ -12,8 +12,8 @@ from scipy.spatial.distance import cdist
 from patchfold import divergences
 from patchfold._namespace import to_numpy
 from patchfold._validation import is_sparse
-from patchfold.blocks import block_slices, map_blocks
-from patchfold.supervision import UNKNOWN, Edges, kinship
+from patchfold.blocks import map_blocks
+from patchfold.supervision import UNKNOWN, Edges, changed_lengths, kinship
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,37 +83,42 @@ class Lengths:
         """
         return self._by_rule(lengths, i, j, lambda: self.euclidean(i, j))
 
-    def to_choose_by(self, i: Indices, j: Indices) -> Floats:
-        """Return what neighbours under the divergence are chosen by.
+    def order(self, lengths: Floats, i: Indices, j: Indices) -> Floats:
+        """Return what pairs with these plain lengths are ordered by to choose the nearest.
 
-        The lengths as labels change them; an edge that labels remove keeps its plain length.
+        Their lengths as labels change them; a pair that labels take apart keeps its plain length.
+        Labels can make lengths equal that differ: equal ones are ordered by the plain lengths.
         """
-        lengths = self.plain(i, j)
         return _kept(self.labelled(lengths, i, j), lengths)
 
-    def matrix_to_choose_by(self) -> Floats:
-        """Return the same for all pairs, in a matrix of its own."""
+    def matrix(self) -> Floats:
+        """Return the plain lengths of all pairs."""
         if self.divergence == "precomputed":
-            matrix = np.array(self.points)
-        elif self.patches is None:
-            matrix = cdist(self.points, self.points).astype(self.points.dtype, copy=False)
-        else:
-            matrix = divergences.pairwise(self.patches, self.divergence, n_jobs=self.n_jobs)
-            matrix = np.asarray(to_numpy(matrix))
-        if self.rule is not None:
-            n = len(matrix)
-            for block in block_slices(n, 8 * 8 * n):
-                matrix[block] = self._rows_to_choose_by(matrix[block], block)
-        return matrix
+            return np.asarray(np.minimum(self.points, self.points.T))
+        if self.patches is None:
+            return cdist(self.points, self.points).astype(self.points.dtype, copy=False)
+        matrix = divergences.pairwise(self.patches, self.divergence, n_jobs=self.n_jobs)
+        return np.asarray(to_numpy(matrix))
 
-    def gaps(self, block: slice) -> Floats:
+    def order_of_rows(self, lengths: Floats, block: slice) -> Floats:
+        """Do the same as :meth:`order` for the pairs of a block of points with all points."""
+        points = np.arange(len(self.points))
+        changed = self._by_rule(
+            lengths, points[block, None], points, lambda: cdist(self.points[block], self.points)
+        )
+        return _kept(changed, lengths)
+
+    def gaps(self, block: slice) -> tuple[Floats, Floats]:
         """Return what tells which pair of two components is the closest, for a block of points.
 
-        Euclidean or given distances, as labels change them where these are the lengths, too.
+        Euclidean or given distances, as labels change them where these are the lengths, too; and
+        the distances themselves, for equal ones.
         """
-        given = self.divergence == "precomputed"
-        gaps = self.points[block] if given else cdist(self.points[block], self.points)
-        return gaps if self.patches is not None else self._rows_to_choose_by(gaps, block)
+        if self.divergence == "precomputed":
+            gaps = np.minimum(self.points[block], self.points[:, block].T)
+        else:
+            gaps = cdist(self.points[block], self.points)
+        return (gaps if self.patches is not None else self.order_of_rows(gaps, block)), gaps
 
     def of_new(self, patches: Patches, i: Indices, j: Indices) -> Floats:
         """Return the lengths from the patches ``i`` of new points to those ``j`` of fitted ones."""
@@ -136,23 +141,15 @@ class Lengths:
         if self.rule is None:
             return lengths
         unknown = np.full(lengths.shape, UNKNOWN, dtype=np.int8)
-        return self.rule.lengths(self._edges(lengths, unknown, distances))
+        return changed_lengths(self.rule, self._edges(lengths, unknown, distances))
 
     @cached_property
     def mean(self) -> float:
-        """The mean plain length of all pairs, or of an even sample of them."""
+        """The mean plain length of all pairs, or of a sample of them."""
         if is_sparse(self.points):
             return float(np.mean(self.points.data))
         i, j = even_pairs(self.points.shape[0], MEAN_PAIRS)
         return float(np.mean(self.plain(i, j), dtype=np.float64))
-
-    def _rows_to_choose_by(self, lengths: Floats, block: slice) -> Floats:
-        """Let labels change the lengths from a block of points to all points."""
-        points = np.arange(len(self.points))
-        changed = self._by_rule(
-            lengths, points[block, None], points, lambda: cdist(self.points[block], self.points)
-        )
-        return _kept(changed, lengths)
 
     def _by_rule(
         self, lengths: Floats, i: Indices, j: Indices, distances: Callable[[], Floats]
@@ -160,7 +157,7 @@ class Lengths:
         if self.rule is None or self.codes is None:
             return lengths
         kin = kinship(self.codes[i], self.codes[j])
-        return self.rule.lengths(self._edges(lengths, kin, distances))
+        return changed_lengths(self.rule, self._edges(lengths, kin, distances))
 
     def _edges(self, lengths: Floats, kin: Kin, distances: Callable[[], Floats] | None) -> Edges:
         patches = self.patches is not None
@@ -170,16 +167,15 @@ class Lengths:
 
 
 def even_pairs(n: int, most: int) -> tuple[Indices, Indices]:
-    """Return all pairs of ``n`` points, or an even sample of about ``most`` where there are more.
+    """Return all pairs of ``n`` points, or a sample of about ``most`` where there are more.
 
-    The sample pairs every point with the same number of others, at even steps through the rows.
+    The sample pairs every point with the same number of others at random, always the same ones.
     """
     if n * (n - 1) // 2 <= most:
         i, j = np.triu_indices(n, 1)
         return i, j
-    steps = np.unique(np.linspace(1, (n - 1) // 2, max(1, most // n)).astype(np.intp))
-    i = np.tile(np.arange(n, dtype=np.intp), len(steps))
-    return i, (i + np.repeat(steps, n)) % n
+    i = np.repeat(np.arange(n, dtype=np.intp), max(1, most // n))
+    return i, (i + np.random.default_rng(0).integers(1, n, len(i))) % n
 
 
 def _kept(changed: Floats, lengths: Floats) -> Floats:

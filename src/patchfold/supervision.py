@@ -2,7 +2,7 @@
 
 A rule sees edges, their lengths and how their ends are related, and returns the lengths that the
 labels make of them; an infinite one removes the edge. Edges with an unlabelled end stay what they
-are without labels.
+are without labels; under ``Dissimilarity``, which has lengths without a unit, in proportion.
 """
 
 from __future__ import annotations
@@ -80,7 +80,8 @@ class Dissimilarity(BaseEstimator):
     unlabelled end.
 
     Where lengths are distances the rule depends on their unit, since ``beta`` is no squared length:
-    standardise the data.
+    with a mean distance far above one (standardised data have about the root of twice the number of
+    features) little but the classes is left in the graph.
 
     Parameters
     ----------
@@ -89,8 +90,8 @@ class Dissimilarity(BaseEstimator):
         With more than one the second root has a negative argument for short edges; such edges get
         the length zero, as if their ends were one point.
     beta : float or None
-        None is the paper's choice for distances, their mean over all pairs (over an even sample of
-        half a million, where there are more; over the edges of a given sparse graph). Divergences
+        None is the paper's choice for distances, their mean over all pairs (over a sample of half a
+        million, where there are more; over the edges of a given sparse graph). Divergences
         of patches have no unit and a far longer tail, with which the exponential leaves the range
         of numbers; for these ``beta`` is the square of their mean.
 
@@ -111,8 +112,6 @@ class Dissimilarity(BaseEstimator):
 
     def lengths(self, edges: Edges) -> Floats:
         """Apply eq. 1 of the paper."""
-        if self.alpha != 0:
-            check_positive("alpha", self.alpha)
         dtype = edges.lengths.dtype
         squared = np.square(edges.lengths.astype(np.float64)) / self._beta(edges)
         largest = LARGEST_EXPONENT * float(np.log(np.finfo(dtype).max))
@@ -124,9 +123,17 @@ class Dissimilarity(BaseEstimator):
         )
         return np.asarray(np.sqrt(changed), dtype=dtype)
 
+    def check_parameters(self) -> None:
+        """Refuse what eq. 1 has no meaning for."""
+        alpha: Any = self.alpha
+        if not isinstance(alpha, Real) or not 0 <= float(alpha) < math.inf:
+            raise ValueError(f"alpha={alpha!r} must be a number of at least 0.")
+        if self.beta is not None:
+            check_positive("beta", self.beta)
+
     def _beta(self, edges: Edges) -> float:
         if self.beta is not None:
-            return check_positive("beta", self.beta)
+            return float(self.beta)
         mean = edges.mean()
         # Where all lengths are zero any unit does.
         return (mean**2 if edges.between_patches else mean) or 1.0
@@ -172,15 +179,29 @@ def label_rule(supervision: Any) -> LabelRule | None:
     """Return the rule that the parameter ``supervision`` means; None for none."""
     if supervision is None:
         return None
-    if not isinstance(supervision, str):
-        if isinstance(supervision, LabelRule) and not isinstance(supervision, type):
-            return supervision
+    if isinstance(supervision, str):
+        return RULES[check_choice("supervision", supervision, RULES)]()
+    if isinstance(supervision, type) or not isinstance(supervision, LabelRule):
         raise TypeError(
             f"supervision={supervision!r} must be one of "
             f"{', '.join(repr(name) for name in RULES)}, a rule of patchfold.supervision, e.g. "
             "Dissimilarity(alpha=0.2), or None."
         )
-    return RULES[check_choice("supervision", supervision, RULES)]()
+    if isinstance(supervision, Dissimilarity):
+        supervision.check_parameters()
+    return supervision
+
+
+def changed_lengths(rule: LabelRule, edges: Edges) -> Floats:
+    """Return the lengths a rule makes of edges, or say what is wrong with them."""
+    lengths = np.asarray(rule.lengths(edges))
+    if lengths.shape != edges.lengths.shape or not (lengths >= 0).all():
+        least = f", the least {lengths.min()}" if lengths.size else ""
+        raise ValueError(
+            f"supervision={rule!r} returns lengths of shape {lengths.shape}{least} for edges of "
+            f"shape {edges.lengths.shape}; give one of at least 0 for each, infinity to remove it."
+        )
+    return lengths
 
 
 def encode(y: Any, n_samples: int, estimator: str) -> Codes:

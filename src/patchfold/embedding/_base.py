@@ -14,6 +14,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from patchfold import divergences, graph
+from patchfold._rows import RowTable
 from patchfold._validation import (
     check_choice,
     check_count,
@@ -137,6 +138,8 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
             )
         rule = label_rule(self.supervision)
         codes = None if rule is None else encode(y, n, type(self).__name__)
+        if self.divergence != "precomputed":
+            self._rows = RowTable(X)
         self._lengths = Lengths(X, None, self.divergence, rule, codes, self.n_jobs)
         self.patches_ = None
         near = self._search(X, self._degree())
@@ -149,10 +152,18 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         kept = np.isfinite(lengths)
         near = self._connect(near, i[kept], j[kept], lengths[kept])
         if self.supervision is not None:
-            self._check_stretch()
+            self._check_stretch(float(np.median(plain)))
+            # Points that lost all their neighbours still are neighbours of others.
+            near = graph.with_incoming(near, self.graph_)
         if self.divergence == "precomputed":
-            self._lengths.points = None  # new points do not need them
+            self._forget_given()
         return near
+
+    def _forget_given(self) -> None:
+        """Drop the given distances: of them, new points may need the mean alone."""
+        if self.supervision is not None:
+            _ = self._lengths.mean
+        self._lengths.points = None
 
     def _search(self, X: Any, k: int | None) -> Neighborhoods:
         """Choose the edges of the graph; fit patches where there are points."""
@@ -167,16 +178,12 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         # Where neighbours are chosen by their lengths already, only labels can change the choice.
         if self.graph == "neighbors" or (self.patches_ is None and self.supervision is None):
             return found.nearest(k)
+        lengths = self._lengths
         with self._stage("neighbours under the divergence"):
             if not precomputed and self._pools():
-                near = graph.nearest_among(found, k, self._lengths.to_choose_by)
-            else:
-                matrix = self._lengths.matrix_to_choose_by()
-                near = graph.nearest_by_value(matrix, k, own=True)
-            if self.supervision is None:
-                return near
-            # Labels have changed the lengths of the choice; they are applied to the plain ones.
-            return graph.with_lengths(near, self._lengths.plain(near.sources, near.indices))
+                return graph.nearest_among(found, k, lengths.plain, lengths.order)
+            order = None if self.supervision is None else lengths.order_of_rows
+            return graph.nearest_by_value(lengths.matrix(), k, own=True, order=order)
 
     def _found(self, X: Floats, k: int | None) -> Neighborhoods:
         """Search the Euclidean neighbours that patches and edges are made of."""
@@ -227,14 +234,20 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
             )
         return lengths
 
-    def _check_stretch(self) -> None:
-        """Warn where edges between classes are so long that nothing else counts."""
-        longest, typical = float(self.graph_.data.max()), float(np.median(self.graph_.data))
-        if longest > STRETCH * typical > 0:
+    def _check_stretch(self, plain: float) -> None:
+        """Warn where labels have made an edge so long beside the others that these do not count.
+
+        ``plain`` is the median length before.
+        """
+        longest = int(np.argmax(self.graph_.data))
+        i = np.searchsorted(self.graph_.indptr, longest, side="right") - 1
+        before = float(self._lengths.plain(*np.array([[i], [self.graph_.indices[longest]]]))[0])
+        length, typical = float(self.graph_.data[longest]), float(np.median(self.graph_.data))
+        if length > STRETCH * typical > 0 and length * plain > 10 * before * typical:
             warn_user(
-                f"supervision={self.supervision!r} stretches edges to {longest:.2g}, where "
+                f"supervision={self.supervision!r} stretches edges to {length:.2g}, where "
                 f"{typical:.2g} is the median, so that nothing else shows in the embedding; "
-                "standardise X, or give Dissimilarity(beta=...) a larger beta."
+                "multiply X by a small number, or give Dissimilarity(beta=...) a larger beta."
             )
 
     def _connect(
@@ -258,8 +271,10 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
                 f"the neighbourhood graph has {count} components; they were joined by their "
                 f"closest pairs. A larger {which} may connect them, or treat them separately."
             )
-        a, b = graph.bridges(labels, self._lengths.gaps)
-        extra = self._lengths.to_choose_by(a, b).astype(lengths.dtype, copy=False)
+        with self._stage("joining components"):
+            a, b = graph.bridges(labels, self._lengths.gaps)
+        plain = self._lengths.plain(a, b)
+        extra = self._lengths.order(plain, a, b).astype(lengths.dtype, copy=False)
         ends = np.concatenate([i, a]), np.concatenate([j, b])
         self.graph_ = graph.symmetric(*ends, np.concatenate([lengths, extra]), n)
         return graph.with_edges(near, a, b, extra)
@@ -298,12 +313,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         """
         if self.divergence == "precomputed":
             return _at_zero(X)
-        fitted: dict[bytes, int] = {}
-        # Adding zero turns -0.0 into 0.0, which has other bytes.
-        for row, point in enumerate(self._lengths.points + 0):
-            fitted.setdefault(point.tobytes(), row)
-        points = X.astype(self._lengths.points.dtype) + 0
-        return np.array([fitted.get(point.tobytes(), -1) for point in points], dtype=np.intp)
+        return self._rows.find(X)
 
     def _candidates(self, found: Neighborhoods, rows: slice) -> tuple[Indices, Indices]:
         """Return the pairs of some new points with all fitted points that may be neighbours."""
@@ -370,7 +380,9 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         """Map new points into the embedding.
 
         New points do not influence each other, and have no labels. A point that was fitted gets its
-        place (that of its first copy, if there are several).
+        place (that of its first copy, if there are several), even where the map would take a point
+        next to it elsewhere: with supervision the places of fitted points know their labels, and a
+        score on fitted points says nothing about new ones.
 
         Parameters
         ----------
@@ -396,9 +408,10 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         near = self._place(X)
         if (near.degrees == 0).any():
             row = int(rows[np.argmin(near.degrees)])
+            remedy = "drop the row" if self.radius is None else "enlarge radius, or drop the row"
             raise ValueError(
-                f"row {row} of X has no neighbour among the fitted points (radius={self.radius}); "
-                "enlarge the radius, or drop the row."
+                f"row {row} of X has no neighbour among the fitted points "
+                f"(radius={self.radius}); {remedy}."
             )
         return self._extend(near, X)
 

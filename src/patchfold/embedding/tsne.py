@@ -214,6 +214,11 @@ class PatchTSNE(BasePatchEmbedding):
             )
         return super()._fit_graph(X, y)
 
+    def _search(self, X: Any, k: int | None) -> Neighborhoods:
+        near = super()._search(X, k)
+        self._check_degrees(near)  # where labels leave fewer neighbours, these will count alike
+        return near
+
     def _connect(
         self, near: Neighborhoods, i: Indices, j: Indices, lengths: Floats
     ) -> Neighborhoods:
@@ -226,8 +231,6 @@ class PatchTSNE(BasePatchEmbedding):
     def _embed(self, near: Neighborhoods) -> None:
         self._check_components()
         near = near.nearest(self._most())
-        if self.supervision is None:  # where labels leave too few neighbours, they count alike
-            self._check_degrees(near)
         exponents = gaussian_exponents(near, self.perplexity, self.n_jobs)
         self.affinities_ = joint_affinities(near, exponents)
         start = spectral_start(self.affinities_, self.n_components, self.random_state)
