@@ -1,0 +1,22 @@
+"""The papers' experiments run again: every printed cell beside what comes out here.
+
+Each paper has a module with
+
+- ``PROTOCOL``, a whole number that grows whenever ``compute`` would give other numbers, so that
+  stored results of the old one are computed anew;
+- ``TABLES``, the tables it recomputes, as :mod:`patchfold.papers.tables` names them;
+- ``tasks(table, datasets, accounts, quick)``, the list of what there is to compute; ``datasets``
+  is None for all that can be loaded without a network, ``quick`` asks for a part that takes
+  minutes;
+- ``compute(task)``, the list of the task's results: pure, seeded, single-threaded, no prints.
+
+Of the cells that do not come out, ``reasons/<paper>.toml`` says why.
+"""
+
+# The module of each paper, in this package where the name starts with a dot.
+PAPERS = {
+    "isomap-kl": ".isomap_kl",
+    "xspace": ".xspace",
+    "pelle": ".pelle",
+    "elap": ".elap",
+}

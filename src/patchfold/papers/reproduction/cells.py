@@ -1,0 +1,109 @@
+"""What is computed for a printed table: tasks, their results, and the rows they belong to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from patchfold.papers import tables
+from patchfold.papers.tables import Cell
+
+# The three ways to compute a cell: as the authors' programs do, by the paper's equations with its
+# protocol, and by the equations with K chosen without the labels of the test points.
+ACCOUNTS = ("published", "equations", "honest")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """The unit of work and of storage: one method on one data set.
+
+    Attributes
+    ----------
+    paper, table : str
+        As in :data:`patchfold.papers.tables.TABLES`.
+    dataset : str
+        The name for :func:`patchfold.datasets.load`.
+    method : str
+        The column of the printed table.
+    account : {"published", "equations", "honest"}
+        The way to compute it.
+    """
+
+    paper: str
+    table: str
+    dataset: str
+    method: str
+    account: str
+
+    def __str__(self) -> str:
+        return f"{self.table} {self.dataset} {self.method} {self.account}"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One cell as it comes out.
+
+    Attributes
+    ----------
+    row : str
+        The row of the printed table, as :func:`row_name` writes it.
+    value : float
+        The number.
+    low, high : float or None
+        The interval, where the number is a mean over repetitions.
+    note : str
+        What was chosen, for instance "K=40".
+    """
+
+    row: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A finished task: its results, or why there are none.
+
+    Attributes
+    ----------
+    task : Task
+        What was computed.
+    results : tuple of Result
+        One for each row; empty after an error.
+    error : str
+        The message of the error; empty where there was none.
+    """
+
+    task: Task
+    results: tuple[Result, ...] = ()
+    error: str = ""
+
+
+def row_name(cell: Cell) -> str:
+    """Name the row of a printed cell: data set as printed, then classifier or score, if any.
+
+    Examples
+    --------
+    >>> from patchfold.papers import tables
+    >>> row_name(tables.read("isomap-kl", "III")[0])
+    'first-order-theorem / KNN'
+    """
+    return " / ".join(part for part in (cell.printed, cell.classifier, cell.score) if part)
+
+
+def rows(paper: str, table: str, dataset: str) -> list[str]:
+    """Return the rows of a data set in a printed table, none where nothing is printed.
+
+    Examples
+    --------
+    >>> rows("xspace", "2", "ionosphere")
+    ['iono. / ARI', 'iono. / NMI', 'iono. / PUR']
+    """
+    names = (row_name(cell) for cell in printed(paper, table) if cell.data_set == dataset)
+    return list(dict.fromkeys(names))
+
+
+def printed(paper: str, table: str) -> list[Cell]:
+    """Return the cells of a printed table, or none if the paper prints no such table."""
+    return tables.read(paper, table) if table in tables.TABLES.get(paper, ()) else []
