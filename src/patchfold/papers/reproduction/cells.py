@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from patchfold.papers import tables
-from patchfold.papers.tables import Cell
+
+if TYPE_CHECKING:
+    from patchfold.papers.tables import Cell
 
 # The three ways to compute a cell: as the authors' programs do, by the paper's equations with its
 # protocol, and by the equations with K chosen without the labels of the test points.
