@@ -1,0 +1,269 @@
+"""Printed and recomputed cells of a table side by side, and what is to be said of them."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from patchfold._validation import check_choice
+from patchfold.papers import tables
+from patchfold.papers.reproduction.cells import ACCOUNTS, Outcome, Result, printed, row_name
+from patchfold.papers.reproduction.statistics import Comparison, compare
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from patchfold.papers.tables import Cell
+
+
+Key = tuple[str, str]  # row and column
+
+# A recomputed number is the printed one within the first, near it within the second.
+TOLERANCES = (0.005, 0.02)
+# Both numbers have decimal digits: a difference of 0.005 must not fail for its binary rounding.
+ROUNDING = 1e-9
+
+# The rows that sum up others; standard deviations are those of a sample, as the papers have them.
+SUMS: dict[str, Callable[[list[float]], float | np.floating[Any]]] = {
+    "Average": np.mean,
+    "Mean": np.mean,
+    "Std. Dev.": lambda values: np.std(values, ddof=1),
+    "Median": np.median,
+    "Minimum": np.min,
+    "Maximum": np.max,
+}
+# Tables that sum up others; every other table sums up itself.
+SUMMED = {("isomap-kl", "IV"): ("II", "III")}
+
+# The X-space paper compares each learner in its space with the three beside it (its section 6).
+LEARNERS = ("ISM", "LEM", "LLE", "tSNE")
+
+# One file a paper says why cells do not come out.
+REASONS = resources.files(__package__) / "reasons"
+UNEXPLAINED = "not yet explained"
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A table with all its accounts.
+
+    Attributes
+    ----------
+    paper, table : str
+        As in :data:`patchfold.papers.tables.TABLES`.
+    rows, columns : tuple of str
+        In printed order; methods that are not printed come last.
+    scores : dict
+        Row to score, "" where the table has one score only.
+    sums : frozenset of str
+        The rows that sum up others.
+    printed : dict
+        (row, column) to printed number.
+    computed : dict
+        Account to (row, column) to result; only accounts that were asked for.
+    failed : tuple of Outcome
+        The tasks without results.
+    """
+
+    paper: str
+    table: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    scores: dict[str, str]
+    sums: frozenset[str]
+    printed: dict[Key, float]
+    computed: dict[str, dict[Key, Result]]
+    failed: tuple[Outcome, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How many printed cells come out, and which do not.
+
+    Attributes
+    ----------
+    account : str
+        The account that was compared with the printed numbers.
+    total : int
+        Number of printed cells that were computed.
+    within : tuple of int
+        How many of them lie within each of :data:`TOLERANCES`.
+    columns : dict
+        Column to (number within the first tolerance, number computed).
+    others : dict
+        Reason to the cells outside the first tolerance.
+    missing : tuple of (row, column)
+        Printed cells that were not computed.
+    """
+
+    account: str
+    total: int
+    within: tuple[int, ...]
+    columns: dict[str, tuple[int, int]]
+    others: dict[str, list[Key]]
+    missing: tuple[Key, ...]
+
+
+def build(paper: str, outcomes: Sequence[Outcome]) -> list[Sheet]:
+    """Join outcomes with the printed tables, one sheet a table.
+
+    A table that only sums up others has a sheet where all of those have one.
+    """
+    asked = list(dict.fromkeys(outcome.task.table for outcome in outcomes))
+    known = [*tables.TABLES.get(paper, ()), *asked]
+    return [
+        _sheet(paper, table, outcomes)
+        for table in dict.fromkeys(known)
+        if set(SUMMED.get((paper, table), (table,))) <= set(asked)
+    ]
+
+
+def judge(sheet: Sheet) -> Verdict | None:
+    """Compare the account that explains printed numbers with them; None where there is none."""
+    account = next((name for name in ("published", "equations") if name in sheet.computed), None)
+    keys = [
+        key
+        for key in sheet.printed
+        if key[0] not in sheet.sums or len(sheet.sums) == len(sheet.rows)
+    ]
+    if account is None or not keys:
+        return None
+    computed = sheet.computed[account]
+    there = [key for key in keys if key in computed]
+    off = {key: abs(computed[key].value - sheet.printed[key]) for key in there}
+    within = tuple(sum(_within(off[key], limit) for key in there) for limit in TOLERANCES)
+    others: dict[str, list[Key]] = {}
+    reasons = read_reasons(sheet.paper, sheet.table)
+    for key in there:
+        if not _within(off[key], TOLERANCES[0]):
+            others.setdefault(reasons.get(key, UNEXPLAINED), []).append(key)
+    # What is not explained comes last.
+    others = dict(sorted(others.items(), key=lambda item: item[0] == UNEXPLAINED))
+    columns = {
+        column: (
+            sum(_within(off[key], TOLERANCES[0]) for key in there if key[1] == column),
+            sum(key[1] == column for key in there),
+        )
+        for column in sheet.columns
+        if any(key[1] == column for key in there)
+    }
+    missing = tuple(key for key in keys if key not in computed)
+    return Verdict(account, len(there), within, columns, others, missing)
+
+
+def read_reasons(paper: str, table: str) -> dict[Key, str]:
+    """Return why printed cells do not come out, from ``reasons/<paper>.toml``.
+
+    The file has entries ``[[reason]]`` with ``table``, ``because``, and ``rows`` and ``columns``
+    as lists, each left out where it means all. A later entry overrides an earlier one.
+    """
+    path = REASONS / f"{paper}.toml"
+    if not path.is_file():
+        return {}
+    cells = [(row_name(cell), cell.column) for cell in printed(paper, table)]
+    every = [list(dict.fromkeys(names)) for names in zip(*cells, strict=True)]
+    found = {}
+    for entry in tomllib.loads(path.read_text(encoding="utf-8"))["reason"]:
+        if entry["table"] != table:
+            continue
+        rows = [check_choice("row", row, every[0]) for row in entry.get("rows", every[0])]
+        columns = [
+            check_choice("column", name, every[1]) for name in entry.get("columns", every[1])
+        ]
+        found.update({(row, column): entry["because"] for row in rows for column in columns})
+    return found
+
+
+def comparisons(sheet: Sheet, account: str) -> list[tuple[str, Comparison]]:
+    """Test the methods of an account, or of the printed table, over its complete rows.
+
+    Returns
+    -------
+    list of (title, Comparison)
+        One for each score and, in the X-space paper, each learner; none where fewer than three
+        methods have two rows in common.
+    """
+    values = (
+        sheet.printed
+        if account == "printed"
+        else {key: result.value for key, result in sheet.computed[account].items()}
+    )
+    found = []
+    for score in dict.fromkeys(sheet.scores[row] for row in sheet.rows):
+        rows = [row for row in sheet.rows if sheet.scores[row] == score and row not in sheet.sums]
+        for columns, control in _families(sheet):
+            there = [column for column in columns if any((row, column) in values for row in rows)]
+            scores = [
+                [values[row, column] for column in there]
+                for row in rows
+                if all((row, column) in values for column in there)
+            ]
+            if len(there) >= 3 and len(scores) >= 2 and (not control or control in there):
+                title = ", ".join(part for part in (account, score, control) if part)
+                found.append((title, compare(there, scores, control=control)))
+    return found
+
+
+def _families(sheet: Sheet) -> list[tuple[Sequence[str], str]]:
+    if sheet.paper == "xspace":
+        return [(("Euc", "PCA", name, f"X-{name}"), f"X-{name}") for name in LEARNERS]
+    return [(sheet.columns, "")]
+
+
+def _sheet(paper: str, table: str, outcomes: Sequence[Outcome]) -> Sheet:
+    cells = printed(paper, table)
+    own = [outcome for outcome in outcomes if outcome.task.table == table]
+    results = [(outcome.task, result) for outcome in own for result in outcome.results]
+    scores = {row_name(cell): cell.score for cell in cells}
+    scores |= {result.row: "" for _, result in results if result.row not in scores}
+    columns = [*(cell.column for cell in cells), *(outcome.task.method for outcome in own)]
+    sources = SUMMED.get((paper, table), (table,))
+    there = {outcome.task.account for outcome in outcomes if outcome.task.table in sources}
+    computed: dict[str, dict[Key, Result]] = {name: {} for name in ACCOUNTS if name in there}
+    for task, result in results:
+        computed[task.account][result.row, task.method] = result
+    for account, found in computed.items():
+        for cell in cells:
+            if not cell.data_set:
+                values = _summed(paper, sources, cell, account, outcomes)
+                if values:
+                    value = float(SUMS[cell.printed](values))
+                    found[row_name(cell), cell.column] = Result(row_name(cell), value)
+    return Sheet(
+        paper=paper,
+        table=table,
+        rows=tuple(scores),
+        columns=tuple(dict.fromkeys(columns)),
+        scores=scores,
+        sums=frozenset(row_name(cell) for cell in cells if not cell.data_set),
+        printed={(row_name(cell), cell.column): cell.value for cell in cells},
+        computed=computed,
+        failed=tuple(outcome for outcome in own if outcome.error),
+    )
+
+
+def _summed(
+    paper: str, sources: Sequence[str], total: Cell, account: str, outcomes: Sequence[Outcome]
+) -> list[float]:
+    """Return the values that a row of sums is made of, none unless all of them are there."""
+    values = {
+        (outcome.task.table, result.row): result.value
+        for outcome in outcomes
+        if outcome.task.account == account and outcome.task.method == total.column
+        for result in outcome.results
+    }
+    keys = [
+        (table, row_name(cell))
+        for table in sources
+        for cell in printed(paper, table)
+        if cell.data_set and cell.column == total.column
+    ]
+    return [values[key] for key in keys] if all(key in values for key in keys) else []
+
+
+def _within(difference: float, tolerance: float) -> bool:
+    return difference <= tolerance + ROUNDING
