@@ -1,4 +1,4 @@
-"""A paper whose cells take no work.
+"""A paper whose cells take no work, and the command with it in place of PELLE.
 
 ``FAKE_SECONDS`` is how long a task takes. ``FAKE_TROUBLE`` is what goes wrong in one of them.
 """
@@ -10,6 +10,7 @@ import os
 import time
 
 from patchfold.papers import tables
+from patchfold.papers.reproduction import PAPERS
 from patchfold.papers.reproduction.cells import Result, Task, rows
 
 PROTOCOL = 1
@@ -50,3 +51,10 @@ def value(task):
     ]
     digest = hashlib.sha256(repr(task).encode()).digest()
     return printed + (digest[0] - 128) / 128 * 0.04
+
+
+if __name__ == "__main__":
+    from patchfold.cli import app
+
+    PAPERS["pelle"] = "fake_paper"
+    app(prog_name="patchfold")

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import asdict, replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -19,6 +24,7 @@ from patchfold.papers.reproduction.cells import ACCOUNTS, Outcome, Result, Task,
 from patchfold.papers.reproduction.engine import Stamp, Store, file_name, load_paper, run, stamp
 from patchfold.papers.reproduction.report import render
 
+HERE = Path(__file__).parent
 COMMAND = "patchfold reproduce pelle"
 STAMP = Stamp(1, {"numpy": "2.0"})
 
@@ -237,6 +243,88 @@ def test_the_longest_tasks_come_first(monkeypatch):
 def test_no_jobs_are_refused():
     with pytest.raises(ValueError, match="jobs=0 is too small"):
         next(run(fake_paper, [], jobs=0))
+
+
+# ---------------------------------------------------------------- kills
+
+# A machine under load takes long to import everything; nothing is measured by it.
+PATIENCE = 120.0
+
+
+def start(folder, jobs, seconds):
+    paths = [str(HERE), str(HERE.parent / "src")]
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([*paths, os.environ.get("PYTHONPATH", "")]),
+        "FAKE_SECONDS": seconds,
+    }
+    options = f"--account published --jobs {jobs} --output".split()
+    return subprocess.Popen(  # noqa: S603 - what is run stands here
+        [sys.executable, str(HERE / "fake_paper.py"), "reproduce", "pelle", *options, str(folder)],
+        env=environment,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finished(folder):
+    return len(list((folder / "pelle").glob("*.json")))
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def alive_in_group(group):
+    """Whether a process of the group still runs; one that only waits to be collected does not."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, of = path.read_text().rpartition(")")[2].split()[:3]
+        except OSError:
+            continue
+        if int(of) == group and state != "Z":
+            return True
+    return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+def test_a_run_killed_again_and_again_ends_with_the_report_of_an_undisturbed_one(tmp_path):
+    undisturbed = outcomes(["published"])
+    tasks = [outcome.task for outcome in undisturbed]
+    command = f"{COMMAND} --account published"
+    expected = render("pelle", undisturbed, command=command, stamp=stamp(fake_paper))
+
+    moment = random.Random(0)  # noqa: S311 - moments of kills, not secrets
+    seen = 0
+    # While it starts; among its results, all processes at once; the same, but the parent alone.
+    for news, jobs, whole_group in ((0, 1, True), (2, 2, True), (3, 1, False)):
+        process = start(tmp_path, jobs, "0.2")
+        at_least = seen + news
+        wait_for(lambda n=at_least: finished(tmp_path) >= n)
+        time.sleep(moment.uniform(0, 0.3))
+        if whole_group:
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL
+        wait_for(lambda group=process.pid: not alive_in_group(group))
+        assert not (tmp_path / "pelle.html").exists()
+        assert finished(tmp_path) >= at_least
+        seen = finished(tmp_path)
+
+    process = start(tmp_path, 1, "0")
+    _, messages = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, messages
+    assert f"{seen} of {len(tasks)} tasks are stored already" in messages
+    files = {path.name for path in tmp_path.iterdir()}
+    assert files == {"pelle", *expected}
+    assert {name: (tmp_path / name).read_text(encoding="utf-8") for name in expected} == expected
+    assert {path.name for path in (tmp_path / "pelle").iterdir()} == set(map(file_name, tasks))
 
 
 # ---------------------------------------------------------------- the report
