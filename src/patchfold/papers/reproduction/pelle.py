@@ -1,0 +1,56 @@
+"""PELLE (anonymous submission to TMLR): Table 1, accuracies.
+
+The released program takes mean and covariance of every patch from the whole data set. All patches
+are then equal, all divergences zero, and ``(d d' + alpha I) w = 1`` has equal weights: what it
+computes is a locally linear embedding with the weights 1 / K, in which no divergence is left.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.linalg import eigh
+
+from patchfold.papers import presets
+from patchfold.papers.reproduction import old_tree, protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from patchfold.papers.reproduction.cells import Result, Task
+
+    Floats = NDArray[np.float64]
+
+PROTOCOL = 1
+TABLES = ("1",)
+
+
+def tasks(
+    table: str, datasets: Sequence[str] | None, accounts: Sequence[str], quick: bool
+) -> list[Task]:
+    """List the cells of a table to compute."""
+    return protocol.tasks("pelle", table, "PELLE", datasets, accounts, quick)
+
+
+def compute(task: Task) -> list[Result]:
+    """Compute a cell."""
+    return protocol.compute(task, "PELLE", published, presets.pelle)
+
+
+def published(X: Floats, k: int) -> Floats:
+    """Embed as the released program does: eigenvectors 2 and 3 of ``(I - W)'(I - W)``.
+
+    Examples
+    --------
+    >>> X, _ = protocol.standardised("wine")
+    >>> published(X, 10).shape
+    (178, 2)
+    """
+    n = len(X)
+    W = np.zeros((n, n))
+    np.put_along_axis(W, old_tree.neighbors(X, k), 1 / k, axis=1)
+    R = np.eye(n) - W
+    return np.asarray(eigh(R.T @ R, subset_by_index=(1, 2))[1])

@@ -1,0 +1,267 @@
+"""The experiments that the papers of ELAP and PELLE share.
+
+Data are standardised and embedded in the plane. A plane is scored by the silhouette of the classes,
+or by the accuracy of four classifiers that learn one half of the points and are averaged. The
+papers try every K in [2, 40] and print the best score, so the labels of the test points choose K.
+The honest account chooses it within the training half.
+"""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.stats import t as student
+from sklearn.decomposition import PCA, KernelPCA
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.manifold import Isomap, LocallyLinearEmbedding, SpectralEmbedding
+from sklearn.metrics import accuracy_score, silhouette_score
+from sklearn.model_selection import train_test_split
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import scale
+from sklearn.tree import DecisionTreeClassifier
+
+from patchfold import datasets
+from patchfold._validation import check_choice
+from patchfold.papers import tables
+from patchfold.papers.reproduction.cells import Result, Task, rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Labels = NDArray[Any]
+
+# The papers' interval of K, and the number of neighbours of the other methods in their programs.
+SIZES = range(2, 41)
+BASELINE_SIZE = 20
+# The seed of the papers' only split; the forests had none.
+PUBLISHED_SPLIT = 42
+FOREST_SEED = 0
+# The honest account: enough halves for an interval, few K since each is fitted to all points.
+HONEST_HALVES = 10
+HONEST_SIZES = (5, 10, 15, 20, 30, 40)
+HONEST_LEVEL = 0.95
+# Data sets that a quick run keeps: seconds each.
+QUICK_ROWS = 200
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A method on a data set.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The points.
+    y : ndarray of shape (n_samples,)
+        Their classes.
+    embed : callable
+        Maps X and K to the plane.
+    score : callable
+        Scores the classes of test points in the plane; takes the places and classes of the
+        training points, then those of the test points.
+    """
+
+    X: Floats
+    y: Labels
+    embed: Callable[[Floats, int], Floats]
+    score: Callable[[Floats, Labels, Floats, Labels], float]
+
+    def best(self, sizes: Sequence[int]) -> tuple[float, str]:
+        """Return the best score over the given K, and the K that has it, the smallest of equals."""
+        everyone = np.arange(len(self.y))
+        train, test = self._halves(everyone, PUBLISHED_SPLIT, stratify=False)
+        if self.score is silhouette:
+            test = everyone
+        scores = {k: self._score(self._plane(k), train, test) for k in sizes}
+        k = max(scores, key=lambda size: scores[size])
+        return scores[k], f"K={k}" if len(sizes) > 1 else ""
+
+    def honest(self, sizes: Sequence[int]) -> tuple[float, float, float, str]:
+        """Return mean and interval over test halves; each training half chooses its own K.
+
+        The interval is Student's for the mean. Halves overlap, so it is rather too narrow.
+        """
+        planes = {k: self._plane(k) for k in sizes}
+        scores, chosen = [], []
+        for seed in range(HONEST_HALVES):
+            train, test = self._halves(np.arange(len(self.y)), seed, stratify=True)
+            k = sizes[0] if len(sizes) == 1 else self._chosen(planes, train, seed)
+            scores.append(self._score(planes[k], train, test))
+            chosen.append(k)
+        mean, spread = np.mean(scores), np.std(scores, ddof=1) / np.sqrt(len(scores))
+        half = spread * student.ppf((1 + HONEST_LEVEL) / 2, len(scores) - 1)
+        note = f"K={min(chosen)} to {max(chosen)}" if len(sizes) > 1 else ""
+        return float(mean), float(mean - half), float(mean + half), note
+
+    def _chosen(self, planes: dict[int, Floats], train: Any, seed: int) -> int:
+        """Choose K by the training points alone: learn one half of them, score the other."""
+        inner = self._halves(train, seed, stratify=True)
+        return max(planes, key=lambda k: self._score(planes[k], *inner))
+
+    def _plane(self, k: int) -> Floats:
+        with warnings.catch_warnings():
+            # Disconnected graphs, vanishing weights, collinear columns: part of what is measured.
+            warnings.simplefilter("ignore")
+            return self.embed(self.X, k)
+
+    def _halves(self, places: Any, seed: int, *, stratify: bool) -> Any:
+        y = self.y[places] if stratify else None
+        return train_test_split(places, test_size=0.5, random_state=seed, stratify=y)
+
+    def _score(self, plane: Floats, train: Any, test: Any) -> float:
+        return self.score(plane[train], self.y[train], plane[test], self.y[test])
+
+
+def tasks(
+    paper: str,
+    table: str,
+    own: str,
+    datasets_asked: Sequence[str] | None,
+    accounts: Sequence[str],
+    quick: bool,
+) -> list[Task]:
+    """List the tasks of a table; the equations are those of the paper's own method."""
+    cells = [cell for cell in tables.read(paper, table) if cell.data_set]
+    known = {entry.name: (entry, source) for entry, source in datasets.available()}
+
+    def wanted(name: str) -> bool:
+        entry, source = known[name]
+        if datasets_asked is not None:
+            return name in datasets_asked
+        return source not in {"", "OpenML"} and not (quick and entry.shape[0] > QUICK_ROWS)
+
+    return [
+        Task(paper, table, cell.data_set, cell.column, account)
+        for cell in cells
+        if wanted(cell.data_set)
+        for account in accounts
+        if account != "equations" or cell.column == own
+    ]
+
+
+def compute(
+    task: Task, own: str, published: Callable[..., Floats], equations: Callable[[int], Any]
+) -> list[Result]:
+    """Compute a task of a paper whose own method is given as published and by the equations."""
+    X, y = standardised(task.dataset)
+    sizes: Sequence[int] = [k for k in SIZES if k < len(y) // 2]
+    if task.method != own:
+
+        def embed(X: Floats, k: int) -> Floats:
+            return baseline(task.method, X, 2, k, 0)
+
+        sizes = [BASELINE_SIZE]
+    elif task.account == "published":
+        embed = published
+    else:
+
+        def embed(X: Floats, k: int) -> Floats:
+            return np.asarray(equations(k).fit_transform(X))
+
+    score = silhouette if (task.paper, task.table) == ("elap", "I") else accuracy
+    experiment = Experiment(X, y, embed, score)
+    (row,) = rows(task.paper, task.table, task.dataset)
+    if task.account != "honest":
+        value, note = experiment.best(sizes)
+        return [Result(row, value, note=note)]
+    sizes = [k for k in HONEST_SIZES if k < len(y) // 2]
+    if task.method in {"PCA", "KPCA"}:
+        sizes = [BASELINE_SIZE]
+    value, low, high, note = experiment.honest(sizes)
+    return [Result(row, value, low, high, note)]
+
+
+def standardised(name: str) -> tuple[Floats, Labels]:
+    """Load a data set as the papers' programs did: codes in declared order, columns scaled.
+
+    Their arrays came from data frames, column by column; a mean along a column is rounded
+    differently in an array that lies row by row, and equal distances then stop being equal.
+    """
+    data = datasets.load(name)
+    return scale(np.asfortranarray(data.X)), np.array(data.labels)[data.y]
+
+
+def silhouette(_: Floats, __: Labels, plane: Floats, y: Labels) -> float:
+    """Return the silhouette of the classes; nothing is learned from training points."""
+    return float(silhouette_score(plane, y))
+
+
+def accuracy(plane: Floats, y: Labels, new: Floats, truth: Labels) -> float:
+    """Return the mean accuracy of nearest neighbours, a tree, quadratic discriminant and forest."""
+    guesses = [
+        model.fit(plane, y).predict(new)
+        for model in (
+            KNeighborsClassifier(n_neighbors=7),
+            DecisionTreeClassifier(random_state=0),
+            RandomForestClassifier(random_state=FOREST_SEED),
+        )
+    ]
+    guesses.append(quadratic_discriminant(plane, y, new))
+    return float(np.mean([accuracy_score(truth, guess) for guess in guesses]))
+
+
+def quadratic_discriminant(plane: Floats, y: Labels, new: Floats) -> Labels:
+    """Classify by one Gaussian a class.
+
+    Written out because scikit-learn refuses small variances since 1.8, and planes of eigenvectors
+    have nothing else. A class without any variance gave no number then, and won.
+    """
+    classes, counts = np.unique(y, return_counts=True)
+    log_posteriors = []
+    with np.errstate(all="ignore"):
+        for label, count in zip(classes, counts, strict=True):
+            mean = plane[y == label].mean(axis=0)
+            _, spread, axes = np.linalg.svd(plane[y == label] - mean, full_matrices=False)
+            variances = spread**2 / (count - 1)
+            whitened = (new - mean) @ (axes.T / np.sqrt(variances))
+            terms = (whitened**2).sum(axis=1) + np.log(variances).sum()
+            log_posteriors.append(np.log(count / len(y)) - terms / 2)
+    return np.asarray(classes[np.argmax(log_posteriors, axis=0)])
+
+
+def baseline(
+    method: str, X: Floats, n_components: int, n_neighbors: int, random_state: int
+) -> Floats:
+    """Embed by one of the methods that the papers compare with, as their programs call it."""
+
+    def lle(kind: str, solver: str) -> Any:
+        return LocallyLinearEmbedding(
+            n_neighbors=n_neighbors,
+            n_components=n_components,
+            method=kind,
+            eigen_solver=solver,
+            random_state=random_state,
+        )
+
+    makers: dict[str, Callable[[], Any]] = {
+        "PCA": lambda: PCA(n_components),
+        "KPCA": lambda: KernelPCA(n_components, kernel="rbf"),
+        "ISO": lambda: Isomap(n_neighbors=n_neighbors, n_components=n_components),
+        "LLE": lambda: lle("standard", "auto"),
+        "HLAP": lambda: lle("hessian", "dense"),
+        "LTSA": lambda: lle("ltsa", "dense"),
+        "LAP": lambda: SpectralEmbedding(
+            n_components, n_neighbors=n_neighbors, random_state=random_state
+        ),
+        "UMAP": lambda: _umap(n_components, random_state),
+    }
+    names = {"ISOMAP": "ISO", "HLLE": "HLAP"}
+    method = check_choice("method", names.get(method, method), makers)
+    return np.asarray(makers[method]().fit_transform(X))
+
+
+def _umap(n_components: int, random_state: int) -> Any:
+    try:
+        umap = importlib.import_module("umap")
+    except ImportError as error:
+        raise ImportError(
+            "method='UMAP' needs umap-learn; install it by pip install 'patchfold[papers]'."
+        ) from error
+    return umap.UMAP(n_components=n_components, random_state=random_state, n_jobs=1)
