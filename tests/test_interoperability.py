@@ -266,12 +266,15 @@ def test_verbose_names_the_stages_and_silence_is_the_default(iris, estimator, ca
     clone(estimator).fit(iris[0])
     assert not capsys.readouterr().out
     name = type(estimator).__name__
-    clone(estimator).set_params(verbose=1).fit(iris[0])
+    fitted = clone(estimator).set_params(verbose=1).fit(iris[0])
     lines = capsys.readouterr().out.splitlines()
-    stages = ["neighbours", "patches", "divergences", "embedding"]
-    expected = stages if hasattr(estimator, "n_components") else stages[:3]
+    expected = ["neighbours", "patches", "divergences"]
+    expected += ["geodesics"] * (name == "PatchIsomap")
+    expected += ["embedding"] * hasattr(estimator, "n_components")
     assert [line.split(" ...")[0] for line in lines] == [f"[{name}] {s}" for s in expected]
     assert all(line.endswith(" s") for line in lines)
+    assert list(fitted.fit_report_) == expected
+    assert min(fitted.fit_report_.values()) >= 0
 
 
 @parts_are_fine

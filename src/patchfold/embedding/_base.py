@@ -130,6 +130,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
 
     def _fit_graph(self, X: Any, y: Any = None) -> Neighborhoods:
         """Set ``graph_`` and ``patches_``; return the neighbourhoods, with lengths, joined."""
+        self.fit_report_: dict[str, float] = {}
         self._n_fit = n = X.shape[0]
         if self.radius is None and self.n_neighbors >= n and not is_sparse(X):
             raise ValueError(
@@ -327,16 +328,16 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
 
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:
-        """Say what is being done and how long it took, when ``verbose`` asks for it."""
-        if not self.verbose:
-            yield
-            return
-        print(f"[{type(self).__name__}] {name} ...", end="", flush=True)  # noqa: T201
+        """Keep how long a stage of fitting took; say so, too, when ``verbose`` asks for it."""
+        if self.verbose:
+            print(f"[{type(self).__name__}] {name} ...", end="", flush=True)  # noqa: T201
         start = time.perf_counter()
         try:
             yield
         finally:
-            print(f" {time.perf_counter() - start:.1f} s", flush=True)  # noqa: T201
+            self.fit_report_[name] = seconds = time.perf_counter() - start
+            if self.verbose:
+                print(f" {seconds:.1f} s", flush=True)  # noqa: T201
 
 
 class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
@@ -362,9 +363,10 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         self
         """
         X = self._validate(X, reset=True)
-        near = self._fit_graph(X, y)
+        prepared = self._prepare(self._fit_graph(X, y))
         with self._stage("embedding"):
-            self._embed(near)
+            self._embed(prepared)
+        del prepared
         self.map_ = None
         if self._map() != "nystrom":
             with self._stage("map for new points"):
@@ -422,7 +424,11 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         supervised = self.supervision is not None and self.divergence != "precomputed"
         return "krr" if supervised else "nystrom"
 
-    def _embed(self, near: Neighborhoods) -> None:
+    def _prepare(self, near: Neighborhoods) -> Any:
+        """Return what is embedded: the neighbourhoods, with lengths."""
+        return near
+
+    def _embed(self, prepared: Any) -> None:
         raise NotImplementedError
 
     def _extend(self, near: Neighborhoods, X: Any) -> Floats:

@@ -91,6 +91,8 @@ class PatchIsomap(BasePatchEmbedding):
         The symmetric graph of lengths; zeros are stored.
     patches_ : Patches or None
         The fitted Gaussians (None for ``"euclidean"`` and ``"precomputed"``).
+    fit_report_ : dict
+        Seconds that each stage of the fit took.
     map_ : regressor or None
         What maps new points; None for ``"nystrom"``.
 
@@ -143,39 +145,42 @@ class PatchIsomap(BasePatchEmbedding):
             least = int(self.n_components) + 1  # as many span the embedding
             check_count("landmarks", self.landmarks, minimum=least)
 
-    def _embed(self, near: Neighborhoods) -> None:
+    def _prepare(self, near: Neighborhoods) -> Floats:
+        """Return the geodesics from the landmarks, or from all points, to all points."""
         self._check_components()
-        landmarks = self._landmarks()
-        if landmarks is None:
-            self._embed_exactly()
-            return
-        n, count = self._n_fit, len(landmarks)
-        check_memory(
-            2 * 8 * n * count,
-            f"PatchIsomap with {count} landmarks of {n} points",
-            "give fewer landmarks",
-        )
-        paths = self._in_units(shortest_paths(self.graph_, landmarks, n_jobs=self.n_jobs))
-        self._paths = np.ascontiguousarray(paths.T)
-        places, self._squared_means = self._scale(paths[:, landmarks])
-        self._axes = triangulation(places)
-        self.embedding_ = self._placed(n, 8 * count, lambda block: self._paths[block])
-
-    def _embed_exactly(self) -> None:
         n = self._n_fit
-        check_memory(
-            self.graph_.data.itemsize * n * n,
-            f"PatchIsomap of {n} points, which holds all their geodesics,",
-            "use landmarks='auto'",
-        )
-        geodesics = self._in_units(shortest_paths(self.graph_, n_jobs=self.n_jobs))
-        # New points are placed by some of the fitted ones as well as by all.
-        some = _evenly(n, PLACING_POINTS, None)
+        self._chosen = self._landmarks()
+        if self._chosen is None:
+            needed = self.graph_.data.itemsize * n * n
+            what = f"PatchIsomap of {n} points, which holds all their geodesics,"
+            check_memory(needed, what, "use landmarks='auto'")
+        else:
+            needed = 2 * 8 * n * len(self._chosen)
+            what = f"PatchIsomap with {len(self._chosen)} landmarks of {n} points"
+            check_memory(needed, what, "give fewer landmarks")
+        with self._stage("geodesics"):
+            geodesics = shortest_paths(self.graph_, self._chosen, n_jobs=self.n_jobs)
+            # In units of the largest one, squares neither overflow nor vanish.
+            self._unit = float(geodesics.max()) or 1.0
+            geodesics /= self._unit
+        return geodesics
+
+    def _embed(self, geodesics: Floats) -> None:
+        n, landmarks = self._n_fit, self._chosen
+        # Where all geodesics are known, new points are placed by some of them as well as by all.
+        some = _evenly(n, PLACING_POINTS, None) if landmarks is None else slice(None)
         self._paths = np.ascontiguousarray(geodesics[some].T)
-        places, means = self._scale(geodesics)
+        between = geodesics if landmarks is None else geodesics[:, landmarks]
+        values, vectors, means = classical_mds(between, self.n_components, n_jobs=self.n_jobs)
+        places = vectors * np.sqrt(np.clip(values, 0, None))
+        self.eigenvalues_ = values * self._unit**2
         self._squared_means = means[some]
         self._axes = triangulation(places[some])
-        self.embedding_ = self._in_data_units(places)
+        if landmarks is None:
+            self.embedding_ = self._in_data_units(places)
+        else:
+            row_bytes = 8 * len(landmarks)
+            self.embedding_ = self._placed(n, row_bytes, lambda block: self._paths[block])
 
     def _landmarks(self) -> Indices | None:
         """Choose the points whose geodesics are found; None for all."""
@@ -185,18 +190,6 @@ class PatchIsomap(BasePatchEmbedding):
             fits = self.graph_.data.itemsize * n * n <= EXACT_BYTES
             count = None if fits else LANDMARKS
         return None if count is None or count >= n else _evenly(n, count, self.random_state)
-
-    def _in_units(self, geodesics: Floats) -> Floats:
-        """Measure geodesics by the largest one: squares then neither overflow nor vanish."""
-        self._unit = float(geodesics.max()) or 1.0
-        geodesics /= self._unit
-        return geodesics
-
-    def _scale(self, geodesics: Floats) -> tuple[Floats, Floats]:
-        """Return the places that classical scaling finds, and the mean squared geodesics."""
-        values, vectors, means = classical_mds(geodesics, self.n_components, n_jobs=self.n_jobs)
-        self.eigenvalues_ = values * self._unit**2
-        return vectors * np.sqrt(np.clip(values, 0, None)), means
 
     def _extend(self, near: Neighborhoods, X: Any) -> Floats:
         """Place new points by their geodesics: first to a neighbour, then through the graph."""

@@ -83,6 +83,8 @@ class PatchLLE(BasePatchEmbedding):
         The symmetric graph of lengths; zeros are stored.
     patches_ : Patches or None
         The fitted Gaussians (None for ``"euclidean"`` and ``"precomputed"``).
+    fit_report_ : dict
+        Seconds that each stage of the fit took.
     map_ : regressor or None
         What maps new points; None for ``"nystrom"``.
 

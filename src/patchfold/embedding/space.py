@@ -61,6 +61,8 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         The symmetric graph of lengths, without the diagonal; zeros are stored.
     patches_ : Patches or None
         The fitted Gaussians (None for ``"euclidean"`` and ``"precomputed"``).
+    fit_report_ : dict
+        Seconds that each stage of the fit took.
 
     Examples
     --------
