@@ -1,0 +1,199 @@
+"""What the papers compare with: embeddings as their programs call them, classifiers, indices.
+
+The programs ran with scikit-learn of 2020, which differs from today's in three things that show in
+printed digits. It searched with a k-d tree whatever the number of columns, so that duplicates are
+at distance zero exactly. Isomap gave pairs that no path joins the distance zero. And where a
+quarter of all pairs or more are edges, an edge of length zero was lost.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.cluster import KMeans
+from sklearn.decomposition import KernelPCA
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.gaussian_process import GaussianProcessClassifier
+from sklearn.manifold import LocallyLinearEmbedding, SpectralEmbedding
+from sklearn.metrics import (
+    adjusted_rand_score,
+    normalized_mutual_info_score,
+    silhouette_score,
+)
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
+from sklearn.neural_network import MLPClassifier
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+from patchfold._validation import check_choice
+from patchfold.geodesics import shortest_paths
+from patchfold.metrics import purity
+from patchfold.spectral import classical_mds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+# The names of the papers' tables; PELLE writes ISOMAP where the others write ISO.
+METHODS = ("PCA", "KPCA", "ISO", "ISOMAP", "LLE", "HLLE", "LTSA", "LAP", "UMAP")
+
+# With fewer edges than this share of all pairs, shortest paths were found by Dijkstra's algorithm.
+SPARSE_SHARE = 0.25
+
+# Clusterings in the input space are the best of this many starts.
+STARTS = 50
+
+
+def embed(
+    method: str,
+    X: Floats,
+    n_components: int = 2,
+    n_neighbors: int = 40,
+    random_state: int | None = 0,
+) -> Floats:
+    """Embed standardised points by a method the papers compare with.
+
+    Parameters
+    ----------
+    method : str
+        One of :data:`METHODS`: principal components, kernel principal components (Gaussian kernel,
+        gamma one over the number of columns), Isomap, locally linear embedding, its Hessian
+        variant, local tangent space alignment, Laplacian eigenmaps, UMAP.
+    X : ndarray of shape (n_samples, n_features)
+        The points.
+    n_components : int, default=2
+        Dimensions of the embedding.
+    n_neighbors : int, default=40
+        Neighbours, for all but the two kinds of principal components.
+    random_state : int or None, default=0
+        Where an iterative eigensolver starts, and the seed of UMAP.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_components)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.metrics import silhouette_score
+    >>> from sklearn.preprocessing import scale
+    >>> X, y = load_iris(return_X_y=True)
+    >>> [round(float(silhouette_score(embed(m, scale(X)), y)), 3) for m in ("ISO", "LLE", "LAP")]
+    [0.424, 0.297, 0.54]
+    """
+    check_choice("method", method, METHODS)
+    if method == "PCA":
+        return _principal(X, n_components)
+    if method == "KPCA":
+        model = KernelPCA(n_components, kernel="rbf", random_state=random_state)
+    elif method in {"ISO", "ISOMAP"}:
+        return _isomap(X, n_components, n_neighbors)
+    elif method == "LAP":
+        edges = neighbor_graph(X, n_neighbors, mode="connectivity", include_self=True)
+        X = 0.5 * (edges + edges.T)
+        model = SpectralEmbedding(n_components, affinity="precomputed", random_state=random_state)
+    elif method == "UMAP":
+        model = _umap(n_components, n_neighbors, random_state)
+    else:
+        kind = {"LLE": "standard", "HLLE": "hessian", "LTSA": "ltsa"}[method]
+        model = LocallyLinearEmbedding(
+            n_components=n_components,
+            n_neighbors=n_neighbors,
+            method=kind,
+            # As the programs do: the iterative solver meets singular matrices here.
+            eigen_solver="auto" if method == "LLE" else "dense",
+            neighbors_algorithm=_search(len(X), n_neighbors),
+            random_state=random_state,
+        )
+    return np.asarray(model.fit_transform(X))
+
+
+def classifiers(random_state: int | None = 0) -> dict[str, Callable[[], Any]]:
+    """Return how to make each of the papers' eight classifiers, under its printed name.
+
+    The support vector machine has a Gaussian kernel with gamma 1 / 2: ISOMAP-KL calls it linear,
+    but its cells come out with this one only. ``MPL`` is the multilayer perceptron.
+    """
+    return {
+        "KNN": lambda: KNeighborsClassifier(n_neighbors=7),
+        "SVM": lambda: SVC(gamma="auto"),
+        "NB": GaussianNB,
+        "DT": lambda: DecisionTreeClassifier(random_state=0),
+        # Small coordinates are no collinear ones: only an exact zero is refused.
+        "QDA": lambda: QuadraticDiscriminantAnalysis(tol=0.0),
+        "MPL": lambda: MLPClassifier(
+            (100,), activation="logistic", max_iter=5000, random_state=random_state
+        ),
+        "GPC": lambda: GaussianProcessClassifier(random_state=random_state),
+        "RFC": lambda: RandomForestClassifier(random_state=random_state),
+    }
+
+
+# The indices of clusters that the papers print: of points and classes, of classes and clusters.
+SILHOUETTE: Callable[..., float] = silhouette_score
+INDICES: dict[str, Callable[[Any, Any], float]] = {
+    "ARI": adjusted_rand_score,
+    "NMI": normalized_mutual_info_score,
+    "PUR": purity,
+}
+
+
+def clusters(Y: Floats, n_clusters: int, random_state: int | None = 0) -> NDArray[np.intp]:
+    """Cluster points by k-means, the best of :data:`STARTS` starts."""
+    model = KMeans(n_clusters, n_init=STARTS, random_state=random_state)
+    return np.asarray(model.fit(Y).labels_, dtype=np.intp)
+
+
+def neighbor_graph(
+    X: Floats, n_neighbors: int, mode: str = "distance", *, include_self: bool = False
+) -> csr_array:
+    """Return the graph from each point to its neighbours, as scikit-learn of 2020 found them."""
+    model = NearestNeighbors(n_neighbors=n_neighbors, algorithm=_search(len(X), n_neighbors))
+    graph = csr_array(model.fit(X).kneighbors_graph(X if include_self else None, mode=mode))
+    # SpectralEmbedding takes no longer ones.
+    graph.indices, graph.indptr = graph.indices.astype(np.int32), graph.indptr.astype(np.int32)
+    return graph
+
+
+def scaled(distances: Floats, n_components: int) -> Floats:
+    """Scale distances classically, pairs without a path taken for equal."""
+    distances[np.isinf(distances)] = 0
+    values, vectors, _ = classical_mds(distances, n_components)
+    return np.asarray(vectors * np.sqrt(np.clip(values, 0, None)))
+
+
+def _search(n: int, n_neighbors: int) -> str:
+    return "kd_tree" if n_neighbors < n // 2 else "brute"
+
+
+def _principal(X: Floats, n_components: int) -> Floats:
+    values, vectors = np.linalg.eig(np.atleast_2d(np.cov(X.T)))
+    return np.asarray((X @ vectors[:, np.argsort(values)[: -n_components - 1 : -1]]).real)
+
+
+def _isomap(X: Floats, n_components: int, n_neighbors: int) -> Floats:
+    graph = neighbor_graph(X, n_neighbors)
+    if graph.nnz >= SPARSE_SHARE * len(X) ** 2:
+        graph.eliminate_zeros()
+    # A stored zero would vanish in the union of both directions.
+    graph.data = np.maximum(graph.data, np.finfo(float).tiny)
+    return scaled(shortest_paths(csr_array(graph.maximum(graph.T))), n_components)
+
+
+def _umap(n_components: int, n_neighbors: int, random_state: int | None) -> Any:
+    try:
+        from umap import UMAP  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    except ImportError as error:
+        raise ImportError(
+            "method='UMAP' needs umap-learn; install it with: pip install 'patchfold[papers]'"
+        ) from error
+    return UMAP(
+        n_components=n_components, n_neighbors=n_neighbors, random_state=random_state, n_jobs=1
+    )
