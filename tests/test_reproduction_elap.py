@@ -1,6 +1,8 @@
 """ELAP and PELLE: what the released programs compute, and what is printed."""
 
+import csv
 import sys
+from importlib import resources
 
 import numpy as np
 import pytest
@@ -181,3 +183,14 @@ def test_a_class_without_variance_wins_everywhere():
     plane = np.array([[0.0, 0], [0, 0], [1, 2], [2, 1], [3, 3]])
     y = np.array(["a", "a", "b", "b", "b"])
     assert set(protocol.quadratic_discriminant(plane, y, plane)) == {"a"}
+
+
+@pytest.mark.parametrize("paper", ["elap", "pelle"])
+def test_every_reason_belongs_to_a_printed_cell(paper):
+    path = resources.files(papers) / "reproduction" / "reasons" / f"{paper}.csv"
+    reasons = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+    keys = [(r["table"], r["dataset"], r["method"]) for r in reasons]
+    cells = {(t, c.data_set, c.column) for t in tables.TABLES[paper] for c in tables.read(paper, t)}
+    assert len(set(keys)) == len(keys)
+    assert set(keys) <= cells
+    assert all(r["reason"] for r in reasons)

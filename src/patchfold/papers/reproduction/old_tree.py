@@ -34,7 +34,7 @@ def neighbors(X: Floats, k: int) -> Indices:
     X : ndarray of shape (n_samples, n_features)
         The points.
     k : int
-        Number of neighbours, less than half the points.
+        Number of neighbours, at most two less than there are points.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def neighbors(X: Floats, k: int) -> Indices:
     search = NearestNeighbors(n_neighbors=k + 1).fit(X)
     distances, indices = search.kneighbors()
     found = np.sort(indices[:, :k], axis=1)
-    if X.shape[1] <= MOST_COLUMNS:
+    if X.shape[1] <= MOST_COLUMNS and k < len(X) // 2:  # else all distances were sorted
         tied = distances[:, k] - distances[:, k - 1] <= EQUAL * distances[:, k]
         if tied.any():
             tree = _Tree(X)

@@ -151,7 +151,7 @@ def compute(
 ) -> list[Result]:
     """Compute a task of a paper whose own method is given as published and by the equations."""
     X, y = standardised(task.dataset)
-    sizes: Sequence[int] = [k for k in SIZES if k < len(y) // 2]
+    sizes: Sequence[int] = [k for k in SIZES if k < len(y) - 1]
     if task.method != own:
 
         def embed(X: Floats, k: int) -> Floats:
@@ -171,7 +171,7 @@ def compute(
     if task.account != "honest":
         value, note = experiment.best(sizes)
         return [Result(row, value, note=note)]
-    sizes = [k for k in HONEST_SIZES if k < len(y) // 2]
+    sizes = [k for k in HONEST_SIZES if k < len(y) - 1]
     if task.method in {"PCA", "KPCA"}:
         sizes = [BASELINE_SIZE]
     value, low, high, note = experiment.honest(sizes)
@@ -254,7 +254,9 @@ def baseline(
     }
     names = {"ISOMAP": "ISO", "HLLE": "HLAP"}
     method = check_choice("method", names.get(method, method), makers)
-    return np.asarray(makers[method]().fit_transform(X))
+    plane = np.asarray(makers[method]().fit_transform(X))
+    # Their own PCA puts the weaker axis first, and trees try columns in a seeded order.
+    return plane[:, ::-1] if method == "PCA" else plane
 
 
 def _umap(n_components: int, random_state: int) -> Any:
