@@ -101,8 +101,10 @@ class Experiment:
         return float(mean), float(mean - half), float(mean + half), note
 
     def _chosen(self, planes: dict[int, Floats], train: Any, seed: int) -> int:
-        """Choose K by the training points alone: learn one half of them, score the other."""
+        """Choose K by the training points alone; classifiers learn one half of them."""
         inner = self._halves(train, seed, stratify=True)
+        if self.score is silhouette:
+            inner = (train, train)
         return max(planes, key=lambda k: self._score(planes[k], *inner))
 
     def _plane(self, k: int) -> Floats:
