@@ -162,7 +162,7 @@ def neighbor_graph(
     return graph
 
 
-def scaled(distances: Floats, n_components: int) -> Floats:
+def scaled(distances: NDArray[np.floating[Any]], n_components: int) -> Floats:
     """Scale distances classically, pairs without a path taken for equal."""
     distances[np.isinf(distances)] = 0
     values, vectors, _ = classical_mds(distances, n_components)
