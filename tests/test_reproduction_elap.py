@@ -128,10 +128,10 @@ def test_every_printed_column_has_its_method():
     X, _ = protocol.standardised("wine")
     columns = {c.column for p, t in [("elap", "I"), ("pelle", "1")] for c in tables.read(p, t)}
     for column in columns - {"ELAP", "PELLE", "UMAP"}:
-        plane = protocol.baseline(column, X, 2, 20, 0)
+        plane = protocol.baseline(column, X, 20)
         assert plane.shape == (178, 2)
     with pytest.raises(ValueError, match="method='SOM'"):
-        protocol.baseline("SOM", X, 2, 20, 0)
+        protocol.baseline("SOM", X, 20)
 
 
 @pytest.mark.parametrize("module", [elap, pelle])
@@ -166,7 +166,7 @@ def test_old_tree_finds_k_nearest_points_whatever_the_ties(seed, n, m, k, levels
 def test_umap_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "umap", None)
     with pytest.raises(ImportError, match="patchfold\\[papers\\]"):
-        protocol.baseline("UMAP", np.zeros((3, 2)), 2, 2, 0)
+        protocol.baseline("UMAP", np.zeros((3, 2)), 2)
 
 
 def test_quadratic_discriminant_agrees_with_scikit_learn_where_it_accepts_the_data():

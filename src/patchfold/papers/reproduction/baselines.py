@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-# The names of the papers' tables; PELLE writes ISOMAP where the others write ISO.
-METHODS = ("PCA", "KPCA", "ISO", "ISOMAP", "LLE", "HLLE", "LTSA", "LAP", "UMAP")
+# The names of the papers' tables; PELLE writes ISOMAP and HLLE where others write ISO and HLAP.
+METHODS = ("PCA", "KPCA", "ISO", "ISOMAP", "LLE", "HLLE", "HLAP", "LTSA", "LAP", "UMAP")
 
 # With fewer edges than this share of all pairs, shortest paths were found by Dijkstra's algorithm.
 SPARSE_SHARE = 0.25
@@ -102,7 +102,7 @@ def embed(
     elif method == "UMAP":
         model = _umap(n_components, n_neighbors, random_state)
     else:
-        kind = {"LLE": "standard", "HLLE": "hessian", "LTSA": "ltsa"}[method]
+        kind = {"LLE": "standard", "LTSA": "ltsa"}.get(method, "hessian")
         model = LocallyLinearEmbedding(
             n_components=n_components,
             n_neighbors=n_neighbors,

@@ -8,16 +8,13 @@ The honest account chooses it within the training half.
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.stats import t as student
-from sklearn.decomposition import PCA, KernelPCA
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.manifold import Isomap, LocallyLinearEmbedding, SpectralEmbedding
 from sklearn.metrics import accuracy_score, silhouette_score
 from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
@@ -25,8 +22,8 @@ from sklearn.preprocessing import scale
 from sklearn.tree import DecisionTreeClassifier
 
 from patchfold import datasets
-from patchfold._validation import check_choice
 from patchfold.papers import tables
+from patchfold.papers.reproduction import baselines
 from patchfold.papers.reproduction.cells import Result, Task, rows
 
 if TYPE_CHECKING:
@@ -39,7 +36,7 @@ if TYPE_CHECKING:
 
 # The papers' interval of K, and the number of neighbours of the other methods in their programs.
 SIZES = range(2, 41)
-BASELINE_SIZE = 20
+BASELINE_SIZE, UMAP_SIZE = 20, 15
 # The seed of the papers' only split; the forests had none.
 PUBLISHED_SPLIT = 42
 FOREST_SEED = 0
@@ -157,7 +154,7 @@ def compute(
     if task.method != own:
 
         def embed(X: Floats, k: int) -> Floats:
-            return baseline(task.method, X, 2, k, 0)
+            return baseline(task.method, X, k)
 
         sizes = [BASELINE_SIZE]
     elif task.account == "published":
@@ -228,44 +225,11 @@ def quadratic_discriminant(plane: Floats, y: Labels, new: Floats) -> Labels:
     return np.asarray(classes[np.argmax(log_posteriors, axis=0)])
 
 
-def baseline(
-    method: str, X: Floats, n_components: int, n_neighbors: int, random_state: int
-) -> Floats:
-    """Embed by one of the methods that the papers compare with, as their programs call it."""
-
-    def lle(kind: str, solver: str) -> Any:
-        return LocallyLinearEmbedding(
-            n_neighbors=n_neighbors,
-            n_components=n_components,
-            method=kind,
-            eigen_solver=solver,
-            random_state=random_state,
-        )
-
-    makers: dict[str, Callable[[], Any]] = {
-        "PCA": lambda: PCA(n_components),
-        "KPCA": lambda: KernelPCA(n_components, kernel="rbf"),
-        "ISO": lambda: Isomap(n_neighbors=n_neighbors, n_components=n_components),
-        "LLE": lambda: lle("standard", "auto"),
-        "HLAP": lambda: lle("hessian", "dense"),
-        "LTSA": lambda: lle("ltsa", "dense"),
-        "LAP": lambda: SpectralEmbedding(
-            n_components, n_neighbors=n_neighbors, random_state=random_state
-        ),
-        "UMAP": lambda: _umap(n_components, random_state),
-    }
-    names = {"ISOMAP": "ISO", "HLLE": "HLAP"}
-    method = check_choice("method", names.get(method, method), makers)
-    plane = np.asarray(makers[method]().fit_transform(X))
-    # Their own PCA puts the weaker axis first, and trees try columns in a seeded order.
+def baseline(method: str, X: Floats, n_neighbors: int) -> Floats:
+    """Embed in the plane by one of the methods that the papers compare with."""
+    # UMAP has its own default; their own PCA puts the weaker axis first, and trees try columns in
+    # a seeded order.
+    if method == "UMAP":
+        return baselines.embed(method, X, n_neighbors=UMAP_SIZE)
+    plane = baselines.embed(method, X, n_neighbors=n_neighbors)
     return plane[:, ::-1] if method == "PCA" else plane
-
-
-def _umap(n_components: int, random_state: int) -> Any:
-    try:
-        umap = importlib.import_module("umap")
-    except ImportError as error:
-        raise ImportError(
-            "method='UMAP' needs umap-learn; install it by pip install 'patchfold[papers]'."
-        ) from error
-    return umap.UMAP(n_components=n_components, random_state=random_state, n_jobs=1)
