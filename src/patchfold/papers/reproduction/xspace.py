@@ -21,6 +21,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.linalg import eigh
 from scipy.sparse import csr_array, eye_array
 from scipy.spatial.distance import cdist
 from scipy.special import entr
@@ -34,7 +35,6 @@ from patchfold.embedding.lle import euclidean_weights
 from patchfold.neighbors import find_neighbors
 from patchfold.papers.presets import x_isomap
 from patchfold.papers.reproduction.cells import Result, Task, printed, rows
-from patchfold.spectral import bottom_eigenvectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -76,7 +76,7 @@ GRID_RESTARTS = 5
 # features; elsewhere no more than what keeps a singular matrix solvable.
 LLE_REG, LLE_LEAST_REG = 1e-3, 1e-12
 
-# Above so many points the grid is thinner, and thinnest.
+# Above so many points t-SNE, and then everything, has a thinner grid.
 MANY, VERY_MANY = 250, 1000
 
 # Dimensions tried, up to half the features.
@@ -113,12 +113,12 @@ def grid(n: int) -> Grid:
     >>> grid(150).neighbors
     (3, 5, 7, 10, 15, 20)
     """
+    every = (3, 5, 7, 10, 15, 20)
     if n <= MANY:
-        every = (3, 5, 7, 10, 15, 20)
         return Grid(DIVERGENCES, every, every, (5, 15), (10, 30), (2, 3))
     if n <= VERY_MANY:
-        return Grid(DIVERGENCES, (3, 5, 10), (3, 5, 10, 20), (3, 5, 10), (10, 30), (2,))
-    return Grid(("jeffreys", "jeffreys-riemann"), (5,), (5, 10, 20), (5,), (30,), (2,))
+        return Grid(DIVERGENCES, every, every, (3, 5, 10), (10, 30), (2,))
+    return Grid(("jeffreys", "jeffreys-riemann"), (3, 5, 10), (5, 10, 20), (5, 10), (30,), (2,))
 
 
 def tasks(
@@ -315,7 +315,9 @@ def _lle(D: Floats, data: Dataset, tried: Grid) -> Iterator[tuple[str, Floats]]:
         near = graph.nearest_by_value(D, k, own=True)
         weights = euclidean_weights(near, X, X, LLE_REG if k > n_features else LLE_LEAST_REG)
         R = eye_array(n, format="csr") - csr_array((weights, near.indices, near.indptr), (n, n))
-        _, Y = bottom_eigenvectors((R.T @ R).tocsr(), max(dimensions), skip=1)
+        # All the matrix: with several components zero is a multiple eigenvalue, which an iteration
+        # does not resolve.
+        _, Y = eigh((R.T @ R).toarray(), subset_by_index=(1, max(dimensions)))
         yield from ((f"k={k}, d={d}", Y[:, :d]) for d in dimensions)
 
 
