@@ -397,6 +397,13 @@ def test_the_rule_may_be_an_object_with_its_own_parameters(iris):
     )
 
 
+def test_a_radius_that_reaches_no_neighbour_leaves_only_bridges(iris):
+    far = 100 * np.unique(iris[0], axis=0)
+    fitted = PatchIsomap(radius=1e-3, divergence="euclidean", supervision="cut")
+    fitted.fit(far, np.arange(len(far)) % 2)
+    assert fitted.graph_.nnz == 2 * (len(far) - 1)
+
+
 def test_euclidean_weights_without_a_use_for_lengths_are_warned_of(iris):
     with pytest.warns(UserWarning, match="weights='euclidean' with graph='neighbors' uses none"):
         PatchLLE(weights="euclidean", supervision="min-sum").fit(*iris)

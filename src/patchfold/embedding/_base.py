@@ -153,7 +153,8 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         kept = np.isfinite(lengths)
         near = self._connect(near, i[kept], j[kept], lengths[kept])
         if self.supervision is not None:
-            self._check_stretch(float(np.median(plain)))
+            if len(plain):
+                self._check_stretch(float(np.median(plain)))
             # Points that lost all their neighbours still are neighbours of others.
             near = graph.with_incoming(near, self.graph_)
         if self.divergence == "precomputed":

@@ -19,4 +19,5 @@ PAPERS = {
     "xspace": ".xspace",
     "pelle": ".pelle",
     "elap": ".elap",
+    "ranking": ".ranking",  # no paper's, but computed and reported in the same way
 }

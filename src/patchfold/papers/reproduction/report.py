@@ -104,6 +104,8 @@ def _summary(sheet: Sheet) -> list[Block]:
 
 def _sentence(sheet: Sheet, verdict: Verdict) -> list[Block]:
     near, close = TOLERANCES
+    if not verdict.total:
+        return [document.text(f"Printed, but not computed: {_missing(sheet, verdict)}.")]
     sentence = (
         f"{verdict.within[0]} of {verdict.total} printed cells come out within {near} and "
         f"{verdict.within[1]} within {close} (account {verdict.account})"

@@ -1,0 +1,89 @@
+"""All methods on all data sets at hand, honestly: no paper prints this table.
+
+As in the papers, standardised data are embedded in the plane, all points together, and a
+classifier, here seven nearest neighbours, learns one half and is scored on the other. Unlike there,
+K is chosen within the training half. The estimators of this library have their default settings.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sklearn.neighbors import KNeighborsClassifier
+
+from patchfold import datasets as registered
+from patchfold.embedding import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
+from patchfold.papers.reproduction import protocol
+from patchfold.papers.reproduction.cells import Result, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Labels = NDArray[np.str_]
+
+PROTOCOL = 1
+TABLES = ("accuracy",)
+
+# The estimators for K neighbours.
+ESTIMATORS: dict[str, Callable[[int], PatchIsomap | PatchLLE | PatchEigenmaps | PatchTSNE]] = {
+    "PatchIsomap": lambda k: PatchIsomap(n_neighbors=k),
+    "PatchLLE": lambda k: PatchLLE(n_neighbors=k),
+    "PatchEigenmaps": lambda k: PatchEigenmaps(n_neighbors=k, bandwidth="median"),
+    "PatchTSNE": lambda k: PatchTSNE(n_neighbors=k, random_state=0),
+}
+METHODS = ("PCA", "KPCA", "ISO", "LLE", "HLLE", "LTSA", "LAP", "UMAP", *ESTIMATORS)
+# These have no K, or too long a way to the plane for several.
+ONE_SIZE = {"PCA", "KPCA", "UMAP", "PatchTSNE"}
+
+# Hessian LLE in the plane needs more neighbours than this less one.
+LEAST_HESSIAN = 6
+
+# Enough points for halves of halves, few enough for an hour in all.
+LEAST_ROWS, MOST_ROWS = 60, 720
+
+
+def tasks(
+    table: str, datasets: Sequence[str] | None, accounts: Sequence[str], quick: bool
+) -> list[Task]:
+    """List every method on every data set of the papers at hand; a quick run takes small ones."""
+    most = protocol.QUICK_ROWS if quick else MOST_ROWS
+    names = [
+        entry.name
+        for entry, source in registered.available()
+        if entry.papers and source not in {"", "OpenML"} and LEAST_ROWS <= entry.shape[0] <= most
+    ]
+    chosen = names if datasets is None else [name for name in names if name in datasets]
+    return [
+        Task("ranking", table, name, method, "honest")
+        for name in chosen
+        for method in METHODS
+        if "honest" in accounts
+    ]
+
+
+def compute(task: Task) -> list[Result]:
+    """Return the mean accuracy of a method over test halves, with its interval."""
+    X, y = protocol.standardised(task.dataset)
+    most = len(y) // 2
+    least = LEAST_HESSIAN if task.method == "HLLE" else 1
+    sizes = [k for k in protocol.HONEST_SIZES if least <= k < most]
+    if task.method in ONE_SIZE:
+        sizes = [min(protocol.UMAP_SIZE, most - 1)]
+    experiment = protocol.Experiment(X, y, _embedding(task.method), accuracy)
+    value, low, high, note = experiment.honest(sizes)
+    return [Result(task.dataset, value, low, high, note)]
+
+
+def accuracy(plane: Floats, y: Labels, new: Floats, truth: Labels) -> float:
+    """Return the accuracy of seven nearest neighbours."""
+    return float(KNeighborsClassifier(n_neighbors=7).fit(plane, y).score(new, truth))
+
+
+def _embedding(method: str) -> Callable[[Floats, int], Floats]:
+    if method not in ESTIMATORS:
+        return lambda X, k: protocol.baseline(method, X, k)
+    return lambda X, k: np.asarray(ESTIMATORS[method](k).fit_transform(X))
