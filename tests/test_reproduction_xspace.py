@@ -14,7 +14,7 @@ from patchfold.papers.reproduction import xspace
 from patchfold.papers.reproduction.cells import Task, row_name
 
 PRINTED = {(row_name(cell), cell.column): cell.value for cell in tables.read("xspace", "2")}
-SMALL = xspace.Grid(("hellinger", "bhattacharyya"), (3,), (3, 5), (5,), (30,), (2,))
+SMALL = xspace.Grid(("hellinger", "bhattacharyya"), (3,), (3, 5), (), (5,), (30,), (2,))
 
 
 def compute(dataset, method, account="equations"):
@@ -97,7 +97,7 @@ def test_isomap_on_given_divergences_is_the_preset():
 
 def test_lle_is_the_preset_where_the_graph_is_connected_and_neighbours_outnumber_features():
     data = datasets.load("wine")
-    tried = xspace.Grid((), (), (20,), (), (), ())
+    tried = xspace.Grid((), (), (), (20,), (), (), ())
     D = xspace.distances("wine", "bhattacharyya", 5)
     embedded = dict(xspace._lle(D, data, tried))
     preset = papers.x_lle(20, 5, 2, divergence="bhattacharyya").fit(data.X)
@@ -106,7 +106,7 @@ def test_lle_is_the_preset_where_the_graph_is_connected_and_neighbours_outnumber
 
 def test_eigenmaps_take_three_quantiles_for_sigma_and_the_classes_for_the_dimension():
     data = datasets.load("wine")
-    tried = xspace.Grid((), (), (10,), (), (), ())
+    tried = xspace.Grid((), (), (10,), (), (), (), ())
     D = xspace.distances("wine", "hellinger", 5)
     embedded = dict(xspace._eigenmaps(D, data, tried))
     assert [Y.shape[1] for Y in embedded.values()] == [2, 3, 2, 3, 2, 3]
@@ -121,7 +121,7 @@ def test_eigenmaps_take_three_quantiles_for_sigma_and_the_classes_for_the_dimens
 def test_larger_data_sets_have_thinner_grids_within_the_ranges_of_the_paper(points, expected):
     tried = xspace.grid(points)
     assert len(tried.neighbors) == expected
-    both = (*tried.sizes, *tried.neighbors, *tried.tsne_sizes)
+    both = (*tried.sizes, *tried.neighbors, *tried.lle_neighbors, *tried.tsne_sizes)
     assert 3 <= min(both) <= max(both) <= 25
     assert set(tried.divergences) <= set(xspace.DIVERGENCES)
 

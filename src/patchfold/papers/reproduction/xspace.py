@@ -92,11 +92,16 @@ QUICK_METHODS = (*BASELINES, "ISM", "X-ISM", "LLE", "X-LLE")
 
 @dataclass(frozen=True)
 class Grid:
-    """The values tried; t-SNE has patch sizes of its own, in place of neighbours a perplexity."""
+    """The values tried.
+
+    LLE has neighbours of its own, because it is quick and changes most with them; t-SNE has patch
+    sizes of its own, and perplexities in place of neighbours.
+    """
 
     divergences: tuple[str, ...]
     sizes: tuple[int, ...]
     neighbors: tuple[int, ...]
+    lle_neighbors: tuple[int, ...]
     tsne_sizes: tuple[int, ...]
     perplexities: tuple[int, ...]
     tsne_dimensions: tuple[int, ...]
@@ -113,12 +118,13 @@ def grid(n: int) -> Grid:
     >>> grid(150).neighbors
     (3, 5, 7, 10, 15, 20)
     """
-    every = (3, 5, 7, 10, 15, 20)
+    every, all_of_them = (3, 5, 7, 10, 15, 20), tuple(range(3, 26))
     if n <= MANY:
-        return Grid(DIVERGENCES, every, every, (5, 15), (10, 30), (2, 3))
+        return Grid(DIVERGENCES, every, every, all_of_them, (5, 15), (10, 30), (2, 3))
     if n <= VERY_MANY:
-        return Grid(DIVERGENCES, every, every, (3, 5, 10), (10, 30), (2,))
-    return Grid(("jeffreys", "jeffreys-riemann"), (3, 5, 10), (5, 10, 20), (5, 10), (30,), (2,))
+        return Grid(DIVERGENCES, every, every, all_of_them, (3, 5, 10), (10, 30), (2,))
+    two, few = ("jeffreys", "jeffreys-riemann"), (5, 10, 20)
+    return Grid(two, (3, 5, 10), few, few, (5, 10), (30,), (2,))
 
 
 def tasks(
@@ -311,7 +317,7 @@ def _lle(D: Floats, data: Dataset, tried: Grid) -> Iterator[tuple[str, Floats]]:
     """
     X, dimensions = data.X, _dimensions(data)
     n, n_features = X.shape
-    for k in tried.neighbors:
+    for k in tried.lle_neighbors:
         near = graph.nearest_by_value(D, k, own=True)
         weights = euclidean_weights(near, X, X, LLE_REG if k > n_features else LLE_LEAST_REG)
         R = eye_array(n, format="csr") - csr_array((weights, near.indices, near.indptr), (n, n))
