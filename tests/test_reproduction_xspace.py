@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import tomllib
+from importlib import resources
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -174,3 +177,11 @@ def test_quick_tasks_are_part_of_all_tasks():
 def test_named_data_sets_are_taken_as_they_are():
     (task,) = xspace.tasks("2", ["corel"], ("published",), quick=False)
     assert task == Task("xspace", "2", "corel", "PCA", "published")
+
+
+def test_reasons_name_printed_rows_and_columns():
+    path = resources.files("patchfold.papers.reproduction") / "reasons" / "xspace.toml"
+    entries = tomllib.loads(path.read_text(encoding="utf-8"))["reason"]
+    assert {row for entry in entries for row in entry.get("rows", [])} <= {r for r, _ in PRINTED}
+    assert {name for entry in entries for name in entry["columns"]} <= {c for _, c in PRINTED}
+    assert {entry["table"] for entry in entries} == {"2"}
