@@ -69,7 +69,7 @@ RETAINED = 0.98
 QUANTILES = (0.25, 0.5, 0.75)
 # What the printed column PCA comes from.
 PRINTED_COMPONENTS = 2
-# Restarts while the grid is walked: with k-means++ few of them find what fifty do in most cells.
+# Restarts while the grid is walked: fewer than the paper's, to save time, but by k-means++.
 GRID_RESTARTS = 5
 
 # Roweis and Saul regularise by this share of the trace, only where there are more neighbours than
@@ -312,8 +312,8 @@ def _eigenmaps(D: Floats, data: Dataset, tried: Grid) -> Iterator[tuple[str, Flo
 def _lle(D: Floats, data: Dataset, tried: Grid) -> Iterator[tuple[str, Floats]]:
     """Write points in their neighbours under the divergence, as Roweis and Saul's program does.
 
-    It does not join the components of a graph, whose indicators then are coordinates; the
-    estimator does join them, and finds clusters that are components less well.
+    It does not join the components of a graph, whose indicators then are coordinates, in a basis
+    that rounding decides. The estimator joins them; on iris its best ARI is 0.87, not 0.92.
     """
     X, dimensions = data.X, _dimensions(data)
     n, n_features = X.shape
