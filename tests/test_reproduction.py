@@ -435,6 +435,21 @@ def test_cells_that_were_not_computed_are_named_by_row_or_one_by_one():
     assert "Printed, but not computed: Bolts, Parity5 PCA." in text
 
 
+def test_where_there_is_no_released_program_the_equations_are_judged():
+    published = [o for o in perfect("pelle", "1") if o.task.method == "PCA"]
+    equations = perfect("pelle", "1", "equations", off=0.01)
+    text = report("pelle", [*published, *equations])["pelle.md"]
+    assert "25 of 175 printed cells come out within 0.005 and 175 within 0.02" in text
+    assert "(account published or else equations)" in text
+    assert "PCA 25 of 25" in text
+
+
+def test_a_table_of_which_nothing_was_computed_says_so():
+    some = [o for o in perfect("isomap-kl", "II") if o.task.dataset == "iris"]
+    more = [o for o in perfect("isomap-kl", "III") if o.task.dataset == "servo"]
+    assert "0 of 0" not in report("isomap-kl", [*some, *more])["isomap-kl.md"]
+
+
 def test_without_the_published_account_the_equations_are_judged_and_honesty_never_is():
     assert "(account equations)." in report("pelle", perfect("pelle", "1", "equations"))["pelle.md"]
     assert "come out" not in report("pelle", perfect("pelle", "1", "honest"))["pelle.md"]

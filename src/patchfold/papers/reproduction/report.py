@@ -112,7 +112,7 @@ def _sentence(sheet: Sheet, verdict: Verdict) -> list[Block]:
     )
     blocks = [document.text(f"{sentence}; the others are:" if verdict.others else f"{sentence}.")]
     if verdict.others:
-        computed = sheet.computed[verdict.account]
+        computed = verdict.computed
         items = []
         for reason, keys in verdict.others.items():
             cells = (

@@ -87,9 +87,9 @@ class Verdict:
     Attributes
     ----------
     account : str
-        The account that was compared with the printed numbers.
-    total : int
-        Number of printed cells that were computed.
+        The account, or accounts, compared with the printed numbers.
+    computed : dict
+        (row, column) to what was compared with the printed number.
     within : tuple of int
         How many of them lie within each of :data:`TOLERANCES`.
     columns : dict
@@ -101,11 +101,16 @@ class Verdict:
     """
 
     account: str
-    total: int
+    computed: dict[Key, Result]
     within: tuple[int, ...]
     columns: dict[str, tuple[int, int]]
     others: dict[str, list[Key]]
     missing: tuple[Key, ...]
+
+    @property
+    def total(self) -> int:
+        """Number of printed cells that were computed."""
+        return sum(n for _, n in self.columns.values())
 
 
 def build(paper: str, outcomes: Sequence[Outcome]) -> list[Sheet]:
@@ -124,15 +129,18 @@ def build(paper: str, outcomes: Sequence[Outcome]) -> list[Sheet]:
 
 def judge(sheet: Sheet) -> Verdict | None:
     """Compare the account that explains printed numbers with them; None where there is none."""
-    account = next((name for name in ("published", "equations") if name in sheet.computed), None)
+    # Cell by cell: where the authors released no program, the equations have to explain it.
+    accounts = [name for name in ("published", "equations") if sheet.computed.get(name)]
+    computed: dict[Key, Result] = {}
+    for name in reversed(accounts):
+        computed |= sheet.computed[name]
     keys = [
         key
         for key in sheet.printed
         if key[0] not in sheet.sums or len(sheet.sums) == len(sheet.rows)
     ]
-    if account is None or not keys:
+    if not accounts or not keys:
         return None
-    computed = sheet.computed[account]
     there = [key for key in keys if key in computed]
     off = {key: abs(computed[key].value - sheet.printed[key]) for key in there}
     within = tuple(sum(_within(off[key], limit) for key in there) for limit in TOLERANCES)
@@ -152,7 +160,9 @@ def judge(sheet: Sheet) -> Verdict | None:
         if any(key[1] == column for key in there)
     }
     missing = tuple(key for key in keys if key not in computed)
-    return Verdict(account, len(there), within, columns, others, missing)
+    first = sheet.computed[accounts[0]]
+    used = accounts[:1] if all(key in first for key in there) else accounts
+    return Verdict(" or else ".join(used), computed, within, columns, others, missing)
 
 
 def read_reasons(paper: str, table: str) -> dict[Key, str]:
