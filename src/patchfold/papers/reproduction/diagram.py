@@ -24,8 +24,8 @@ INK = "#22262b"
 PALE = "#8a9099"
 
 # All lengths are those of the SVG, in its pixels.
-WIDTH = 560
-AXIS = (130, 430)  # from the best to the worst rank; labels stand on both sides
+WIDTH = 600
+AXIS = (150, 450)  # from the best to the worst rank; labels stand on both sides
 TITLE_Y = 16
 DIFFERENCE_Y = 48
 AXIS_Y = 84

@@ -42,8 +42,8 @@ ONE_SIZE = {"PCA", "KPCA", "UMAP", "PatchTSNE"}
 # Hessian LLE in the plane needs more neighbours than this less one.
 LEAST_HESSIAN = 6
 
-# Enough points for halves of halves, few enough for an hour in all.
-LEAST_ROWS, MOST_ROWS = 60, 720
+# Enough points, in all and of each class, for halves of halves; few enough for minutes in all.
+LEAST_ROWS, LEAST_CLASS, MOST_ROWS = 60, 4, 720
 
 
 def tasks(
@@ -54,7 +54,10 @@ def tasks(
     names = [
         entry.name
         for entry, source in registered.available()
-        if entry.papers and source not in {"", "OpenML"} and LEAST_ROWS <= entry.shape[0] <= most
+        if entry.papers
+        and source not in {"", "OpenML"}
+        and LEAST_ROWS <= entry.shape[0] <= most
+        and min(entry.classes.values(), default=0) >= LEAST_CLASS
     ]
     chosen = names if datasets is None else [name for name in names if name in datasets]
     return [
