@@ -195,3 +195,35 @@ def test_a_terminal_shows_a_bar_with_the_remaining_time(computed, tmp_path):
     assert "14/14 1 parity5 PELLE published" in screen.getvalue()
     assert re.search(r"\d:\d\d:\d\d", screen.getvalue())
     assert "left" not in screen.getvalue()
+
+
+def test_a_data_folder_that_is_none_is_named_without_a_traceback(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATCHFOLD_DATA", str(tmp_path / "nowhere"))
+    for words in (["datasets"], ["reproduce", "elap", "--datasets", "parity5"]):
+        result = CliRunner().invoke(cli.app, words)
+        assert result.exit_code == 2
+        assert "nowhere" in result.output
+        assert isinstance(result.exception, SystemExit)
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_computed(tmp_path):
+    (tmp_path / "file").write_text("")
+    for output in (tmp_path / "file" / "sub", tmp_path / "file"):
+        words = ["reproduce", "elap", "--datasets", "parity5", "--output", str(output)]
+        result = CliRunner().invoke(cli.app, words)
+        assert result.exit_code == 2
+        assert (
+            "/" not in result.output.split("file", 1)[0].split(" I ")[0]
+            or "1/" not in result.output
+        )
+
+
+def test_data_sets_without_a_task_are_named_and_an_empty_list_is_refused(tmp_path):
+    words = ["reproduce", "isomap-kl", "--table", "I", "--account", "published"]
+    options = ["--datasets", "iris,sonar", "--output", str(tmp_path), "--jobs", "1"]
+    result = CliRunner().invoke(cli.app, words + options)
+    assert result.exit_code == 0
+    assert "Nothing to compute for sonar" in result.output
+    result = CliRunner().invoke(cli.app, [*words, "--datasets", ","])
+    assert result.exit_code == 2
+    assert "names none" in result.output

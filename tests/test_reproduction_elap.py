@@ -188,3 +188,16 @@ def test_every_reason_belongs_to_a_printed_cell(paper):
     reasons = [sheets.read_reasons(paper, table) for table in tables.TABLES[paper]]
     assert any(reasons)
     assert all(because for found in reasons for because in found.values())
+
+
+@pytest.mark.parametrize("module", [elap, pelle])
+def test_every_column_has_an_honest_account(module, monkeypatch):
+    monkeypatch.setattr(protocol, "HONEST_HALVES", 2)
+    monkeypatch.setitem(sys.modules, "umap", None)
+    paper = module.__name__.rpartition(".")[2]
+    columns = {cell.column for cell in tables.read(paper, module.TABLES[0]) if cell.data_set}
+    for column in sorted(columns - {"UMAP"}):
+        (result,) = module.compute(Task(paper, module.TABLES[0], "parity5", column, "honest"))
+        assert np.isfinite(result.value)
+    assert protocol.honest_sizes("UMAP", 100) == [15]
+    assert protocol.honest_sizes("HLAP", 100) == [10, 15, 20, 30, 40]

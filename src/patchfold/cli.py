@@ -6,9 +6,9 @@ import shlex
 import sys
 import time
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import joblib
 import typer
@@ -37,7 +37,13 @@ from patchfold.papers.reproduction.report import render
 # Exit codes: something could not be computed; the user stopped it, as a shell reports SIGINT.
 # Wrong arguments have 2, which is typer's.
 FAILED = 1
+WRONG = 2
 STOPPED = 130
+# A file that is written and removed again, to see whether the folder takes any.
+PROBE = "probe"
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 app = typer.Typer(
     name="patchfold",
@@ -81,9 +87,9 @@ def reproduce(
         typer.Option(metavar="T", help="A table of the paper; repeat for several. [all]"),
     ] = None,
     datasets: Annotated[
-        str,
+        str | None,
         typer.Option(metavar="A,B", help="Names of data sets. [all that need no network]"),
-    ] = "",
+    ] = None,
     account: Annotated[
         list[str] | None,
         typer.Option(metavar="ACCOUNT", help=f"{', '.join(ACCOUNTS)}; repeat for several. [all]"),
@@ -109,7 +115,7 @@ def reproduce(
     same command tries it again), 2 for wrong arguments.
     """
     console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
-    names = [name.strip() for name in datasets.split(",") if name.strip()]
+    names = _names(datasets)
     try:
         module = load_paper(paper)
         tables = [check_choice("--table", name, module.TABLES) for name in table or module.TABLES]
@@ -121,16 +127,20 @@ def reproduce(
     except ImportError as error:
         console.print(f"{paper} cannot be computed here: {error}")
         raise typer.Exit(FAILED) from error
-    tasks = [
-        task
-        for name in dict.fromkeys(tables)
-        for task in _tasks(paper, module, name, names, accounts, quick=quick)
-    ]
+    with _explained(console):
+        tasks = [
+            task
+            for name in dict.fromkeys(tables)
+            for task in _tasks(paper, module, name, names, accounts, quick=quick)
+        ]
     if not tasks:
         raise typer.BadParameter(
             "there is nothing to compute with these options; ask for other tables, accounts or "
             "data sets ('patchfold datasets' lists them with the papers that use them)."
         )
+    left_out = [name for name in names if name not in {task.dataset for task in tasks}]
+    if left_out:
+        console.print(f"Nothing to compute for {', '.join(left_out)} with these options.")
     command = ["patchfold", "reproduce", paper]
     command += [word for name in table or [] for word in ("--table", name)]
     command += ["--datasets", ",".join(names)] if names else []
@@ -138,15 +148,19 @@ def reproduce(
     command += ["--quick"] if quick else []
 
     store = Store(output / paper, stamp(module))
+    with _explained(console):
+        write_whole(store.folder / PROBE, "")  # before hours are spent on what cannot be kept
+        (store.folder / PROBE).unlink()
     try:
         outcomes = _complete(module, tasks, store, jobs or joblib.cpu_count(), console)
     except KeyboardInterrupt:
         console.print(f"Stopped. The same command goes on from what is in {store.folder}.")
         raise typer.Exit(STOPPED) from None
     report = render(paper, outcomes, command=shlex.join(command), stamp=store.stamp)
-    remove_unfinished(output, paper)
-    for name, text in report.items():
-        write_whole(output / name, text)
+    with _explained(console):
+        remove_unfinished(output, paper)
+        for name, text in report.items():
+            write_whole(output / name, text)
     for suffix in ("md", "html"):
         typer.echo(output / f"{paper}.{suffix}")
     failed = sum(bool(outcome.error) for outcome in outcomes)
@@ -168,6 +182,8 @@ def list_datasets() -> None:
     In a pipe, columns are separated by tabs.
     """
     header = ("name", "rows", "features", "classes", "papers", "source")
+    with _explained(Console(stderr=True, highlight=False, markup=False, soft_wrap=True)):
+        registered = available()
     lines = [
         (
             entry.name,
@@ -175,7 +191,7 @@ def list_datasets() -> None:
             ", ".join(entry.papers),
             source or "its authors",
         )
-        for entry, source in available()
+        for entry, source in registered
     ]
     if not sys.stdout.isatty():
         for line in (header, *lines):
@@ -187,6 +203,24 @@ def list_datasets() -> None:
     for line in lines:
         grid.add_row(*line)
     Console(highlight=False, markup=False).print(grid)
+
+
+def _names(datasets: str | None) -> list[str]:
+    """Return the names in a list that the user gave; none where there is no list."""
+    names = [name.strip() for name in (datasets or "").split(",") if name.strip()]
+    if datasets is not None and not names:
+        raise typer.BadParameter(f"--datasets={datasets!r} names none; leave it out for all.")
+    return names
+
+
+@contextmanager
+def _explained(console: Console) -> Iterator[None]:
+    """End with the message of an error of the file system, and no more than that."""
+    try:
+        yield
+    except OSError as error:
+        console.print(f"{error}")
+        raise typer.Exit(WRONG) from error
 
 
 def _tasks(

@@ -35,7 +35,7 @@ def shortest_paths(
     Parameters
     ----------
     graph : csr_array of shape (n, n)
-        Symmetric, lengths not negative; stored zeros are edges.
+        Symmetric, lengths finite and not negative; stored zeros are edges.
     sources : array of shape (n_sources,) or None
     n_jobs : int or None
         Number of threads, where there is enough work for them. Results do not depend on it.
@@ -57,7 +57,7 @@ def shortest_paths(
     """
     dtype = np.float32 if graph.dtype == np.float32 else np.float64
     n_sources = graph.shape[0] if sources is None else len(sources)
-    if n_sources * graph.nnz < COMPILED_WORK:
+    if n_sources * graph.nnz < max(COMPILED_WORK, 1):
         # The graph is stored both ways, so following the arrows follows every edge.
         return np.asarray(dijkstra(graph, directed=True, indices=sources), dtype=dtype)
     start = np.arange(n_sources) if sources is None else np.asarray(sources)

@@ -36,12 +36,6 @@ ESTIMATORS: dict[str, Callable[[int], PatchIsomap | PatchLLE | PatchEigenmaps | 
     "PatchTSNE": lambda k: PatchTSNE(n_neighbors=k, random_state=0),
 }
 METHODS = ("PCA", "KPCA", "ISO", "LLE", "HLLE", "LTSA", "LAP", "UMAP", *ESTIMATORS)
-# These have no K, or too long a way to the plane for several.
-ONE_SIZE = {"PCA", "KPCA", "UMAP", "PatchTSNE"}
-
-# Hessian LLE in the plane needs more neighbours than this less one.
-LEAST_HESSIAN = 6
-
 # Enough points, in all and of each class, for halves of halves; few enough for minutes in all.
 LEAST_ROWS, LEAST_CLASS, MOST_ROWS = 60, 4, 720
 
@@ -71,13 +65,8 @@ def tasks(
 def compute(task: Task) -> list[Result]:
     """Return the mean accuracy of a method over test halves, with its interval."""
     X, y = protocol.standardised(task.dataset)
-    most = len(y) // 2
-    least = LEAST_HESSIAN if task.method == "HLLE" else 1
-    sizes = [k for k in protocol.HONEST_SIZES if least <= k < most]
-    if task.method in ONE_SIZE:
-        sizes = [min(protocol.UMAP_SIZE, most - 1)]
     experiment = protocol.Experiment(X, y, _embedding(task.method), accuracy)
-    value, low, high, note = experiment.honest(sizes)
+    value, low, high, note = experiment.honest(protocol.honest_sizes(task.method, len(y)))
     return [Result(task.dataset, value, low, high, note)]
 
 
