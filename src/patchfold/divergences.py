@@ -19,16 +19,24 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, is_numpy_array
+from sklearn.utils import gen_batches
 
 from patchfold import pairs
 from patchfold._namespace import Array, to_numpy
 from patchfold._validation import check_choice
-from patchfold.blocks import block_slices, map_blocks
+from patchfold.blocks import block_slices, map_blocks, map_slices
 from patchfold.gaussians import Patches, aligned
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+# Numbers in the directions of the patches from which compiled code compares them. numpy's way takes
+# about as long for as many as the import of the compiler.
+COMPILED_NUMBERS = 2**22
+
+# Edges that a thread takes at once in compiled code, where they need no memory of their own.
+COMPILED_EDGES = 4096
 
 # Factored covariances whose contrast is below this many root-eps a direction are compared the slow
 # way; above it the quick one has a relative error of root-eps / 25 at most.
@@ -191,6 +199,9 @@ NAMES = _REGISTRY.keys()
 # These broadcast: a single patch may stand for as many as the other side has.
 _BUILT_IN = frozenset(_REGISTRY.values())
 
+# Compiled code gives the sum of the two terms, of which these are so small a part.
+_JEFFREYS = {kl: 4, jeffreys: 2}
+
 
 def register(name: Any, function: Any) -> None:
     """Make a function available under a name wherever a divergence is asked for.
@@ -272,12 +283,19 @@ def paired(
         rank = np.argsort(_canonical_order(patches))
         swap = rank[i] > rank[j]
         i, j = np.where(swap, j, i), np.where(swap, i, j)
-    values = map_blocks(
-        lambda block: _evaluate(function, patches[i[block]], second[j[block]]),
-        i.size,
-        _pair_bytes(patches),
-        n_jobs,
-    )
+    if _is_compiled(function, patches, second):
+        values = map_slices(
+            lambda block: _compiled(function, patches, i[block], second, j[block]),
+            list(gen_batches(i.size, COMPILED_EDGES)) if i.size else [],
+            n_jobs,
+        )
+    else:
+        values = map_blocks(
+            lambda block: _evaluate(function, patches[i[block]], second[j[block]]),
+            i.size,
+            _pair_bytes(patches),
+            n_jobs,
+        )
     return xp.concat(values) if values else xp.empty((0,), dtype=patches.means.dtype)
 
 
@@ -315,16 +333,22 @@ def pairwise(
     ordered = patches[order]
     matrix = xp.empty((n, n), dtype=patches.means.dtype)
     pair_bytes = _pair_bytes(patches)
+    is_compiled = _is_compiled(function, ordered, ordered)
+
+    def compare(row: int, others: slice) -> Array:
+        if is_compiled:
+            j = np.arange(others.start, others.stop)
+            return _compiled(function, ordered, np.full_like(j, row), ordered, j)
+        # One patch against a slice of the others: views, nothing is gathered.
+        alone = function in _BUILT_IN
+        one = ordered[row] if alone else ordered[[row] * (others.stop - others.start)]
+        return _evaluate(function, one, ordered[others])
 
     def fill(rows: slice) -> None:
-        # One patch against a slice of the others: views, nothing is gathered.
         for row in range(rows.start, rows.stop):
             for part in block_slices(n - row, pair_bytes, n_jobs):
                 others = slice(row + part.start, row + part.stop)
-                one = (
-                    ordered[row] if function in _BUILT_IN else ordered[[row] * len(ordered[others])]
-                )
-                values = _evaluate(function, one, ordered[others])
+                values = compare(row, others)
                 matrix[row, others] = values
                 matrix[others, row] = values
 
@@ -334,16 +358,51 @@ def pairwise(
     return xp.take(matrix, back, axis=1)
 
 
+def _is_compiled(function: Divergence, patches: Patches, fitted: Patches) -> bool:
+    """Tell whether compiled code compares these patches.
+
+    That depends on the fitted ones alone: patches of new points have the same divergences from
+    them, to the last bit, however many come at once.
+    """
+    if function not in _JEFFREYS or not (patches.factored and fitted.factored):
+        return False
+    arrays = (patches.means, fitted.means, patches.directions, fitted.directions)
+    return (
+        all(is_numpy_array(array) for array in arrays)
+        and len({array.dtype for array in arrays}) == 1
+        and patches.directions.shape[1:] == fitted.directions.shape[1:]
+        and fitted.directions.size >= COMPILED_NUMBERS
+    )
+
+
+def _compiled(function: Divergence, a: Patches, i: Any, b: Patches, j: Any) -> Any:
+    """Evaluate :func:`kl` or :func:`jeffreys` on pairs of factored patches, by compiled code."""
+    # Here and not above: small data should not wait for the compiler to be imported.
+    from patchfold import fused
+
+    gap, spread = fused.jeffreys_terms(a, i, b, j)
+    values = (gap + spread) / _JEFFREYS[function]
+    close = np.flatnonzero(_is_close(spread, a.directions.shape[2]))
+    for block in block_slices(len(close), _pair_bytes(a)):
+        rows = close[block]
+        values[rows] = function(a[i[rows]], b[j[rows]])
+    return _checked(function, values, len(values))
+
+
+def _is_close(spread: Array, rank: int) -> Array:
+    """Tell where the quick sum is not exact: it subtracts the rank, and little is left."""
+    xp = array_namespace(spread)
+    return spread < CLOSE * float(xp.finfo(spread.dtype).eps) ** 0.5 * rank
+
+
 def _jeffreys(a: Patches, b: Patches) -> Array:
     if not a.factored:
         p = pairs.pairs(a, b)
         return (pairs.mahalanobis(p) + pairs.trace_excess(p)) / 2
     xp = array_namespace(a.means)
     gap, spread = pairs.factored_jeffreys(a, b)
-    rank = a.directions.shape[2]
-    close = to_numpy(spread < CLOSE * float(xp.finfo(spread.dtype).eps) ** 0.5 * rank)
+    close = to_numpy(_is_close(spread, a.directions.shape[2]))
     if close.any():
-        # The quick sum subtracts the rank, which costs digits where little is left.
         rows = np.flatnonzero(close)
         one, other = (x[rows] if len(x) > 1 else x for x in (a, b))
         exact = pairs.trace_excess(pairs.pairs(one, other))
@@ -389,16 +448,19 @@ def _canonical_order(patches: Patches) -> Any:
 
 def _evaluate(function: Divergence, a: Patches, b: Patches) -> Array:
     """Call a divergence and hold it to its contract."""
-    xp = array_namespace(a.means)
-    value = function(a, b)
+    return _checked(function, function(a, b), max(len(a), len(b)))
+
+
+def _checked(function: Divergence, value: Any, n: int) -> Array:
+    """Hold the values of a divergence to its contract."""
     name = getattr(function, "__name__", repr(function))
-    n = max(len(a), len(b))
     if getattr(value, "shape", None) != (n,):
         msg = (
             f"divergence {name!r} must return one value a row, shape ({n},), "
             f"got {getattr(value, 'shape', type(value).__name__)}."
         )
         raise ValueError(msg)
+    xp = array_namespace(value)
     if not bool(xp.all(xp.isfinite(value) & (value >= 0))):
         msg = (
             f"divergence {name!r} gave negative, NaN or infinite values, and a graph needs finite "

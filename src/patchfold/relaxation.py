@@ -8,20 +8,17 @@ gets another turn, until nothing improves.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
+
+from patchfold._compiled import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
-
-F = TypeVar("F", bound="Callable[..., Any]")
 
 # Sources relaxed at once. More share the work of going through the graph, but the farther they are
 # apart, the more often a point has to be looked at again, and their distances leave the cache. A
@@ -35,14 +32,6 @@ WIDTH = 2.0
 # Rows of the result that are written at once: enough for whole cache lines of the block, few
 # enough for the rows to stay in the cache.
 WRITTEN = 8
-
-
-def compiled(function: F) -> F:
-    """Compile for threads; keep the result on disk where there is a place to write."""
-    try:
-        return cast("F", njit(nogil=True, cache=True)(function))
-    except RuntimeError:  # neither the package's folder nor the user's can be written
-        return cast("F", njit(nogil=True)(function))
 
 
 @compiled

@@ -1,0 +1,21 @@
+"""Compile a function with numba. Import modules that use it late: numba's own import is slow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from numba import njit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    F = TypeVar("F", bound=Callable[..., Any])
+
+
+def compiled(function: F) -> F:
+    """Compile for threads; keep the result on disk where there is a place to write."""
+    try:
+        return cast("F", njit(nogil=True, cache=True)(function))
+    except RuntimeError:  # neither the package's folder nor the user's can be written
+        return cast("F", njit(nogil=True)(function))

@@ -1,0 +1,137 @@
+"""Both terms of the Jeffreys divergence of factored patches on edges, compiled.
+
+What :func:`patchfold.pairs.factored_jeffreys` computes, in one pass over the edges: patches are
+read where they are instead of being gathered, and no temporary is larger than a patch. Only the
+product of the directions of two patches remains, one small call of BLAS an edge.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from patchfold._compiled import compiled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from patchfold.gaussians import Patches
+
+    Indices = NDArray[np.intp]
+    Floats = NDArray[np.floating[Any]]
+
+# A squared length off a patch's directions is what is left of the whole one, unless less than this
+# power of eps is: then the part itself is formed. It costs at most eps^(7/8) of the value.
+LEFT_POWER = 1 / 8
+
+
+def jeffreys_terms(a: Patches, i: Indices, b: Patches, j: Indices) -> tuple[Floats, Floats]:
+    """Return ``mahalanobis`` and ``trace_excess`` of the pairs ``a[i]``, ``b[j]``.
+
+    Both of numpy arrays of one type, factored, with equally many directions.
+    """
+    gaps, excess = np.empty((2, len(i)), a.means.dtype)
+    left = float(np.finfo(a.means.dtype).eps ** LEFT_POWER)
+    _terms(*_factors(a), i, *_factors(b), j, left, gaps, excess)
+    return gaps, excess
+
+
+def _factors(patches: Patches) -> tuple[Floats, Floats, Floats, Floats]:
+    return (
+        patches.means,
+        np.ascontiguousarray(patches.directions),  # as BLAS wants them
+        patches.variances,
+        patches.ridge,
+    )
+
+
+@compiled
+def _terms(
+    means_a: Floats,
+    directions_a: Floats,
+    variances_a: Floats,
+    ridges_a: Floats,
+    i: Indices,
+    means_b: Floats,
+    directions_b: Floats,
+    variances_b: Floats,
+    ridges_b: Floats,
+    j: Indices,
+    left: float,
+    gaps: Floats,
+    excess: Floats,
+) -> None:
+    m, r = directions_a.shape[1:]
+    cosines = np.empty((r, r), directions_a.dtype)
+    for e in range(len(i)):
+        a, b = i[e], j[e]
+        Qa, Qb = directions_a[a], directions_b[b]
+        np.dot(Qa.T, Qb, cosines)
+        gap = means_a[a] - means_b[b]
+        ridge_a, ridge_b = ridges_a[a], ridges_b[b]
+        widths_a, widths_b = variances_a[a] + ridge_a, variances_b[b] + ridge_b
+        trace_ab = _trace(Qa, widths_a, ridge_a, Qb, variances_b[b], ridge_b, cosines, left)
+        trace_ba = _trace(Qb, widths_b, ridge_b, Qa, variances_a[a], ridge_a, cosines.T, left)
+        apart = ridge_a - ridge_b
+        gaps[e] = _square(Qa, widths_a, ridge_a, gap, left) + _square(
+            Qb, widths_b, ridge_b, gap, left
+        )
+        excess[e] = (trace_ab + trace_ba - 2 * r) + (m - r) * (apart / ridge_a) * (apart / ridge_b)
+
+
+@compiled
+def _trace(
+    Qa: Floats,
+    widths_a: Floats,
+    ridge_a: float,
+    Qb: Floats,
+    variances_b: Floats,
+    ridge_b: float,
+    cosines: Floats,
+    left: float,
+) -> float:
+    """``tr(Sa^-1 Sb)`` without the terms of the dimensions that have ridges only."""
+    m, r = Qa.shape
+    trace = 0.0
+    for q in range(r):
+        along = seen = 0.0
+        for p in range(r):
+            square = cosines[p, q] * cosines[p, q]
+            along += square
+            seen += square / widths_a[p]
+        off = 1.0 - along  # a direction of length zero has no variance, and counts nothing
+        if off < left:
+            off = 0.0
+            for x in range(m):
+                part = Qb[x, q]
+                for p in range(r):
+                    part -= Qa[x, p] * cosines[p, q]
+                off += part * part
+        trace += variances_b[q] * (seen + off / ridge_a) + ridge_b / widths_a[q]
+    return trace
+
+
+@compiled
+def _square(Q: Floats, widths: Floats, ridge: float, gap: Floats, left: float) -> float:
+    """``u' S^-1 u`` for the gap ``u``."""
+    m, r = Q.shape
+    along = np.zeros(r, gap.dtype)
+    off = 0.0
+    for x in range(m):
+        off += gap[x] * gap[x]
+        for p in range(r):
+            along[p] += Q[x, p] * gap[x]
+    whole = off
+    square = 0.0
+    for p in range(r):
+        off -= along[p] * along[p]
+        square += along[p] * along[p] / widths[p]
+    if off < left * whole:
+        off = 0.0
+        for x in range(m):
+            part = gap[x]
+            for p in range(r):
+                part -= Q[x, p] * along[p]
+            off += part * part
+    return square + off / ridge

@@ -1,0 +1,132 @@
+"""The compiled way to kl and jeffreys, held to what holds for all divergences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import reference
+from gaussians import factored_patches
+from patchfold import GaussianPatch, PatchIsomap, divergences, fused, pairs
+from test_divergences import seeds
+
+NAMES = ("kl", "jeffreys")
+# The fixture only sets a constant, which may stay as it is from one example to the next.
+several_examples = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.fixture(autouse=True)
+def always_compiled(monkeypatch):
+    monkeypatch.setattr(divergences, "COMPILED_NUMBERS", 0)
+
+
+@st.composite
+def random_factored(draw, n=4):
+    rng = np.random.default_rng(draw(seeds))
+    m = draw(st.integers(2, 12))
+    condition, spread = 10.0 ** draw(st.integers(0, 10)), 10.0 ** draw(st.integers(-3, 3))
+    return factored_patches(rng, n, m, draw(st.integers(1, m - 1)), condition, spread)
+
+
+@several_examples
+@given(random_factored())
+def test_terms_agree_with_those_of_gathered_patches(patches):
+    i, j = np.triu_indices(len(patches), 1)
+    gap, excess = fused.jeffreys_terms(patches, i, patches, j)
+    expected_gap, expected_excess = pairs.factored_jeffreys(patches[i], patches[j])
+    rank = patches.directions.shape[2]
+    np.testing.assert_allclose(gap, expected_gap, rtol=1e-11)
+    np.testing.assert_allclose(excess + 2 * rank, expected_excess + 2 * rank, rtol=1e-11)
+
+
+@pytest.mark.parametrize("spread", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("condition", [10.0, 1e4, 1e8, 1e12])
+@pytest.mark.parametrize(("m", "r"), [(2, 1), (6, 4), (20, 12)])
+def test_agrees_with_fifty_digits_at_any_condition(m, r, condition, spread):
+    patches = factored_patches(np.random.default_rng(m + r), 2, m, r, condition, spread)
+    means = [reference.matrix(mean[:, None]) for mean in patches.means]
+    S = [
+        reference.factored_covariance(patches.directions[p], patches.variances[p], patches.ridge[p])
+        for p in (0, 1)
+    ]
+    expected = reference.divergences(means[0], S[0], means[1], S[1])
+    for name in NAMES:
+        got = divergences.paired(patches, [0], [1], name)[0]
+        assert abs(got - expected[name]) <= 1e-10 * expected[name], name
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("apart", [1e-1, 1e-3, 1e-6, 0.0])
+def test_directions_that_almost_coincide_cost_no_digits(apart, dtype, monkeypatch):
+    # Lengths off the directions of the other patch are then formed, not what is left of one.
+    rng = np.random.default_rng(0)
+    base = np.linalg.qr(rng.standard_normal((9, 4)))[0]
+    turned = np.linalg.qr(base + apart * rng.standard_normal(base.shape))[0]
+    turned *= np.sign(np.sum(turned * base, axis=0))
+    patches = divergences.Patches.from_factors(
+        *(
+            part.astype(dtype)
+            for part in (
+                np.zeros((2, 9)),
+                np.stack([base, turned]),
+                np.array([[3.0, 2.0, 1.0, 0.5], [3.0, 2.0, 1.5, 0.5]]),
+                np.full(2, 1e-3),
+            )
+        )
+    )
+    got = divergences.paired(patches, [0], [1])
+    monkeypatch.setattr(divergences, "COMPILED_NUMBERS", np.inf)
+    expected = divergences.paired(patches, [0], [1])
+    # Single precision knows the directions themselves, and so the lengths, only so well.
+    np.testing.assert_allclose(got, expected, rtol=1e-10 if dtype is np.float64 else 2e-3)
+
+
+@several_examples
+@given(random_factored())
+def test_symmetric_to_the_last_bit_and_zero_for_equal_patches(patches):
+    i, j = (ends.ravel() for ends in np.indices((len(patches),) * 2))
+    for name in NAMES:
+        edges = divergences.paired(patches, i, j, name)
+        np.testing.assert_array_equal(edges, divergences.paired(patches, j, i, name))
+        np.testing.assert_array_equal(edges[i == j], 0.0)
+        np.testing.assert_array_equal(edges.reshape(2 * (len(patches),)), matrix(patches, name))
+        assert (edges >= 0).all()
+
+
+def matrix(patches, name):
+    return divergences.pairwise(patches, name)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_values_do_not_depend_on_threads_or_on_what_else_is_asked(monkeypatch, dtype):
+    X = np.random.default_rng(1).normal(size=(60, 20)).astype(dtype)
+    patches = GaussianPatch(size=6).fit(X)
+    i, j = np.triu_indices(60, 1)
+    values = divergences.paired(patches, i, j)
+    assert values.dtype == dtype
+    monkeypatch.setattr(divergences, "COMPILED_EDGES", 7)
+    np.testing.assert_array_equal(values, divergences.paired(patches, i, j, n_jobs=3))
+    np.testing.assert_array_equal(values[5:6], divergences.paired(patches, i[5:6], j[5:6]))
+
+
+def test_new_points_have_the_same_divergences_alone_as_in_a_batch(monkeypatch):
+    rng = np.random.default_rng(2)
+    X, X_new = rng.normal(size=(80, 30)), rng.normal(size=(40, 30))
+    # The fitted patches are just enough for compiled code, those of a few new points are not.
+    monkeypatch.setattr(divergences, "COMPILED_NUMBERS", 80 * 30)
+    method = PatchIsomap(n_neighbors=8).fit(X)
+    together = method.transform(X_new)
+    np.testing.assert_array_equal(together[3:4], method.transform(X_new[3:4]))
+
+
+def test_no_edges_give_no_values():
+    patches = GaussianPatch(size=4).fit(np.random.default_rng(3).normal(size=(10, 8)))
+    assert divergences.paired(patches, [], []).shape == (0,)
+
+
+def test_overflow_gets_a_message():
+    patches = factored_patches(np.random.default_rng(4), 2, 5, 2, 10.0, 1e200)
+    with pytest.raises(ValueError, match="larger gamma"):
+        divergences.paired(patches, [0], [1])
