@@ -52,3 +52,17 @@ def test_an_error_in_a_block_reaches_the_caller():
 
 def test_no_rows_make_no_blocks():
     assert blocks.map_blocks(np.sum, 0, 8) == []
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_blocks_are_reported_as_they_are_done_and_those_within_them_are_not(n_jobs):
+    seen = []
+
+    def work(block):
+        return sum(blocks.map_slices(lambda part: part.start, [slice(0, 1), slice(0, 1)]), block.start)
+
+    with blocks.reported(lambda *counts: seen.append(counts)):
+        results = blocks.map_blocks(work, 4, blocks.CACHE_BYTES, n_jobs)
+    blocks.map_blocks(work, 4, blocks.CACHE_BYTES, n_jobs)
+    assert results == [0, 1, 2, 3]
+    assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]

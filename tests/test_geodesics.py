@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from patchfold import geodesics, relaxation
-from patchfold.geodesics import shortest_paths
+from patchfold import _compiled, geodesics, relaxation
+from patchfold.geodesics import continued_paths, shortest_paths
 from patchfold.graph import symmetric
+from patchfold.neighborhoods import Neighborhoods
 
 
 def relaxed(graph, sources=None, n_jobs=None):
@@ -145,8 +146,8 @@ def test_functions_are_compiled_anew_where_nothing_can_be_kept(monkeypatch):
             raise RuntimeError("cannot cache function: no locator available")
         return lambda function: (function, nogil)
 
-    monkeypatch.setattr(relaxation, "njit", njit)
-    assert relaxation.compiled(np.sum) == (np.sum, True)
+    monkeypatch.setattr(_compiled, "njit", njit)
+    assert _compiled.compiled(np.sum) == (np.sum, True)
 
 
 def test_small_data_do_not_wait_for_the_compiler():
@@ -155,3 +156,31 @@ def test_small_data_do_not_wait_for_the_compiler():
         "PatchIsomap(n_neighbors=30).fit(load_iris().data); sys.exit('numba' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0  # noqa: S603
+
+
+@settings(max_examples=30)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 20),
+    st.integers(1, 30),
+    st.sampled_from([np.float64, np.float32]),
+)
+def test_new_points_go_on_from_their_best_neighbour(seed, n_new, n_targets, dtype):
+    rng = np.random.default_rng(seed)
+    paths = rng.exponential(size=(25, n_targets)).astype(dtype)
+    degrees = rng.integers(1, 6, n_new)
+    rows = np.repeat(np.arange(n_new), degrees)
+    near = Neighborhoods.from_edges(
+        rows, rng.integers(0, 25, len(rows)), rng.exponential(size=len(rows)).astype(dtype), n_new
+    )
+    expected = np.full((n_new, n_targets), np.inf, dtype)
+    for row, column, length in zip(near.sources, near.indices, near.distances, strict=True):
+        for target in range(n_targets):
+            through = paths[column, target] + length
+            expected[row, target] = min(expected[row, target], through)
+    np.testing.assert_array_equal(continued_paths(paths, near), expected)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(geodesics, "COMPILED_PATHS", 0)
+        compiled = continued_paths(paths, near)
+    assert compiled.dtype == dtype
+    np.testing.assert_array_equal(compiled, expected)

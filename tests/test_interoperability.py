@@ -300,3 +300,13 @@ def test_little_memory_changes_nothing(iris, estimator):
     np.testing.assert_array_equal(dense(placed), dense(usual.transform(X + 0.01)))
     if hasattr(usual, "embedding_"):
         np.testing.assert_array_equal(small.embedding_, usual.embedding_)
+
+
+def test_a_terminal_shows_a_bar_while_a_stage_runs(iris, capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    PatchIsomap(n_neighbors=30, verbose=1).fit(iris[0])
+    printed = capsys.readouterr().out
+    assert "━" in printed
+    last = [line for line in printed.splitlines() if " ... " in line][-1]
+    assert "[PatchIsomap] embedding ... " in last

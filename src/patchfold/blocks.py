@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,10 +13,16 @@ from sklearn.utils import gen_batches
 from threadpoolctl import ThreadpoolController
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
+    Report = Callable[[int, int], None]
+
 T = TypeVar("T")
+
+# Told how many of how many blocks are done. Threads begin with None, so the innermost work of a
+# block that is itself cut into blocks is not reported.
+_report: ContextVar[Report | None] = ContextVar("_report", default=None)
 
 # A block that stays near the last-level cache is faster than one that fills the whole
 # working memory; scikit-learn's `working_memory` (MiB) remains the upper bound.
@@ -50,10 +58,28 @@ def map_slices(
     function: Callable[[slice], T], blocks: list[slice], n_jobs: int | None = None
 ) -> list[T]:
     """Return ``[function(block) for block in blocks]``, in threads when ``n_jobs`` says so."""
-    with one_blas_thread():
-        return list(
-            Parallel(n_jobs=n_jobs, prefer="threads")(delayed(function)(block) for block in blocks)
-        )
+    report = _report.get()
+    with one_blas_thread(), reported(None):
+        if len(blocks) <= 1:  # nothing to share out, and joblib looks for results in intervals
+            return [function(block) for block in blocks]
+        calls = (delayed(function)(block) for block in blocks)
+        if report is None:
+            return list(Parallel(n_jobs=n_jobs, prefer="threads")(calls))
+        results = []
+        for result in Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(calls):
+            results.append(result)
+            report(len(results), len(blocks))
+        return results
+
+
+@contextmanager
+def reported(report: Report | None) -> Iterator[None]:
+    """Tell ``report`` meanwhile how many of how many blocks of :func:`map_slices` are done."""
+    before = _report.set(report)
+    try:
+        yield
+    finally:
+        _report.reset(before)
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:

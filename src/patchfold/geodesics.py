@@ -19,12 +19,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
+    from patchfold.neighborhoods import Neighborhoods
+
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
 
 # Sources times edges from which compiled code is used. SciPy visits about this many edges a second,
 # which is what importing the compiler takes.
 COMPILED_WORK = 10**8
+
+# Numbers in given paths from which they are continued by compiled code, to the same bits.
+COMPILED_PATHS = 10**6
 
 
 def shortest_paths(
@@ -62,6 +67,40 @@ def shortest_paths(
         return np.asarray(dijkstra(graph, directed=True, indices=sources), dtype=dtype)
     start = np.arange(n_sources) if sources is None else np.asarray(sources)
     return _relaxed(graph, start, dtype, n_jobs)
+
+
+def continued_paths(paths: Floats, near: Neighborhoods) -> Floats:
+    """Return the geodesics of new points: first to a neighbour, from there by a known path.
+
+    Parameters
+    ----------
+    paths : array of shape (n, n_targets)
+        Geodesics from all points of a graph to some.
+    near : Neighborhoods
+        Neighbours in the graph, one or more, of every new point, and its lengths to them.
+
+    Returns
+    -------
+    array of shape (n_new, n_targets)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from patchfold.neighborhoods import Neighborhoods
+    >>> paths = np.array([[0.0, 3.0], [1.0, 2.0], [3.0, 0.0]])
+    >>> near = Neighborhoods(np.array([0, 2]), np.array([1, 0]), np.array([0.25, 0.5]))
+    >>> continued_paths(paths, near)
+    array([[0.5 , 2.25]])
+    """
+    lengths = near.distances.astype(paths.dtype, copy=False)
+    if paths.size < COMPILED_PATHS:
+        through = paths[near.indices] + lengths[:, None]
+        return np.asarray(np.minimum.reduceat(through, near.indptr[:-1]))
+    from patchfold import relaxation
+
+    result = np.full((len(near), paths.shape[1]), np.inf, dtype=paths.dtype)
+    relaxation.continue_paths(paths, near.indptr, near.indices, lengths, result)
+    return result
 
 
 def _relaxed(graph: csr_array, sources: Indices, dtype: Any, n_jobs: int | None) -> Floats:

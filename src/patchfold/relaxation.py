@@ -138,6 +138,20 @@ def _append(v: int, bucket: int, head: Indices, tail: Indices, after: Indices) -
 
 
 @compiled
+def continue_paths(
+    paths: Floats, indptr: Indices, indices: Indices, lengths: Floats, result: Floats
+) -> None:
+    """Write the least of ``lengths + paths[indices]`` over the edges of each new point."""
+    for new in range(len(indptr) - 1):
+        for e in range(indptr[new], indptr[new + 1]):
+            v, length = indices[e], lengths[e]
+            for column in range(paths.shape[1]):
+                through_v = paths[v, column] + length
+                known = result[new, column]
+                result[new, column] = min(known, through_v)
+
+
+@compiled
 def write(far: Floats, order: Indices, rows: Indices, result: Floats) -> None:
     """Write column ``i`` of a block into row ``rows[i]``, point ``j`` into column ``order[j]``."""
     for first in range(0, len(rows), WRITTEN):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from patchfold import divergences, graph
+from patchfold._progress import shown
 from patchfold._rows import RowTable
 from patchfold._validation import (
     check_choice,
@@ -330,15 +331,10 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:
         """Keep how long a stage of fitting took; say so, too, when ``verbose`` asks for it."""
-        if self.verbose:
-            print(f"[{type(self).__name__}] {name} ...", end="", flush=True)  # noqa: T201
         start = time.perf_counter()
-        try:
+        with shown(f"[{type(self).__name__}] {name}") if self.verbose else nullcontext():
             yield
-        finally:
-            self.fit_report_[name] = seconds = time.perf_counter() - start
-            if self.verbose:
-                print(f" {seconds:.1f} s", flush=True)  # noqa: T201
+        self.fit_report_[name] = time.perf_counter() - start
 
 
 class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):

@@ -11,7 +11,8 @@ from patchfold._memory import check_memory
 from patchfold._validation import check_choice, check_count
 from patchfold.blocks import map_blocks
 from patchfold.embedding._base import BasePatchEmbedding
-from patchfold.geodesics import shortest_paths
+from patchfold.geodesics import continued_paths, shortest_paths
+from patchfold.neighborhoods import Neighborhoods
 from patchfold.spectral import classical_mds, triangulation
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from patchfold.neighborhoods import Neighborhoods
     from patchfold.patches import GaussianPatch
 
     Indices = NDArray[np.intp]
@@ -193,11 +193,10 @@ class PatchIsomap(BasePatchEmbedding):
 
     def _extend(self, near: Neighborhoods, X: Any) -> Floats:
         """Place new points by their geodesics: first to a neighbour, then through the graph."""
+        near = Neighborhoods(near.indptr, near.indices, near.distances / self._unit)
 
         def paths(block: slice) -> Floats:
-            part = near[np.arange(len(near))[block]]
-            through = self._paths[part.indices] + (part.distances / self._unit)[:, None]
-            return np.asarray(np.minimum.reduceat(through, part.indptr[:-1]))
+            return continued_paths(self._paths, near[np.arange(len(near))[block]])
 
         row_bytes = 8 * self._paths.shape[1] * int(near.degrees.max())
         return self._placed(len(near), row_bytes, paths)

@@ -1,0 +1,332 @@
+"""patchfold beside its peers, on the same points: time, peak memory and quality.
+
+    python -m benchmarks.peers [--samples 10000] [--features 50] [--neighbors 15] [--repeats 3]
+                               [--methods A B ...] [--json FILE]
+
+The points lie on a swiss roll, turned into all features, with noise. Each method runs in a process
+of its own, first on few points, so that nothing is compiled while it is timed. Its time is the
+median of the repeats, the ratio that to scikit-learn's Isomap. Trustworthiness, and the rank
+correlation of distances in the embedding with the true geodesics, are those of some of the points.
+The papers' programs, plain loops over pairs, run on fewer points, beside patchfold on the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import platform
+import resource
+import statistics
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+NOISE = 0.25
+# Points that quality is judged by, and points that a method is tried on before it is timed. The
+# latter must be enough for every compiled function to be used.
+JUDGED, FIRST = 2_000, 3_000
+# Size at which the papers' programs run: their loops take minutes beyond it.
+LOOP_SAMPLES, LOOP_FEATURES = 2_000, 20
+N_JOBS = 2
+PACKAGES = ("patchfold", "scikit-learn", "umap-learn", "openTSNE", "pacmap", "numpy", "scipy")
+
+
+class Setting(NamedTuple):
+    """What all methods are measured at."""
+
+    samples: int
+    features: int
+    neighbors: int
+    repeats: int
+
+
+class Peer(NamedTuple):
+    """What is measured: a function that makes an embedding, and the package it needs."""
+
+    embed: Callable[[Floats, int], Any]
+    package: str
+    loop: bool = False  # runs at the size of the loops
+
+
+def roll(n: int, n_features: int) -> tuple[Floats, Floats]:
+    """Return points on a swiss roll, turned into so many features, and their flat coordinates."""
+    rng = np.random.default_rng(0)
+    angle = 1.5 * np.pi * (1 + 2 * rng.random(n))
+    height = 21 * rng.random(n)
+    surface = np.stack([angle * np.cos(angle), height, angle * np.sin(angle)], axis=1)
+    turn = np.linalg.qr(rng.standard_normal((n_features, 3)))[0]
+    # The length of the spiral, whose radius is its angle.
+    length = (angle * np.sqrt(1 + angle**2) + np.arcsinh(angle)) / 2
+    points = surface @ turn.T + NOISE * rng.standard_normal((n, n_features)) / n_features**0.5
+    return points, np.stack([length, height], axis=1)
+
+
+def quality(X: Floats, flat: Floats, embedding: Floats) -> tuple[float, float]:
+    """Return the trustworthiness and the rank correlation with the geodesics, of some points."""
+    from scipy.spatial.distance import pdist
+    from scipy.stats import spearmanr
+    from sklearn.manifold import trustworthiness
+
+    some = np.random.default_rng(1).permutation(len(X))[:JUDGED]
+    trust = trustworthiness(X[some], embedding[some], n_neighbors=15)
+    correlation = spearmanr(pdist(flat[some]), pdist(embedding[some])).statistic
+    return float(trust), float(correlation)
+
+
+# ---------------------------------------------------------------- the methods
+
+
+def sklearn_isomap(X: Floats, k: int) -> Any:
+    from sklearn.manifold import Isomap
+
+    return Isomap(n_neighbors=k, n_jobs=N_JOBS).fit_transform(X)
+
+
+def sklearn_lle(X: Floats, k: int) -> Any:
+    from sklearn.manifold import LocallyLinearEmbedding
+
+    method = LocallyLinearEmbedding(n_neighbors=k, n_jobs=N_JOBS, random_state=0)
+    return method.fit_transform(X)
+
+
+def sklearn_spectral(X: Floats, k: int) -> Any:
+    from sklearn.manifold import SpectralEmbedding
+
+    method = SpectralEmbedding(
+        affinity="nearest_neighbors", n_neighbors=k, n_jobs=N_JOBS, random_state=0
+    )
+    return method.fit_transform(X)
+
+
+def umap(X: Floats, k: int) -> Any:
+    from umap import UMAP
+
+    return UMAP(n_neighbors=k, n_jobs=N_JOBS).fit_transform(X)
+
+
+def open_tsne(X: Floats, k: int) -> Any:
+    from openTSNE import TSNE
+
+    return np.asarray(TSNE(perplexity=30, n_jobs=N_JOBS, random_state=0).fit(X))
+
+
+def pacmap(X: Floats, k: int) -> Any:
+    from pacmap import PaCMAP
+
+    return PaCMAP(n_neighbors=k, random_state=0).fit_transform(X)
+
+
+def patch_isomap(X: Floats, k: int) -> Any:
+    from patchfold import PatchIsomap
+
+    return PatchIsomap(n_neighbors=k, n_jobs=N_JOBS).fit_transform(X)
+
+
+def patch_isomap_landmarks(X: Floats, k: int) -> Any:
+    from patchfold import PatchIsomap
+
+    return PatchIsomap(n_neighbors=k, landmarks=1000, n_jobs=N_JOBS).fit_transform(X)
+
+
+def patch_lle(X: Floats, k: int) -> Any:
+    from patchfold import PatchLLE
+
+    return PatchLLE(n_neighbors=k, n_jobs=N_JOBS).fit_transform(X)
+
+
+def patch_eigenmaps(X: Floats, k: int) -> Any:
+    from patchfold import PatchEigenmaps
+
+    return PatchEigenmaps(n_neighbors=k, bandwidth="median", n_jobs=N_JOBS).fit_transform(X)
+
+
+def patch_tsne(X: Floats, k: int) -> Any:
+    from patchfold import PatchTSNE
+
+    return PatchTSNE(n_neighbors=k, n_jobs=N_JOBS, random_state=0).fit_transform(X)
+
+
+def loops(X: Floats, k: int) -> Floats:
+    """Return the matrix of divergences of neighbours as the papers' programs find it."""
+    from sklearn.neighbors import kneighbors_graph
+
+    n, m = X.shape
+    adjacency = kneighbors_graph(X, k).toarray()
+    means, covariances = np.zeros((n, m)), np.zeros((n, m, m))
+    for i in range(n):
+        members = X[adjacency[i] > 0]
+        means[i] = members.mean(axis=0)
+        covariances[i] = np.cov(members.T) + 1e-3 * np.eye(m)
+    divergences = np.zeros((n, n))
+    for i in range(n):
+        for j in range(n):
+            if adjacency[i, j] > 0:
+                inverse_i, inverse_j = np.linalg.inv(covariances[i]), np.linalg.inv(covariances[j])
+                gap = means[i] - means[j]
+                divergences[i, j] = 0.5 * (
+                    0.5 * np.trace(inverse_i @ covariances[j] + inverse_j @ covariances[i])
+                    + 0.5 * gap @ inverse_i @ gap
+                    + 0.5 * gap @ inverse_j @ gap
+                    - m
+                )
+    return divergences
+
+
+def loop_lle(X: Floats, k: int) -> Floats:
+    """Run PELLE as loops over pairs, and a decomposition of the whole matrix."""
+    divergences = loops(X, k)
+    n = len(X)
+    weights = np.zeros((n, n))
+    for i in range(n):
+        near = np.flatnonzero(divergences[i])
+        local = np.outer(divergences[i, near], divergences[i, near]) + 1e-3 * np.eye(len(near))
+        solved = np.linalg.solve(local, np.ones(len(near)))
+        weights[i, near] = solved / solved.sum()
+    rest = np.eye(n) - weights
+    return np.asarray(np.linalg.eigh(rest.T @ rest)[1][:, 1:3])
+
+
+def loop_eigenmaps(X: Floats, k: int) -> Floats:
+    """Run ELAP as loops over pairs, and a decomposition of the whole matrix."""
+    divergences = loops(X, k)
+    n = len(X)
+    weights = np.zeros((n, n))
+    for i in range(n):
+        for j in range(n):
+            if divergences[i, j] > 0:
+                weights[i, j] = weights[j, i] = np.exp(-(divergences[i, j] ** 2))
+    laplacian = np.diag(weights.sum(axis=1)) - weights
+    return np.asarray(np.linalg.eigh(laplacian)[1][:, 1:3])
+
+
+def loop_isomap(X: Floats, k: int) -> Floats:
+    """Run ISOMAP-KL as loops over pairs, and a decomposition of the whole matrix."""
+    from scipy.sparse.csgraph import dijkstra
+
+    divergences = loops(X, k)
+    n = len(X)
+    paths = dijkstra(np.maximum(divergences, divergences.T), directed=False)
+    paths[np.isinf(paths)] = 0
+    centre = np.eye(n) - np.ones((n, n)) / n
+    values, vectors = np.linalg.eigh(-0.5 * centre @ paths**2 @ centre)
+    return np.asarray(vectors[:, :-3:-1] * np.sqrt(np.abs(values[:-3:-1])))
+
+
+PEERS = {
+    "Isomap (scikit-learn)": Peer(sklearn_isomap, "scikit-learn"),
+    "LLE (scikit-learn)": Peer(sklearn_lle, "scikit-learn"),
+    "SpectralEmbedding (scikit-learn)": Peer(sklearn_spectral, "scikit-learn"),
+    "UMAP": Peer(umap, "umap-learn"),
+    "t-SNE (openTSNE)": Peer(open_tsne, "openTSNE"),
+    "PaCMAP": Peer(pacmap, "pacmap"),
+    "PatchIsomap": Peer(patch_isomap, "patchfold"),
+    "PatchIsomap, 1000 landmarks": Peer(patch_isomap_landmarks, "patchfold"),
+    "PatchLLE": Peer(patch_lle, "patchfold"),
+    "PatchEigenmaps": Peer(patch_eigenmaps, "patchfold"),
+    "PatchTSNE": Peer(patch_tsne, "openTSNE"),
+    "ISOMAP-KL, loops": Peer(loop_isomap, "patchfold", loop=True),
+    "PELLE, loops": Peer(loop_lle, "patchfold", loop=True),
+    "ELAP, loops": Peer(loop_eigenmaps, "patchfold", loop=True),
+    "PatchIsomap, small": Peer(patch_isomap, "patchfold", loop=True),
+    "PatchLLE, small": Peer(patch_lle, "patchfold", loop=True),
+    "PatchEigenmaps, small": Peer(patch_eigenmaps, "patchfold", loop=True),
+}
+# What ratios are of: the first at full size, the first at the size of the loops.
+REFERENCES = {False: "Isomap (scikit-learn)", True: "ISOMAP-KL, loops"}
+
+
+def measure(name: str, setting: Setting) -> dict[str, Any]:
+    """Measure one method, in this process."""
+    peer = PEERS[name]
+    n, m = (LOOP_SAMPLES, LOOP_FEATURES) if peer.loop else (setting.samples, setting.features)
+    X, flat = roll(n, m)
+    slow = name.endswith("loops")
+    if not slow:
+        peer.embed(X[:: max(1, len(X) // FIRST)], setting.neighbors)
+    seconds = []
+    for _ in range(1 if slow else setting.repeats):
+        start = time.perf_counter()
+        embedding = peer.embed(X, setting.neighbors)
+        seconds.append(time.perf_counter() - start)
+    unit = 1 if sys.platform == "darwin" else 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9
+    trust, correlation = quality(X, flat, embedding)
+    return {
+        "method": name,
+        "samples": n,
+        "features": m,
+        "seconds": seconds,
+        "peak_gb": peak,
+        "trustworthiness": trust,
+        "geodesic_correlation": correlation,
+    }
+
+
+def installed(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def line(result: dict[str, Any], reference: float | None) -> str:
+    seconds = statistics.median(result["seconds"])
+    ratio = f"{seconds / reference:8.3f}" if reference else f"{'':8}"
+    scores = f"{result['trustworthiness']:7.3f}{result['geodesic_correlation']:9.3f}"
+    return f"{result['method']:34}{seconds:9.2f}{ratio}{result['peak_gb']:9.2f}{scores}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__)
+    parser.add_argument("--samples", type=int, default=10_000)
+    parser.add_argument("--features", type=int, default=50)
+    parser.add_argument("--neighbors", type=int, default=15)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--methods", nargs="+", choices=PEERS, default=list(PEERS), metavar="NAME")
+    parser.add_argument("--json", type=Path, help="file for the results", metavar="FILE")
+    asked = parser.parse_args()
+    setting = Setting(asked.samples, asked.features, asked.neighbors, asked.repeats)
+    context = multiprocessing.get_context("spawn")
+    results: list[dict[str, Any]] = []
+    print(f"{setting}, {N_JOBS} threads of {os.cpu_count()} cores")
+    print(f"{'':34}{'seconds':>9}{'ratio':>8}{'peak GB':>9}{'trust':>7}{'geodesic':>9}")
+    for name in asked.methods:
+        package = PEERS[name].package
+        if installed(package) is None:
+            print(f"{name:34}not measured, {package} is not installed", flush=True)
+            continue
+        with ProcessPoolExecutor(1, context) as process:
+            results.append(process.submit(measure, name, setting).result())
+        known = {result["method"]: result["seconds"] for result in results}
+        reference = known.get(REFERENCES[PEERS[name].loop])
+        print(line(results[-1], statistics.median(reference) if reference else None), flush=True)
+    if asked.json:
+        content = {
+            "setting": setting._asdict(),
+            "threads": N_JOBS,
+            "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+            "python": platform.python_version(),
+            "versions": {package: installed(package) for package in PACKAGES},
+            "results": results,
+        }
+        asked.json.parent.mkdir(parents=True, exist_ok=True)
+        asked.json.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        print(asked.json)
+
+
+if __name__ == "__main__":
+    main()
