@@ -59,7 +59,9 @@ def test_blocks_are_reported_as_they_are_done_and_those_within_them_are_not(n_jo
     seen = []
 
     def work(block):
-        return sum(blocks.map_slices(lambda part: part.start, [slice(0, 1), slice(0, 1)]), block.start)
+        return sum(
+            blocks.map_slices(lambda part: part.start, [slice(0, 1), slice(0, 1)]), block.start
+        )
 
     with blocks.reported(lambda *counts: seen.append(counts)):
         results = blocks.map_blocks(work, 4, blocks.CACHE_BYTES, n_jobs)

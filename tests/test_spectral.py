@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from scipy.sparse import csr_array, eye_array
+from scipy.sparse import coo_array, csr_array, eye_array
 from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 
-from patchfold import spectral
+from patchfold import _memory, spectral
 
 
 def centring(n):
@@ -269,3 +269,49 @@ def test_signs_do_not_depend_on_rounding_where_two_entries_are_equally_large():
     nudged = vector + np.array([[0.0], [0.0], [1e-15]])
     flipped = np.sign(spectral.fix_signs(vector)[0, 0])
     assert flipped == np.sign(spectral.fix_signs(nudged)[0, 0]) == 1
+
+
+# ------------------------------------------------------------------ graphs without small cuts
+
+
+def random_laplacian(n=600, n_edges=4000):
+    rng = np.random.default_rng(0)
+    i, j = rng.integers(0, n, (2, n_edges))
+    W = coo_array((rng.uniform(0.1, 1, n_edges), (i, j)), (n, n)).tocsr()
+    return spectral.laplacian(W + W.T)[0]
+
+
+def test_the_iteration_for_graphs_without_small_cuts_finds_what_factors_find(monkeypatch):
+    M = random_laplacian()
+    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
+    values, vectors = spectral.bottom_eigenvectors(M, 3, 1)
+    monkeypatch.setattr(spectral, "WIDE", 0)
+    monkeypatch.setattr(spectral, "_shift_invert", None)  # it is not needed
+    found_values, found = spectral.bottom_eigenvectors(M, 3, 1)
+    np.testing.assert_allclose(found_values, values, rtol=1e-8)
+    np.testing.assert_allclose(found, vectors, atol=1e-5)
+
+
+def test_factors_are_made_where_the_iteration_does_not_end(monkeypatch):
+    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
+    expected = spectral.bottom_eigenvectors(MATRICES["path"], 3, 1)
+    monkeypatch.setattr(spectral, "WIDE", 0)
+    monkeypatch.setattr(spectral, "STEPS", 2)
+    for got, wanted in zip(
+        spectral.bottom_eigenvectors(MATRICES["path"], 3, 1), expected, strict=True
+    ):
+        np.testing.assert_array_equal(got, wanted)
+
+
+def test_the_widest_level_is_counted_from_the_margin():
+    assert spectral._widest_level(MATRICES["path"]) == 1
+    star = np.eye(9)
+    star[0] = star[:, 0] = 1
+    assert spectral._widest_level(csr_array(star)) == 7
+
+
+def test_a_factorisation_that_does_not_fit_is_refused_before_it_begins(monkeypatch):
+    monkeypatch.setattr(_memory, "available_memory", lambda: 1000)
+    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
+    with pytest.raises(MemoryError, match=r"600 points, which has no small cut, needs about"):
+        spectral.bottom_eigenvectors(random_laplacian(), 3, 1)

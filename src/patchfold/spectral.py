@@ -6,15 +6,18 @@ up to rounding, is positive. Residuals are checked, whichever solver was used.
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.sparse import csc_array, csr_array, diags_array
-from scipy.sparse.linalg import ArpackError, eigsh
+from scipy.sparse import csc_array, csr_array, diags_array, eye_array
+from scipy.sparse.csgraph import dijkstra
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, lobpcg, splu
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
+from patchfold._memory import check_memory
 from patchfold._warnings import warn_user
 from patchfold.blocks import map_slices, one_blas_thread
 
@@ -52,6 +55,15 @@ EQUAL_SIZE = 1e-6
 # Bottom eigenvectors are found around a point this share of the largest diagonal entry below
 # zero: the matrices are singular, and zero itself cannot be factorised.
 SHIFT = 1e-9
+
+# Points that are equally many edges away from one at the margin of the graph: where there are more,
+# the graph has no small cut, its matrix no sparse factor, and its few smallest eigenvalues lie so
+# far apart that an iteration finds them. It is given so many steps, and more vectors than wanted.
+WIDE = 1000
+STEPS, SPARE_VECTORS = 100, 5
+
+# The residual of such an iteration, as a share of the largest eigenvalue wanted, that is accepted.
+ITERATED = 1e-5
 
 
 def classical_mds(
@@ -126,7 +138,8 @@ def bottom_eigenvectors(M: Any, count: int, skip: int) -> tuple[Floats, Floats]:
     if n <= max(DENSE_SIZE, 2 * last + 2):
         values, vectors = eigh(M.toarray(), subset_by_index=(0, last - 1))
     else:
-        values, vectors = _shift_invert(csc_array(M), last)
+        with one_blas_thread():
+            values, vectors = _iterated(M, last) or _shift_invert(csc_array(M), last)
     _check_residual(M @ vectors, values, vectors, float(abs(M).max()))
     order = np.argsort(values, kind="stable")[skip:]
     return values[order], fix_signs(vectors[:, order])
@@ -196,12 +209,67 @@ def _leading(
     return values[:count], vectors[:, :count]
 
 
+def _iterated(M: Any, count: int) -> tuple[Floats, Floats] | None:
+    """Return bottom eigenpairs of the matrix of a graph without small cuts, if they are found."""
+    if _widest_level(M) <= WIDE:
+        return None
+    M = M.astype(np.float64, copy=False)
+    diagonal = M.diagonal()
+    start = np.random.default_rng(0).standard_normal((len(diagonal), count + SPARE_VECTORS))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it did not converge; residuals tell
+        values, vectors = lobpcg(
+            M,
+            start,
+            M=diags_array(1 / np.where(diagonal > 0, diagonal, 1.0)),
+            largest=False,
+            tol=RESIDUAL / 100 * float(diagonal.max()),
+            maxiter=STEPS,
+        )
+    order = np.argsort(values)[:count]
+    values, vectors = np.asarray(values)[order], np.asarray(vectors, dtype=np.float64)[:, order]
+    residual = float(np.linalg.norm(M @ vectors - vectors * values, axis=0).max())
+    return (values, vectors) if residual <= ITERATED * values[-1] else None
+
+
+def _widest_level(M: Any) -> int:
+    """Return the size of the largest set of points that are equally far from a point at the margin.
+
+    Where the graph has several parts, in one of them.
+    """
+    edges = csr_array(M != 0)
+    start = 0
+    for _ in range(2):  # the farthest point from any is at the margin
+        hops = dijkstra(edges, unweighted=True, indices=[start])[0]
+        hops = np.where(np.isfinite(hops), hops, -1).astype(np.intp)
+        start = int(np.argmax(hops))
+    return int(np.bincount(hops[hops >= 0]).max())
+
+
 def _shift_invert(M: csc_array, count: int) -> tuple[Floats, Floats]:
     n = M.shape[0]
+    # The last part of a factor is a full matrix of the size of the largest cut.
+    needed = 8 * _widest_level(M) ** 2
+    what = f"the factorisation of the matrix of a graph of {n} points, which has no small cut,"
+    check_memory(needed, what, "use PatchIsomap(landmarks='auto') or a smaller n_neighbors")
     shift = -SHIFT * float(abs(M.diagonal()).max())
+    # What is factorised is positive definite: there is no need to look for pivots.
+    factor = splu(
+        M - shift * eye_array(n, dtype=M.dtype, format="csc"),
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,
+        options={"SymmetricMode": True},
+    )
+    solve = LinearOperator(M.shape, factor.solve, dtype=M.dtype)
     try:
         values, vectors = eigsh(
-            M, count, sigma=shift, which="LM", v0=_start(n, M.dtype), tol=0, maxiter=100 * count
+            M,
+            count,
+            sigma=shift,
+            OPinv=solve,
+            v0=_start(n, M.dtype),
+            tol=0,
+            maxiter=100 * count,
         )
     except ArpackError as error:
         raise RuntimeError(

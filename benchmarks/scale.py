@@ -1,0 +1,125 @@
+"""Large data: Fashion-MNIST beside UMAP, and how time grows up to a million points.
+
+    python -m benchmarks.scale fashion [--repeats 3]
+    python -m benchmarks.scale growth [--sizes 62500 250000 1000000]
+
+Fashion-MNIST, 70 000 x 784, comes from the folder PATCHFOLD_DATA, as raw pixels in float32. The
+growing data lie on a swiss roll, turned into 50 features, with noise, in float32. Each run has a
+process of its own; compiled code is compiled before it is timed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import multiprocessing
+import os
+import resource
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.peers import FIRST, N_JOBS, roll
+
+SIZES = (62_500, 250_000, 1_000_000)
+N_FEATURES = 50
+
+
+def fashion() -> Any:
+    folder = os.environ.get("PATCHFOLD_DATA")
+    if not folder:
+        sys.exit("set PATCHFOLD_DATA to the folder that has scale/fashion-mnist.npz")
+    with np.load(Path(folder) / "scale" / "fashion-mnist.npz") as file:
+        X = file["X"]
+    return X.reshape(len(X), -1).astype(np.float32)
+
+
+def umap() -> Any:
+    from umap import UMAP
+
+    return UMAP()
+
+
+def isomap() -> Any:
+    from patchfold import PatchIsomap
+
+    return PatchIsomap(landmarks="auto", n_jobs=N_JOBS)
+
+
+def eigenmaps() -> Any:
+    from patchfold import PatchEigenmaps
+
+    return PatchEigenmaps(bandwidth="median", n_jobs=N_JOBS)
+
+
+METHODS = {"UMAP": umap, "PatchIsomap": isomap, "PatchEigenmaps": eigenmaps}
+
+
+def measure(name: str, n: int | None) -> tuple[float, float, dict[str, float]]:
+    """Return the seconds of a fit, the peak memory in GB, and the seconds of its stages."""
+    X = fashion() if n is None else roll(n, N_FEATURES)[0].astype(np.float32)
+    make = METHODS[name]
+    first = make()
+    if name == "PatchIsomap":
+        first.set_params(landmarks=1000)
+    if hasattr(first, "knn"):
+        first.set_params(knn="approximate")
+    first.fit(X[:: len(X) // FIRST])
+    start = time.perf_counter()
+    fitted = make().fit(X)
+    seconds = time.perf_counter() - start
+    unit = 1 if sys.platform == "darwin" else 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9
+    return seconds, peak, getattr(fitted, "fit_report_", {})
+
+
+def in_own_process(name: str, n: int | None) -> tuple[float, float, dict[str, float]]:
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+        return process.submit(measure, name, n).result()
+
+
+def compare(repeats: int) -> None:
+    print("Fashion-MNIST, 70 000 x 784, medians")
+    print(f"{'':16}{'seconds':>9}{'ratio':>8}{'peak GB':>9}  stages")
+    reference = None
+    for name in METHODS:
+        runs = sorted(in_own_process(name, None) for _ in range(repeats))
+        seconds, peak, stages = runs[len(runs) // 2]
+        reference = reference or seconds
+        listed = ", ".join(f"{stage} {time:.1f}" for stage, time in stages.items())
+        print(f"{name:16}{seconds:9.1f}{seconds / reference:8.2f}{peak:9.2f}  {listed}", flush=True)
+
+
+def grow(sizes: list[int]) -> None:
+    for name in ("PatchIsomap", "PatchEigenmaps"):
+        print(f"{name}, points x {N_FEATURES}")
+        print(f"{'points':>9}{'seconds':>9}{'exponent':>10}{'peak GB':>9}  stages")
+        before: tuple[int, float] | None = None
+        for n in sizes:
+            seconds, peak, stages = in_own_process(name, n)
+            listed = ", ".join(f"{stage} {time:.1f}" for stage, time in stages.items())
+            exponent = ""
+            if before:
+                exponent = f"{math.log(seconds / before[1]) / math.log(n / before[0]):.2f}"
+            before = n, seconds
+            print(f"{n:9}{seconds:9.1f}{exponent:>10}{peak:9.2f}  {listed}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__)
+    parser.add_argument("study", choices=("fashion", "growth"))
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    asked = parser.parse_args()
+    if asked.study == "fashion":
+        compare(asked.repeats)
+    else:
+        grow(sorted(asked.sizes))
+
+
+if __name__ == "__main__":
+    main()
