@@ -303,15 +303,26 @@ class Scan:
 
     def __init__(self, space: Space, dtype: Any) -> None:
         self._space, self._dtype = space, dtype
-        placed = space.placed(space.points, dtype)
-        self._squares = _squared_norms(placed)
-        self._columns = placed.T.tocsr() if is_sparse(placed) else placed.T
+        n = space.n_samples
+        self._columns: Any = None
+        if is_sparse(space.points):
+            placed = space.placed(space.points, dtype)
+            self._squares = _squared_norms(placed)
+            self._columns, self._parts = placed.T.tocsr(), [slice(0, n)]
+        else:
+            self._parts = block_slices(n, np.dtype(dtype).itemsize * space.n_features)
+            # In single precision the points are kept, in double precision placed when asked for:
+            # few queries come to that, and the points may be all that there is memory for.
+            if dtype == np.float32:
+                self._columns = space.placed(space.points, dtype).T
+            parts = [_squared_norms(self._column_part(part).T) for part in self._parts]
+            self._squares = np.concatenate(parts)
         self._rounding, self._underflow = _rounding(space.n_features, dtype)
         self._unit = space.unit / space.scale
 
     def row_bytes(self, k: int) -> int:
-        item = 4 * 8 if is_sparse(self._columns) else np.dtype(self._dtype).itemsize + 2
-        return int(item * self._space.n_samples + 64 * (k + CROWD))
+        item = 4 * 8 if is_sparse(self._space.points) else np.dtype(self._dtype).itemsize + 2
+        return int(item * self._space.n_samples + 64 * (k + CROWD)) + self._query_bytes()
 
     def nearest(self, queries: Any, count: int) -> tuple[Indices, Indices, Floats]:
         searched, norms = self._searched(queries)
@@ -327,7 +338,13 @@ class Scan:
         return degrees, np.flatnonzero(near) % near.shape[1], reach / self._unit
 
     def reach_bytes(self, queries: Any, rows: Indices, reach: Floats) -> int:
-        return int(64 * self._space.n_samples)
+        return int(64 * self._space.n_samples) + self._query_bytes()
+
+    def _query_bytes(self) -> int:
+        """Bytes of a query: itself, brought near 1, and doubled."""
+        sparse_points = is_sparse(self._space.points)
+        item = 0 if sparse_points else np.dtype(self._dtype).itemsize
+        return int(3 * item * self._space.n_features)
 
     def within(self, queries: Any, reach: Floats) -> tuple[Indices, Indices]:
         near = self._near(*self._searched(queries), reach * self._unit)
@@ -337,10 +354,22 @@ class Scan:
         """Return |y|^2 - 2 x.y of all pairs and |x|^2 of the queries."""
         placed = self._space.placed(queries, self._dtype)
         with np.errstate(over="ignore", invalid="ignore"):
-            products = (placed * -2) @ self._columns
-            searched = products.toarray() if is_sparse(products) else products
+            doubled = placed * -2
+            if is_sparse(doubled):
+                searched = (doubled @ self._columns).toarray()
+            elif self._columns is not None:
+                searched = doubled @ self._columns
+            else:
+                searched = np.empty((len(placed), self._space.n_samples), dtype=self._dtype)
+                for part in self._parts:
+                    searched[:, part] = doubled @ self._column_part(part)
             searched += self._squares
             return searched, _squared_norms(placed).astype(np.float64)
+
+    def _column_part(self, part: slice) -> Any:
+        if self._columns is not None:
+            return self._columns[:, part]
+        return self._space.placed(self._space.points[part], self._dtype).T
 
     def _near(self, searched: Any, norms: Floats, reach: Floats) -> Any:
         with np.errstate(over="ignore", invalid="ignore"):

@@ -155,7 +155,7 @@ class PatchIsomap(BasePatchEmbedding):
             what = f"PatchIsomap of {n} points, which holds all their geodesics,"
             check_memory(needed, what, "use landmarks='auto'")
         else:
-            needed = 2 * 8 * n * len(self._chosen)
+            needed = 2 * self.graph_.data.itemsize * n * len(self._chosen)
             what = f"PatchIsomap with {len(self._chosen)} landmarks of {n} points"
             check_memory(needed, what, "give fewer landmarks")
         with self._stage("geodesics"):
