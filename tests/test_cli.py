@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import fake_paper
 import patchfold
 from patchfold import cli, datasets
+from patchfold._files import UNFINISHED
 from patchfold.papers.reproduction import PAPERS, engine
 
 
@@ -97,7 +98,7 @@ def test_a_second_run_computes_nothing_and_writes_the_same_bytes(call, computed,
     words = ("reproduce", "pelle", "--table", "1", "--output", "out")
     assert call(*words, "--jobs", "1").exit_code == 0
     first, n = texts(tmp_path / "out"), len(computed)
-    (tmp_path / "out" / f"pelle.html.1{engine.UNFINISHED}").touch()  # as a killed run leaves it
+    (tmp_path / "out" / f"pelle.html.1{UNFINISHED}").touch()  # as a killed run leaves it
     again = call(*words, "--jobs", "3")
     assert (again.exit_code, len(computed)) == (0, n)
     assert f"{n} of {n} tasks are stored already." in again.stderr

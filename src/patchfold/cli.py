@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 
 import patchfold
+from patchfold._files import remove_unfinished, write_whole
 from patchfold._validation import check_choice
 from patchfold.datasets import available
 from patchfold.datasets.registry import registry
@@ -27,10 +28,8 @@ from patchfold.papers.reproduction.engine import (
     Store,
     cost,
     load_paper,
-    remove_unfinished,
     run,
     stamp,
-    write_whole,
 )
 from patchfold.papers.reproduction.report import render
 
