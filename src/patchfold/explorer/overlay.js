@@ -1,0 +1,111 @@
+// What is drawn over the points: the patch under the pointer, the geodesic, the lasso.
+
+import { css, edgeColor, edgeScale } from "./colors.js";
+import { ellipseAxes } from "./geometry.js";
+
+/** Draw the overlay of a pane anew. */
+export function drawOverlay(pane) {
+  const { app, over, ratio } = pane;
+  const pen = over.getContext("2d");
+  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+  pen.clearRect(0, 0, pane.width, pane.height);
+  pen.lineJoin = "round";
+  pen.lineCap = "round";
+  if (app.pointed >= 0) drawPointed(pane, pen);
+  if (pane.path) drawPath(pane, pen);
+  app.ends.forEach((row, i) => drawEnd(pane, pen, row, "AB"[i]));
+  if (pane.lasso) drawLasso(pane, pen);
+}
+
+function drawPointed(pane, pen) {
+  const { app } = pane;
+  const at = pane.toScreen(pane.place(app.pointed));
+  pane.ellipse = null;
+  if (app.layers.patch) {
+    drawNeighbors(pane, pen, at);
+    if (pane.ellipses) drawEllipse(pane, pen);
+  }
+  circle(pen, at, pane.pointSize() / 2 + 3);
+  pen.lineWidth = 2;
+  pen.strokeStyle = app.ink;
+  pen.stroke();
+}
+
+function drawNeighbors(pane, pen, at) {
+  if (!pane.graph) return;
+  const found = pane.graph.neighbors(pane.app.pointed);
+  const values = Float32Array.from(found, ({ colour }) => colour).sort().reverse();
+  const scale = edgeScale(values);
+  for (const { row, colour } of found) {
+    const end = pane.toScreen(pane.place(row));
+    pen.beginPath();
+    pen.moveTo(...at);
+    pen.lineTo(...end);
+    pen.lineWidth = 1.2;
+    pen.strokeStyle = css(edgeColor(0.35 + 0.65 * Math.min(Math.max(scale(colour), 0), 1), pane.app.theme));
+    pen.stroke();
+    circle(pen, end, pane.pointSize() / 2 + 1.5);
+    pen.stroke();
+  }
+}
+
+function drawEllipse(pane, pen) {
+  const { ellipses, n, app } = pane;
+  const [x, y, xx, xy, yy] = [0, 1, 2, 3, 4].map((part) => ellipses[part * n + app.pointed]);
+  const { long, short, angle } = ellipseAxes(xx, xy, yy);
+  const { zoom } = pane.camera;
+  // Two standard deviations hold most of a patch.
+  const half = [long, short].map((axis) => Math.max(2 * axis * zoom, 1));
+  const centre = pane.toScreen([x, y]);
+  pane.ellipse = { centre, half, angle };
+  pen.beginPath();
+  pen.ellipse(...centre, ...half, -angle, 0, 2 * Math.PI);
+  pen.fillStyle = app.wash;
+  pen.fill();
+  pen.lineWidth = 1.5;
+  pen.strokeStyle = app.accent;
+  pen.stroke();
+}
+
+function drawPath(pane, pen) {
+  pen.beginPath();
+  for (const row of pane.path.rows) pen.lineTo(...pane.toScreen(pane.place(row)));
+  for (const [width, color] of [[5, pane.app.paper], [2.5, pane.app.ink]]) {
+    pen.lineWidth = width;
+    pen.strokeStyle = color;
+    pen.stroke();
+  }
+}
+
+function drawEnd(pane, pen, row, name) {
+  const at = pane.toScreen(pane.place(row));
+  circle(pen, at, 9);
+  pen.fillStyle = pane.app.ink;
+  pen.fill();
+  pen.lineWidth = 2;
+  pen.strokeStyle = pane.app.paper;
+  pen.stroke();
+  pen.fillStyle = pane.app.paper;
+  pen.font = "600 11px system-ui, sans-serif";
+  pen.textAlign = "center";
+  pen.textBaseline = "middle";
+  pen.fillText(name, at[0], at[1] + 0.5);
+}
+
+function drawLasso(pane, pen) {
+  pen.beginPath();
+  for (const place of pane.lasso) pen.lineTo(...pane.toScreen(place));
+  pen.closePath();
+  pen.fillStyle = pane.app.wash;
+  pen.fill();
+  pen.setLineDash([5, 4]);
+  pen.lineWidth = 1.5;
+  pen.strokeStyle = pane.app.accent;
+  pen.stroke();
+  pen.setLineDash([]);
+}
+
+function circle(pen, [x, y], radius) {
+  pen.beginPath();
+  pen.arc(x, y, radius, 0, 2 * Math.PI);
+}
