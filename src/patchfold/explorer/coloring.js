@@ -2,6 +2,8 @@
 
 import { MOST_CLASSES, classColor, greyColor, ramp, scaleColor } from "./colors.js";
 
+const COLLATOR = new Intl.Collator("en", { numeric: true });
+
 /** A column whose numbers are few and whole is one of classes. */
 function classNumbers(column) {
   if (!column.whole) return null;
@@ -30,11 +32,8 @@ export class Classes {
     const order = [...labels.keys()].sort((a, b) => counts[b] - counts[a] || a - b);
     const own = order.slice(0, labels.length > MOST_CLASSES ? MOST_CLASSES - 1 : MOST_CLASSES);
     const others = order.length - own.length;
-    if (!others && !numbers) {
-      const collator = new Intl.Collator("en", { numeric: true });
-      const short = labels.map((label) => label.slice(0, 200));
-      own.sort((a, b) => collator.compare(short[a], short[b]));
-    } else if (numbers) own.sort((a, b) => a - b);
+    if (numbers) own.sort((a, b) => a - b);
+    else own.sort((a, b) => COLLATOR.compare(labels[a].slice(0, 200), labels[b].slice(0, 200)));
     this.entries = own.map((code, place) => ({
       label: labels[code],
       count: counts[code],
@@ -65,11 +64,15 @@ export class Classes {
 
 /** Colours by a number, from the least to the largest; missing ones are grey. */
 export class Scale {
-  /** @param {ArrayLike<number>} values @param {[number, number]} [range] */
-  constructor(values, range) {
+  /**
+   * @param {ArrayLike<number>} values
+   * @param {[number, number]} range what the ends of the colours stand for
+   * @param {(share: number, theme: string) => number[]} color
+   */
+  constructor(values, range = extent(values), color = scaleColor) {
     this.values = values;
-    if (range) [this.low, this.high] = range;
-    else [this.low, this.high] = extent(values);
+    [this.low, this.high] = range;
+    this.color = color;
     this.from = 0;
     this.to = 1;
   }
@@ -92,7 +95,7 @@ export class Scale {
   }
 
   paint(colors, theme) {
-    const palette = ramp(scaleColor, theme);
+    const palette = ramp(this.color, theme);
     const grey = greyColor(theme);
     for (let row = 0; row < this.values.length; row++) {
       const share = this.share(row);

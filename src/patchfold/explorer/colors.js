@@ -36,6 +36,8 @@ function between(stops, share) {
 export const classColor = (place) => CLASSES[place];
 export const greyColor = (theme) => GREY[theme];
 export const edgeColor = (share, theme) => between(EDGE_COLORS[theme], share);
+/** What is not to be trusted has the colours of a short circuit. */
+export const trustColor = (share, theme) => edgeColor(1 - share, theme);
 export const css = (color) => `rgb(${color.map(Math.round).join(" ")})`;
 
 export function scaleColor(share, theme) {
@@ -57,9 +59,9 @@ export function gradient(color, theme) {
 }
 
 /**
- * What makes a number of an edge a share of the colours: linear for most, logarithmic for the
- * largest, so that a few huge values do not make all others look alike.
- * @param {Float32Array} falling the values, the largest first
+ * What makes the value of an edge a share of the colours, from 0 to 1: linear for most, logarithmic
+ * for the largest, so that a few huge values do not make all others look alike.
+ * @param {Float32Array} falling all values, the largest first
  */
 export function edgeScale(falling) {
   const at = (share) => falling[Math.floor(share * (falling.length - 1))] ?? 0;
@@ -67,6 +69,7 @@ export function edgeScale(falling) {
   const unit = Math.max(at(0.05), (falling[0] ?? 0) / 1e6) || 1;
   const top = Math.asinh(falling[0] / unit) || 1;
   const bottom = Math.asinh(low / unit);
-  const span = top - bottom > 1e-6 ? top - bottom : 0;
-  return (value) => (span ? (Math.asinh(value / unit) - bottom) / span : 0);
+  const span = top - bottom;
+  const share = (value) => (span > 1e-6 ? (Math.asinh(value / unit) - bottom) / span : 0);
+  return (value) => Math.min(Math.max(share(value), 0), 1);
 }

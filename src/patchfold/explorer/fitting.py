@@ -53,8 +53,10 @@ class Fitted:
     embedding : array of shape (n, n_components)
     graph : csr_array of shape (n, n)
         Lengths of edges, symmetric.
-    measure : str or None
-        The divergence to colour edges by, from the patches; None: their lengths.
+    measure : str
+        What edges are coloured by.
+    measured : bool
+        Whether that is their length; if not, it is the divergence of their patches.
     patches, members : Patches and Neighborhoods, or None
         The patches of the points, and which points they were fitted to.
     notes : tuple of str
@@ -66,7 +68,8 @@ class Fitted:
     k: int | None
     embedding: NDArray[np.floating[Any]]
     graph: csr_array
-    measure: str | None
+    measure: str
+    measured: bool
     patches: Patches | None
     members: Neighborhoods | None
     notes: tuple[str, ...] = ()
@@ -127,7 +130,8 @@ def fit_all(
                 k,
                 estimator.embedding_,
                 estimator.graph_,
-                colouring if divergence == "euclidean" else None,
+                colouring if divergence == "euclidean" else divergence,
+                divergence != "euclidean",
                 patches[k],
                 members[k],
                 notes,
@@ -144,17 +148,14 @@ def from_estimators(
     fitted = []
     for label, estimator in estimators.items():
         _check_fitted(label, estimator, len(X))
-        measure = getattr(estimator, "divergence", None)
         patches, members = estimator.patches_, None
-        if measure != "precomputed":
-            recipe = getattr(estimator, "patch", None) or GaussianPatch()
+        measure, measured = "distance", True
+        if estimator.divergence != "precomputed":
+            recipe = estimator.patch or GaussianPatch()
             size = recipe.size or estimator.n_neighbors
             members = find_neighbors(X, min(size, len(X) - 1), n_jobs=n_jobs)
             patches = recipe.fit(X, members, n_jobs=n_jobs) if patches is None else patches
-        if measure == "euclidean":
-            measure = COLOURING
-        elif getattr(estimator, "supervision", None) is None:
-            measure = None  # the lengths are the divergences
+            measure, measured = _measure_of(estimator)
         fitted.append(
             Fitted(
                 str(label),
@@ -162,7 +163,8 @@ def from_estimators(
                 None,
                 estimator.embedding_,
                 estimator.graph_,
-                measure if patches is not None else None,
+                measure,
+                measured,
                 patches,
                 members,
             )
@@ -187,9 +189,21 @@ def _own_parameters(method: str, divergence: str, perplexity: float) -> dict[str
         return {"landmarks": "auto"}
     if method == "tsne":
         return {"perplexity": perplexity}
+    if method == "eigenmaps":
+        return {"bandwidth": "median"}  # whatever the units of the data
     if method == "lle" and divergence == "euclidean":
         return {"weights": "euclidean"}  # ordinary LLE
     return {}
+
+
+def _measure_of(estimator: Any) -> tuple[str, bool]:
+    """Return the divergence that edges are coloured by, and whether it is their length."""
+    divergence = estimator.divergence
+    if callable(divergence):
+        return getattr(divergence, "__name__", "divergence"), True
+    if divergence == "euclidean":
+        return COLOURING, False
+    return divergence, estimator.supervision is None
 
 
 def _fit(estimator: Any, X: Floats) -> tuple[str, ...]:

@@ -66,7 +66,7 @@ void main() {
   corner += ((gl_VertexID & 2) == 0 ? wide : -wide) * across / viewport;
   bool shown = texelFetch(colors, texel(i), 0).a > 0.0 && texelFetch(colors, texel(j), 0).a > 0.0;
   gl_Position = shown ? vec4(corner, 0.0, 1.0) : NOWHERE;
-  color = vec4(texelFetch(ramp, ivec2(int(level * 255.0 + 0.5), 0), 0).rgb, mix(0.45, 0.95, level));
+  color = vec4(texelFetch(ramp, ivec2(int(level * 255.0 + 0.5), 0), 0).rgb, mix(0.3, 0.95, level));
 }`,
   fragment: `#version 300 es
 precision highp float;
@@ -162,8 +162,8 @@ export class Renderer {
       gl.activeTexture(gl.TEXTURE0 + unit);
       gl.bindTexture(gl.TEXTURE_2D, this.textures[name].texture);
     });
-    if (frame.edges) this.drawEdges(frame);
     this.drawPoints(frame);
+    if (frame.edges) this.drawEdges(frame); // over the points: among many they would not be seen
   }
 
   use({ name, uniforms }, frame) {

@@ -1,6 +1,10 @@
 // The graph of a view: who is joined to whom, and the shortest path between two points.
 
 import { array } from "./data.js";
+import { edgeScale } from "./colors.js";
+
+const DRAWN_EDGES = 200_000; // the largest ones; more cannot be told apart
+const EDGE_LIMIT = 2 ** 22; // a graph of a page has fewer
 
 /** A symmetric graph in rows: row i has the neighbours `targets[starts[i]..starts[i + 1])`. */
 export class Graph {
@@ -38,13 +42,21 @@ export class Graph {
     }
   }
 
-  /** The edges by falling colour value, at most `most` of them. */
-  largest(most) {
-    const order = new Uint32Array(this.edges).map((_, edge) => edge);
-    // As integers the bits of positive floating point numbers have the order of the numbers.
-    const bits = new Uint32Array(this.colours.buffer, this.colours.byteOffset, this.edges);
-    order.sort((a, b) => bits[b] - bits[a] || a - b);
-    return order.subarray(0, most);
+  /** The edges that can be drawn, the largest first, and what gives their values a colour. */
+  get ranking() {
+    if (!this.ranked) {
+      // The bits of positive floating point numbers are ordered as the numbers are; with the number
+      // of the edge behind them they fit into the 53 bits of a float64, which sort quickly.
+      const bits = new Uint32Array(this.colours.buffer);
+      const keys = new Float64Array(this.edges);
+      for (let edge = 0; edge < this.edges; edge++) keys[edge] = bits[edge] * EDGE_LIMIT + edge;
+      keys.sort();
+      const order = new Uint32Array(Math.min(this.edges, DRAWN_EDGES));
+      for (let i = 0; i < order.length; i++) order[i] = keys[this.edges - 1 - i] % EDGE_LIMIT;
+      const values = this.colours.slice().sort().reverse();
+      this.ranked = { order, values, scale: edgeScale(values) };
+    }
+    return this.ranked;
   }
 
   neighbors(row) {

@@ -2,7 +2,7 @@
 
 import { clipped, counted, rounded } from "./data.js";
 import { Classes, Scale } from "./coloring.js";
-import { css, gradient, scaleColor } from "./colors.js";
+import { css, gradient } from "./colors.js";
 
 /**
  * Show the legend of a coloring.
@@ -57,7 +57,7 @@ function showScale(place, coloring, theme, changed) {
   box.className = "scale";
   const bar = document.createElement("div");
   bar.className = "gradient";
-  bar.style.background = gradient(scaleColor, theme);
+  bar.style.background = gradient(coloring.color, theme);
   const ends = document.createElement("p");
   ends.className = "ends";
   const [low, high] = [document.createElement("span"), document.createElement("span")];

@@ -2,6 +2,7 @@
 
 import { Column, clipped, counted, description, rounded } from "./data.js";
 import { Scale, coloringOf } from "./coloring.js";
+import { trustColor } from "./colors.js";
 import { showLegend } from "./legend.js";
 import { Pane } from "./pane.js";
 import { Table, csvOf, saveText } from "./table.js";
@@ -11,9 +12,10 @@ const FAINT = 0.16; // opacity of points that are not meant
 const STEP = 1400; // milliseconds between two k when they are played
 
 const METHODS = { isomap: "Isomap", lle: "LLE", eigenmaps: "Eigenmaps", tsne: "t-SNE" };
-const DIVERGENCES = { euclidean: "Euclidean: classical", kl: "Patches: KL" };
 
 const byId = (id) => document.getElementById(id);
+const divergenceName = (name) =>
+  name === "euclidean" ? "Euclidean, classical" : `Patches, ${name === "kl" ? "KL" : name}`;
 const distinct = (values) => [...new Set(values)];
 
 class App {
@@ -36,7 +38,6 @@ class App {
     this.rows = [];
     this.panes = [];
     this.coloring = coloringOf(columns[0]);
-    this.trustScale = new Scale([], [0, 1]);
   }
 
   idOf = (row) => (this.ids ? this.ids.text(row) : String(row));
@@ -57,18 +58,11 @@ class App {
 
   addPane(choice) {
     const pane = new Pane(this, choice);
-    const names = { method: METHODS, divergence: DIVERGENCES };
-    const choices = { method: this.methods, divergence: this.divergences };
-    for (const [part, values] of Object.entries(choices)) {
-      const select = pane.find(`.${part}`);
-      for (const value of values) {
-        select.append(new Option(value && (names[part][value] ?? clipped(value, 60)), value));
-      }
-      select.value = choice[part];
-      select.parentElement.hidden = values.length < 2 && part === "divergence";
-      select.disabled = values.length < 2;
-    }
-    pane.canvas.setAttribute("aria-label", "Scatter plot of the embedding");
+    const methodName = (name) => METHODS[name] ?? clipped(name, 60);
+    fillSelect(pane.find(".method"), this.methods, methodName, choice.method);
+    const [divergence] = this.divergences;
+    if (divergence === null) pane.find(".divergence").parentElement.remove();
+    else fillSelect(pane.find(".divergence"), this.divergences, divergenceName, choice.divergence);
     byId("panes").append(pane.element);
     this.panes.push(pane);
     pane.setTool(this.tool);
@@ -80,7 +74,6 @@ class App {
     if (this.panes.length === 1) return;
     pane.element.remove();
     this.panes = this.panes.filter((other) => other !== pane);
-    this.closed = pane;
     this.paneCount();
   }
 
@@ -88,22 +81,12 @@ class App {
   togglePanes() {
     if (this.panes.length > 1) this.closePane(this.panes[1]);
     else {
-      const pane = this.closed;
-      if (this.choicesOrder(pane) < this.choicesOrder(this.panes[0])) {
-        byId("panes").prepend(pane.element);
-        this.panes.unshift(pane);
-      } else {
-        byId("panes").append(pane.element);
-        this.panes.push(pane);
-      }
+      this.panes = this.order;
+      byId("panes").replaceChildren(...this.panes.map(({ element }) => element));
       this.paneCount();
       this.showViews();
       this.restyle();
     }
-  }
-
-  choicesOrder(pane) {
-    return this.order.indexOf(pane);
   }
 
   paneCount() {
@@ -126,8 +109,17 @@ class App {
   /** A pane has begun to show another view. */
   shown(pane) {
     pane.meanTrust = pane.trust.reduce((sum, value) => sum + value, 0) / (255 * this.n);
+    pane.canvas.setAttribute("aria-label", `Scatter plot: ${this.viewName(pane.view)}`);
+    if (this.layers.trust) this.showLegend();
     this.restyle([pane]);
     this.describe();
+  }
+
+  viewName({ method, divergence, k }) {
+    const parts = [METHODS[method] ?? clipped(method, 60)];
+    if (divergence !== null) parts.push(divergenceName(divergence));
+    if (k !== null) parts.push(`k = ${k}`);
+    return parts.join(", ");
   }
 
   /** A pane has another graph. */
@@ -140,9 +132,9 @@ class App {
   describe() {
     for (const pane of this.panes) if (pane.view && pane.trust) pane.describe(pane.meanTrust);
     const graph = this.panes[0]?.view?.graph;
-    byId("measure").textContent = graph?.measure ?? "length";
-    const counts = this.panes.map((pane) => pane.edgesShown()).filter(({ count }) => count);
-    byId("threshold-value").textContent = counts.map(({ count }) => counted(count)).join(" | ");
+    byId("measure").textContent = graph?.measure === "kl" ? "KL divergence" : clipped(graph?.measure ?? "");
+    const counts = this.panes.map((pane) => counted(pane.edgesShown().count));
+    byId("threshold-value").textContent = distinct(counts).join(" | ");
   }
 
   repaint() {
@@ -172,7 +164,8 @@ class App {
   }
 
   trustColors(pane) {
-    return new Scale(Float32Array.from(pane.trust, (value) => value / 255), this.trustRange());
+    const trust = Float32Array.from(pane.trust, (value) => value / 255);
+    return new Scale(trust, this.trustRange(), trustColor);
   }
 
   /** One range for all panes, so that they can be compared. */
@@ -196,10 +189,12 @@ class App {
   }
 
   showLegend() {
-    const shown = this.layers.trust ? new Scale([], this.trustRange()) : this.coloring;
+    const { trust } = this.layers;
+    const shown = trust ? new Scale([], this.trustRange(), trustColor) : this.coloring;
     showLegend(byId("legend"), shown, this.theme, () => this.restyle());
-    byId("legend").classList.toggle("fixed", this.layers.trust);
-    byId("colour").disabled = this.layers.trust;
+    byId("legend").classList.toggle("fixed", trust);
+    byId("colour").hidden = trust || !this.columns.length;
+    byId("colour-title").firstChild.textContent = trust ? "Trust" : "Colour";
   }
 
   // ------------------------------------------------------------------ pointing and picking
@@ -348,7 +343,6 @@ class App {
     const many = `${this.views.length} embedding${this.views.length === 1 ? "" : "s"}`;
     byId("summary").textContent = `${counted(this.n)} points · ${many} · ${large}`;
     for (const column of this.columns) byId("colour").append(new Option(clipped(column.name, 60)));
-    byId("colour").hidden = !this.columns.length;
     this.table = new Table(byId("table"), this.idOf, this.columns, {
       point: (row) => this.point(row, null),
       pick: (row) => this.pick(row),
@@ -437,6 +431,12 @@ class App {
     event.preventDefault();
     actions[event.key]();
   }
+}
+
+function fillSelect(select, values, nameOf, chosen) {
+  for (const value of values) select.append(new Option(nameOf(value), value));
+  select.value = chosen;
+  select.disabled = values.length < 2;
 }
 
 function tick(k) {

@@ -1,6 +1,6 @@
 // What is drawn over the points: the patch under the pointer, the geodesic, the lasso.
 
-import { css, edgeColor, edgeScale } from "./colors.js";
+import { css, edgeColor } from "./colors.js";
 import { ellipseAxes } from "./geometry.js";
 
 /** Draw the overlay of a pane anew. */
@@ -33,16 +33,15 @@ function drawPointed(pane, pen) {
 
 function drawNeighbors(pane, pen, at) {
   if (!pane.graph) return;
-  const found = pane.graph.neighbors(pane.app.pointed);
-  const values = Float32Array.from(found, ({ colour }) => colour).sort().reverse();
-  const scale = edgeScale(values);
-  for (const { row, colour } of found) {
+  const { scale } = pane.graph.ranking;
+  for (const { row, colour } of pane.graph.neighbors(pane.app.pointed)) {
     const end = pane.toScreen(pane.place(row));
     pen.beginPath();
     pen.moveTo(...at);
     pen.lineTo(...end);
     pen.lineWidth = 1.2;
-    pen.strokeStyle = css(edgeColor(0.35 + 0.65 * Math.min(Math.max(scale(colour), 0), 1), pane.app.theme));
+    // Not quite as pale as they would be among thousands of edges.
+    pen.strokeStyle = css(edgeColor(0.3 + 0.7 * scale(colour), pane.app.theme));
     pen.stroke();
     circle(pen, end, pane.pointSize() / 2 + 1.5);
     pen.stroke();

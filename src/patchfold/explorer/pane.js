@@ -1,7 +1,7 @@
 // A pane: one embedding that can be moved, zoomed, pointed at and selected from.
 
 import { array, counted, rounded } from "./data.js";
-import { edgeColor, edgeScale, ramp } from "./colors.js";
+import { edgeColor, ramp } from "./colors.js";
 import { Grid, bounds } from "./geometry.js";
 import { Renderer } from "./gl.js";
 import { Graph } from "./graph.js";
@@ -11,7 +11,6 @@ const GLIDE = 700; // milliseconds from one embedding to the next
 const CLICK = 4; // pixels that the pointer may move during a click
 const REACH = 14; // pixels from a point at which it is pointed at
 const MARGIN = 0.06; // of the pane, around all points
-const DRAWN_EDGES = 200_000; // the longest ones; more cannot be told apart
 // Beyond this many points, while they move and frames come slowly, a part of them is drawn.
 const DRAWN_POINTS = 50_000;
 const SLOW = 40; // milliseconds
@@ -39,6 +38,7 @@ export class Pane {
     this.fitted = true; // the camera shows all points, and does so in the next view, too
     this.lasso = null;
     this.pace = 0;
+    this.drawable = 0;
     this.listen();
     new ResizeObserver(() => this.resize()).observe(this.find(".plot"));
   }
@@ -61,9 +61,12 @@ export class Pane {
     if (view !== this.view) return; // another one was chosen meanwhile
     this.before = this.places ? this.current() : places;
     this.places = places;
+    this.box = bounds(places);
     this.trust = trust;
     this.ellipses = ellipses;
     this.graph = null;
+    this.drawable = 0;
+    this.path = null;
     this.grid = null;
     this.renderer.setPlaces(this.before, places);
     this.started = null;
@@ -79,7 +82,7 @@ export class Pane {
   /** The graph is unpacked when it is needed first: it may be large. */
   async loadGraph() {
     const { view } = this;
-    if (!view.graph.degrees && view.graph.degrees !== 0) return;
+    if (!("degrees" in view.graph)) return;
     const graph = await graphOf(view.graph);
     if (view !== this.view || this.graph === graph) return;
     this.graph = graph;
@@ -91,18 +94,15 @@ export class Pane {
   loadEdges() {
     this.drawable = 0;
     if (!this.graph || !this.app.layers.edges) return;
-    const { graph } = this;
-    const falling = largestOf(graph);
-    const values = falling.map32 ?? (falling.map32 = Float32Array.from(falling, (e) => graph.colours[e]));
-    const scale = edgeScale(values);
-    const count = falling.length;
+    const { lows, highs, colours, ranking } = this.graph;
+    const count = ranking.order.length;
     const ends = new Uint32Array(2 * count);
     const levels = new Uint8Array(count);
     for (let i = 0; i < count; i++) {
-      const edge = falling[count - 1 - i];
-      ends[2 * i] = graph.lows[edge];
-      ends[2 * i + 1] = graph.highs[edge];
-      levels[i] = Math.round(255 * Math.min(Math.max(scale(graph.colours[edge]), 0), 1));
+      const edge = ranking.order[count - 1 - i];
+      ends[2 * i] = lows[edge];
+      ends[2 * i + 1] = highs[edge];
+      levels[i] = Math.round(255 * ranking.scale(colours[edge]));
     }
     this.renderer.setEdges(ends, levels);
     this.drawable = count;
@@ -110,10 +110,10 @@ export class Pane {
 
   /** How many edges the slider asks for, and from which value. */
   edgesShown() {
-    if (!this.graph || !this.app.layers.edges || !this.graph.edges) return { count: 0, from: 0 };
+    if (!this.drawable) return { count: 0, from: 0 };
     const wanted = Math.round(this.graph.edges ** this.app.layers.threshold);
     const count = Math.min(wanted, this.drawable);
-    return { count, from: this.graph.colours[largestOf(this.graph)[count - 1]] };
+    return { count, from: this.graph.ranking.values[count - 1] };
   }
 
   /** Places as they are in the middle of a glide. */
@@ -140,7 +140,7 @@ export class Pane {
 
   /** The camera that shows all points. */
   whole() {
-    const { left, right, bottom, top } = bounds(this.places);
+    const { left, right, bottom, top } = this.box;
     const room = 1 - 2 * MARGIN;
     const zoom = Math.min(
       (this.width * room) / Math.max(right - left, 1e-6),
@@ -271,6 +271,15 @@ export class Pane {
     return Math.min(base * Math.max(closer, 1) ** 0.3, 16);
   }
 
+  /** The graphics card has lost everything: give it again. */
+  restore() {
+    this.renderer = new Renderer(this.canvas, this.n);
+    if (this.places) this.renderer.setPlaces(this.before, this.places);
+    this.setTheme(this.app.theme);
+    this.loadEdges();
+    this.app.restyle([this]);
+  }
+
   setColors(colors) {
     this.renderer.setColors(colors);
     this.repaint();
@@ -291,6 +300,8 @@ export class Pane {
     canvas.addEventListener("pointerleave", () => this.app.point(-1, null));
     canvas.addEventListener("dblclick", () => this.fit());
     canvas.addEventListener("keydown", (event) => this.key(event));
+    canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
+    canvas.addEventListener("webglcontextrestored", () => this.restore());
     canvas.addEventListener(
       "wheel",
       (event) => {
@@ -393,17 +404,13 @@ export class Pane {
   describe(meanTrust) {
     const { view } = this;
     const parts = [`trust ${meanTrust.toFixed(2)}`, `${counted(view.graph.edges)} edges`];
-    if (!this.graph && view.graph.edges && view.graph.degrees === undefined) {
-      parts.push("too many for this page");
-    }
+    if (!("degrees" in view.graph)) parts.push("too many for this page");
     const shown = this.edgesShown();
     if (shown.count) parts.push(`${counted(shown.count)} shown, from ${rounded(shown.from)}`);
     if (this.path) {
       const steps = this.path.rows.length - 1;
       parts.push(`path: ${steps} ${steps === 1 ? "step" : "steps"}, length ${rounded(this.path.length)}`);
-    } else if (this.path === null && this.app.ends.length === 2 && this.graph) {
-      parts.push("no path");
-    }
+    } else if (this.graph && this.app.ends.length === 2) parts.push("no path");
     const foot = this.find(".pane-foot");
     foot.textContent = [parts.join(" · "), ...view.notes].join(" · ");
     foot.title = view.notes.join("\n");
@@ -417,12 +424,4 @@ function graphOf(packed) {
   const key = [packed.degrees, packed.targets, packed.lengths, packed.colours].join();
   if (!graphs.has(key)) graphs.set(key, Graph.load(packed));
   return graphs.get(key);
-}
-
-const largest = new WeakMap();
-
-/** The edges of a graph that can be drawn, by falling value, found once. */
-function largestOf(graph) {
-  if (!largest.has(graph)) largest.set(graph, graph.largest(DRAWN_EDGES));
-  return largest.get(graph);
 }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
+from sklearn.utils import check_random_state
 
 from patchfold.blocks import map_blocks
 
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
 
 # The neighbours in the plane that are looked up in the data.
 NEIGHBORS = 15
-# Ranks are counted among all points up to this many, and among so many drawn points beyond.
-RANKED = 5000
+# Ranks are counted among all points up to this many, and beyond among so many drawn ones, which
+# makes a share of nearer points wrong by 0.016 at most (one standard deviation).
+MOST_RANKED, DRAWN = 5000, 1000
 
 
 def pointwise_trust(
@@ -35,7 +37,7 @@ def pointwise_trust(
     ----------
     X : array of shape (n, m)
     planes : list of arrays of shape (n, 2)
-    random_state : int
+    random_state : int, RandomState or None
         Seed of the sample.
     n_jobs : int or None
 
@@ -49,8 +51,8 @@ def pointwise_trust(
         return [np.ones(n) for _ in planes]
     near = [_nearest(plane, k) for plane in planes]
     drawn = np.arange(n)
-    if n > RANKED:
-        drawn = np.sort(np.random.default_rng(random_state).permutation(n)[:RANKED])
+    if n > MOST_RANKED:
+        drawn = np.sort(check_random_state(random_state).permutation(n)[:DRAWN])
     sample = X[drawn]
     most = min(k, n - 1 - k)
     worst = most * (2 * (n - k) - most - 1) / 2

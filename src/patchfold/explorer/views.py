@@ -105,11 +105,11 @@ def _pack_graph(fitted: Fitted, store: ArrayStore) -> dict[str, Any]:
         return graph
     lengths = _single(upper.data)
     colours = lengths
-    if fitted.measure is not None and fitted.patches is not None:
+    if not fitted.measured and fitted.patches is not None:
         ends = np.repeat(np.arange(len(degrees)), degrees), upper.indices.astype(np.intp)
         colours = _single(paired(fitted.patches, *ends, fitted.measure))
     return graph | {
-        "measure": fitted.measure or fitted.divergence or "length",
+        "measure": fitted.measure,
         "degrees": store.add(degrees.astype(np.uint32)),
         "targets": store.add(upper.indices.astype(np.uint32), delta=True),
         "lengths": store.add(lengths),
