@@ -62,14 +62,15 @@ export function gradient(color, theme) {
  * What makes the value of an edge a share of the colours, from 0 to 1: linear for most, logarithmic
  * for the largest, so that a few huge values do not make all others look alike.
  * @param {Float32Array} falling all values, the largest first
+ * @returns {{ low: number, high: number, share: (value: number) => number }}
  */
 export function edgeScale(falling) {
   const at = (share) => falling[Math.floor(share * (falling.length - 1))] ?? 0;
   const low = at(0.95);
   const unit = Math.max(at(0.05), (falling[0] ?? 0) / 1e6) || 1;
-  const top = Math.asinh(falling[0] / unit) || 1;
+  const high = falling[0] ?? 0;
   const bottom = Math.asinh(low / unit);
-  const span = top - bottom;
+  const span = Math.asinh(high / unit) - bottom;
   const share = (value) => (span > 1e-6 ? (Math.asinh(value / unit) - bottom) / span : 0);
-  return (value) => Math.min(Math.max(share(value), 0), 1);
+  return { low, high, share: (value) => Math.min(Math.max(share(value), 0), 1) };
 }

@@ -2,7 +2,7 @@
 
 import { Column, clipped, counted, description, rounded } from "./data.js";
 import { Scale, coloringOf } from "./coloring.js";
-import { trustColor } from "./colors.js";
+import { edgeColor, gradient, trustColor } from "./colors.js";
 import { showLegend } from "./legend.js";
 import { Pane } from "./pane.js";
 import { Table, csvOf, saveText } from "./table.js";
@@ -135,6 +135,13 @@ class App {
     byId("measure").textContent = graph?.measure === "kl" ? "KL divergence" : clipped(graph?.measure ?? "");
     const counts = this.panes.map((pane) => counted(pane.edgesShown().count));
     byId("threshold-value").textContent = distinct(counts).join(" | ");
+    const drawn = this.layers.edges && this.panes.find((pane) => pane.drawable);
+    if (drawn) {
+      const { low, high } = drawn.graph.ranking.scale;
+      byId("edge-bar").style.background = gradient(edgeColor, this.theme);
+      byId("edge-low").textContent = rounded(low);
+      byId("edge-high").textContent = rounded(high);
+    }
   }
 
   repaint() {
@@ -184,6 +191,7 @@ class App {
     this.ground = theme === "dark" ? [0.082, 0.094, 0.11] : [1, 1, 1];
     for (const pane of this.order ?? []) pane.setTheme(theme);
     this.showLegend();
+    this.describe();
     this.restyle();
     this.repaint();
   }

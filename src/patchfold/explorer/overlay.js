@@ -41,7 +41,7 @@ function drawNeighbors(pane, pen, at) {
     pen.lineTo(...end);
     pen.lineWidth = 1.2;
     // Not quite as pale as they would be among thousands of edges.
-    pen.strokeStyle = css(edgeColor(0.3 + 0.7 * scale(colour), pane.app.theme));
+    pen.strokeStyle = css(edgeColor(0.3 + 0.7 * scale.share(colour), pane.app.theme));
     pen.stroke();
     circle(pen, end, pane.pointSize() / 2 + 1.5);
     pen.stroke();

@@ -102,7 +102,7 @@ export class Pane {
       const edge = ranking.order[count - 1 - i];
       ends[2 * i] = lows[edge];
       ends[2 * i + 1] = highs[edge];
-      levels[i] = Math.round(255 * ranking.scale(colours[edge]));
+      levels[i] = Math.round(255 * ranking.scale.share(colours[edge]));
     }
     this.renderer.setEdges(ends, levels);
     this.drawable = count;

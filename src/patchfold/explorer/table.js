@@ -48,7 +48,8 @@ export class Table {
     this.active = -1;
     this.head = document.createElement("div");
     this.head.className = "row head";
-    this.head.append(cell("id"), ...this.columns.map((column) => cell(clipped(column.name))));
+    this.head.append(cell("id"));
+    for (const column of this.columns) this.head.append(cell(clipped(column.name), column.numeric));
     if (columns.length > MOST_COLUMNS) {
       this.head.append(cell(`${columns.length - MOST_COLUMNS} more in the export`));
     }
@@ -86,10 +87,7 @@ export class Table {
     line.style.top = `${place * ROW_HEIGHT}px`;
     line.append(cell(clipped(this.idOf(row))));
     for (const column of this.columns) {
-      const text = column.missing(row) ? "–" : this.shown(column, row);
-      const made = cell(text);
-      if (column.numeric) made.className = "number";
-      line.append(made);
+      line.append(cell(column.missing(row) ? "–" : this.shown(column, row), column.numeric));
     }
     line.addEventListener("pointerenter", () => this.actions.point(row));
     line.addEventListener("click", () => this.actions.pick(row));
@@ -117,9 +115,10 @@ export class Table {
   }
 }
 
-function cell(text) {
+function cell(text, numeric = false) {
   const element = document.createElement("span");
   element.dir = "auto";
+  element.classList.toggle("number", numeric);
   element.textContent = text;
   return element;
 }
