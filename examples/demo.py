@@ -1,7 +1,7 @@
 """Unroll a noisy swiss roll, look at patches of it and of wine, say what was found, and draw it.
 
-Writes ``embedding.png`` and ``patches.png`` into ``demo/``; the pictures of the README are made by
-``--output docs``.
+Writes ``embedding.png``, ``patches.png`` and ``explorer.html``, a page to explore the roll with,
+into ``demo/``; the pictures of the README are made by ``--output docs``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sklearn.manifold import Isomap
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
 
-from patchfold import GaussianPatch, Patches, PatchIsomap, divergences
+from patchfold import GaussianPatch, Patches, PatchIsomap, divergences, explore
 from patchfold.geodesics import shortest_paths
 from patchfold.metrics import rank_correlation
 from patchfold.neighbors import find_neighbors
@@ -34,6 +34,8 @@ from patchfold.plotting import plot_patches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from patchfold.explorer import Explorer
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -99,6 +101,13 @@ def main() -> None:
         except OSError as error:
             sys.exit(f"demo: cannot write {output / name}: {error.strerror}")
         print(f"Picture: {output / name}")
+    page = explore_roll(X, t)
+    try:
+        path = page.save(output / "explorer.html")
+    except OSError as error:
+        sys.exit(f"demo: cannot write {output / 'explorer.html'}: {error.strerror}")
+    print(f"Page:    {path}")
+    print("         Open it in a browser: move k, point at a point, click two, show the edges.")
 
 
 def unroll(X: npt.NDArray[np.float64], t: npt.NDArray[np.float64], figure: Figure) -> None:
@@ -125,6 +134,18 @@ def unroll(X: npt.NDArray[np.float64], t: npt.NDArray[np.float64], figure: Figur
         ax.scatter(*embedding.T, s=6, c=t, cmap="viridis", linewidths=0)
         decorate(ax, f"{name}: rank correlation of geodesics {by_graph:.2f}", "", "")
         ax.set(xticks=[], yticks=[])
+
+
+def explore_roll(X: npt.NDArray[np.float64], t: npt.NDArray[np.float64]) -> Explorer:
+    """Make a page of the roll, embedded with and without patches over several k."""
+    turns = 1 + ((t - t.min()) // (2 * HALF_TURN)).astype(int)
+    return explore(
+        X,
+        columns={"angle": t, "turn": [f"turn {number}" for number in turns]},
+        ids=[f"point {number}" for number in range(len(X))],
+        feature_names=["x", "y", "z"],
+        title="Swiss roll, noise 0.5",
+    )
 
 
 def swiss_roll(X: npt.NDArray[np.float64], t: npt.NDArray[np.float64], ax: Axes) -> None:

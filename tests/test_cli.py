@@ -1,226 +1,638 @@
-"""The command computes what is missing, says what it does and ends with the right exit code."""
+"""The command does what its options say, says so, and ends every trouble with one clear line."""
 
 from __future__ import annotations
 
+import gzip
+import http.client
 import io
 import json
-import re
-from pathlib import Path
+import os
+import pickle
+import webbrowser
 
+import numpy as np
+import pandas as pd
 import pytest
-from rich.console import Console
+from sklearn.base import BaseEstimator
+from sklearn.datasets import load_iris
+from sklearn.preprocessing import StandardScaler
 from typer.testing import CliRunner
 
-import fake_paper
 import patchfold
-from patchfold import cli, datasets
-from patchfold.papers.reproduction import PAPERS, engine
+from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE, cli, divergences
+from patchfold.cli import _options, _session, benchmarking, comparing, exploring
+from patchfold.comparison import Method
+from patchfold.models import METHODS
+from patchfold.tables import read_table
+
+COORDINATES = ["patchisomap0", "patchisomap1"]
+
+
+def iris():
+    bunch = load_iris(as_frame=True)
+    frame = bunch.data.copy()
+    frame.columns = ["sepal length", "sepal width", "petal length", "petal width"]
+    frame.insert(0, "name", [f"iris {row}" for row in range(150)])
+    frame["species"] = bunch.target_names[bunch.target]
+    # Two rows of iris are the same, and a model maps both to the place of the first.
+    return frame.drop_duplicates(list(frame.columns[1:5])).reset_index(drop=True)
 
 
 @pytest.fixture
-def computed(monkeypatch):
-    """Compute in this process, with the fake paper; return the list of computed tasks."""
-    done = []
-
-    def run(paper, tasks, *, jobs):
-        for task in tasks:
-            done.append(task)
-            yield engine._attempt(paper, task)
-
-    monkeypatch.setitem(PAPERS, "pelle", "fake_paper")
-    monkeypatch.setattr(cli, "run", run)
-    return done
-
-
-@pytest.fixture
-def call(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    return lambda *words: CliRunner().invoke(cli.app, list(words))
+    iris().to_csv("iris.csv", index=False)
+    return tmp_path
 
 
-def texts(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+@pytest.fixture
+def call(folder):
+    def call(*words, given=None):
+        before = set(folder.iterdir())
+        result = CliRunner().invoke(cli.app, [str(word) for word in words], input=given)
+        assert isinstance(result.exception, SystemExit | None), result.exception
+        if result.exit_code:
+            assert set(folder.iterdir()) == before, "a command that fails leaves nothing behind"
+        return result
+
+    return call
+
+
+def done(result):
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def told(result, code=cli.WRONG):
+    """Return the one line that a command ended with."""
+    assert result.exit_code == code, result.output
+    assert result.stdout == ""
+    *_, line = result.stderr.splitlines()
+    assert line.startswith("Error: "), result.stderr
+    return line.removeprefix("Error: ")
+
+
+# ---------------------------------------------------------------- help
 
 
 def test_the_version_is_printed(call):
-    result = call("--version")
-    assert (result.exit_code, result.stdout) == (0, f"patchfold {patchfold.__version__}\n")
+    assert done(call("--version")).stdout == f"patchfold {patchfold.__version__}\n"
 
 
 @pytest.mark.parametrize("words", [(), ("--help",)])
-def test_help_names_the_commands(call, words):
+def test_help_names_commands_examples_and_exit_codes(call, words):
     text = call(*words).output
-    assert "reproduce" in text
-    assert "datasets" in text
+    for word in ("embed", "apply", "compare", "explore", "reproduce", "datasets", "bench"):
+        assert f"\n  {word} " in text
+    for word in ("--install-completion", "Exit codes:", "130  stopped", "patchfold embed iris.csv"):
+        assert word in text
 
 
-def test_help_shows_examples_line_by_line(call):
-    result = call("reproduce", "--help")
-    assert result.exit_code == 0
-    assert re.search(r"\n +patchfold reproduce isomap-kl --quick\n", result.stdout)
-    for option in ("--table", "--datasets", "--account", "--jobs", "--quick", "--output"):
-        assert option in result.stdout
+@pytest.mark.parametrize(
+    "command", ["embed", "apply", "compare", "explore", "reproduce", "datasets", "bench"]
+)
+def test_every_command_has_examples(call, command):
+    text = done(call(command, "--help")).stdout
+    assert f"\n    patchfold {command}" in text
+    assert "None" not in text
 
 
-def test_data_sets_are_listed_with_papers_and_source(call, monkeypatch):
-    monkeypatch.delenv("PATCHFOLD_DATA", raising=False)
-    result = call("datasets")
-    assert result.exit_code == 0
-    lines = [line.split("\t") for line in result.stdout.splitlines()]
-    assert len(lines) == 1 + len(datasets.available())
-    assert ["wine", "178", "13", "3", "isomap-kl, xspace, pelle", "scikit-learn"] in lines
-    assert "its authors" in {line[-1] for line in lines}
+def test_what_help_names_is_what_there_is():
+    assert tuple(divergences.NAMES) == _options.DIVERGENCES
+    assert tuple(METHODS) == _options.METHODS
 
 
-def test_data_sets_are_a_table_on_a_terminal(monkeypatch):
-    screen = io.StringIO()
-    screen.isatty = lambda: True
-    monkeypatch.setattr("sys.stdout", screen)
-    cli.list_datasets()
-    assert re.search(r"wine +178 +13 +3 ", screen.getvalue())
+def test_values_of_options_are_completed():
+    chosen = _options.chosen("--method", _options.METHODS)
+    assert chosen["autocompletion"]("is") == ["isomap"]
 
 
-def test_the_report_lies_beside_the_results_and_its_name_is_printed(call, computed, tmp_path):
-    result = call("reproduce", "pelle", "--quick", "--account", "published")
-    assert result.exit_code == 0, result.output
-    folder = Path("reproduction")
-    assert result.stdout.split() == [str(folder / "pelle.md"), str(folder / "pelle.html")]
-    assert set(texts(folder)) == {"pelle.md", "pelle.html", "pelle-1.svg"}
-    assert len(list((folder / "pelle").iterdir())) == len(computed) == 14
-    assert "14/14 1 parity5 PELLE published, about 0 s left" in result.stderr
-    assert "\npatchfold reproduce pelle --account published --quick\n" in (
-        folder / "pelle.md"
-    ).read_text(encoding="utf-8")
+# ---------------------------------------------------------------- embed and apply
 
 
-def test_a_second_run_computes_nothing_and_writes_the_same_bytes(call, computed, tmp_path):
-    words = ("reproduce", "pelle", "--table", "1", "--output", "out")
-    assert call(*words, "--jobs", "1").exit_code == 0
-    first, n = texts(tmp_path / "out"), len(computed)
-    (tmp_path / "out" / f"pelle.html.1{engine.UNFINISHED}").touch()  # as a killed run leaves it
-    again = call(*words, "--jobs", "3")
-    assert (again.exit_code, len(computed)) == (0, n)
-    assert f"{n} of {n} tasks are stored already." in again.stderr
-    assert texts(tmp_path / "out") == first
+@pytest.mark.parametrize(
+    ("method", "options", "estimator"),
+    [
+        ("isomap", [], PatchIsomap()),
+        ("isomap", ["--supervised"], PatchIsomap(supervision="dissimilarity")),
+        ("lle", ["--divergence", "hellinger"], PatchLLE(divergence="hellinger")),
+        ("eigenmaps", ["--neighbors", 10], PatchEigenmaps(n_neighbors=10, bandwidth="median")),
+        ("tsne", [], PatchTSNE(random_state=0)),
+    ],
+)
+def test_embed_and_apply_give_the_coordinates_of_the_library(call, method, options, estimator):
+    frame = pd.read_csv("iris.csv")  # columns that lie one by one in memory round their own way
+    words = ["--target", "species", "--id", "name", "--method", method]
+    done(call("embed", "iris.csv", *words, *options, "-o", "a.csv", "--model", "m.skops"))
+    scaled = StandardScaler().fit_transform(frame.iloc[:, 1:5])
+    expected = estimator.fit_transform(scaled, frame["species"])
+    out = pd.read_csv("a.csv")
+    names = list(estimator.get_feature_names_out())
+    assert list(out.columns) == ["name", "species", *names]
+    assert np.array_equal(out[names].to_numpy(), expected)
+    assert out["name"].equals(frame["name"])
+    done(call("apply", "m.skops", "iris.csv", "-o", "b.csv"))
+    with open("a.csv", "rb") as fitted, open("b.csv", "rb") as mapped:  # noqa: PTH123
+        assert fitted.read() == mapped.read()
+    new = frame.iloc[:20, 1:5] + 0.01
+    new[new.columns[::-1]].to_csv("new.csv", index=False)  # in another order
+    done(call("apply", "m.skops", "new.csv", "-o", "new.parquet"))
+    scaler = StandardScaler().fit(frame.iloc[:, 1:5])
+    mapped = estimator.transform(scaler.transform(new))
+    assert np.allclose(read_table("new.parquet").frame[names], mapped, rtol=0, atol=1e-12)
 
 
-def test_only_what_is_asked_for_and_in_the_table_is_computed(call, computed):
-    words = ["--datasets", "parity5,corral", "--account", "honest", "--account", "published"]
-    assert call("reproduce", "pelle", *words).exit_code == 0
-    assert {task.dataset for task in computed} == {"parity5", "corral"}
-    assert {task.account for task in computed} == {"honest", "published"}
-    report = Path("reproduction/pelle.md").read_text(encoding="utf-8")
-    assert f"\npatchfold reproduce pelle {' '.join(words)}\n" in report
+def test_raw_columns_are_taken_as_they_are(call):
+    done(call("embed", "iris.csv", "--drop", "name", "--target", "species", "--raw", "-o", "a.csv"))
+    with pytest.warns(UserWarning, match="2 components"):
+        expected = PatchIsomap().fit_transform(iris().iloc[:, 1:5])
+    assert np.array_equal(pd.read_csv("a.csv")[COORDINATES].to_numpy(), expected)
 
 
-def test_a_failure_is_told_stored_reported_and_tried_again(call, computed, monkeypatch):
-    monkeypatch.setenv("FAKE_TROUBLE", "raise")
-    result = call("reproduce", "pelle", "--account", "published")
-    assert result.exit_code == cli.FAILED
-    message = "1 parity5 LLE published failed: ArithmeticError: no neighbours <at all>"
-    assert message in result.stderr
-    assert "1 of 28 tasks failed; the report says why." in result.stderr
-    report = Path("reproduction/pelle.md").read_text(encoding="utf-8")
-    assert r"parity5 LLE published: ArithmeticError: no neighbours \<at all\>" in report
-    monkeypatch.delenv("FAKE_TROUBLE")
-    computed.clear()
-    assert call("reproduce", "pelle", "--account", "published").exit_code == 0
-    assert computed == [fake_paper.TROUBLED]
-    assert "ArithmeticError" not in Path("reproduction/pelle.md").read_text(encoding="utf-8")
+def test_what_was_done_is_said_and_coordinates_go_to_standard_output(call):
+    result = done(call("embed", "-", "--target", "species", "--id", "name", given=texts()))
+    assert pd.read_csv(io.StringIO(result.stdout)).shape == (149, 4)
+    assert "standard input: 149 rows, 4 features, 4 of numbers (standardised)" in result.stderr
+    assert "PatchIsomap, divergence kl, 15 neighbours" in result.stderr
 
 
-def test_results_of_another_protocol_are_named_once_and_computed_anew(call, computed, monkeypatch):
-    words = ("reproduce", "pelle", "--quick", "--account", "published")
-    call(*words)
-    computed.clear()
-    monkeypatch.setattr(fake_paper, "PROTOCOL", 2)
-    result = call(*words)
-    assert (result.exit_code, len(computed)) == (0, 14)
-    assert re.search(r"Ignored 14 file\(s\) in .*pelle, such as 1-.*: .*protocol 1", result.stderr)
-    contents = [json.loads(path.read_text()) for path in Path("reproduction/pelle").iterdir()]
-    assert {content["protocol"] for content in contents} == {2}
+def texts():
+    return iris().to_csv(index=False)
+
+
+def test_programs_get_a_summary_and_nothing_else(call):
+    words = ["--target", "species", "--id", "name", "--components", 3, "--seed", 7]
+    result = done(call("embed", "iris.csv", *words, "-o", "out.tsv.gz", "--json"))
+    summary = json.loads(result.stdout)
+    assert summary["rows"] == 149
+    assert summary["features"] == ["sepal length", "sepal width", "petal length", "petal width"]
+    assert summary["outputs"] == {"output": "out.tsv.gz"}
+    assert read_table("out.tsv.gz").frame.shape == (149, 5)
+    done(call("embed", "iris.csv", *words[:4], "--model", "m.skops", "--json"))
+    mapped = json.loads(done(call("apply", "m.skops", "iris.csv", "--json")).stdout)
+    assert (mapped["command"], mapped["rows"], mapped["outputs"]) == ("apply", 149, {})
+
+
+def test_rows_left_out_are_numbered_where_nothing_names_them(call):
+    frame = iris().drop(columns="name")
+    frame.loc[[3, 5], "sepal width"] = np.nan
+    frame.to_csv("holes.csv", index=False)
+    words = ("embed", "holes.csv", "--target", "species")
+    assert "row 4 ('sepal width'), row 6 ('sepal width')" in told(call(*words))
+    result = done(call(*words, "--missing", "drop", "--model", "m.skops", "-o", "a.csv"))
+    assert "Note: 2 of 149 rows have a missing value and were left out: row 4" in result.stderr
+    assert pd.read_csv("a.csv")["row"].tolist()[:5] == [1, 2, 3, 5, 7]
+    assert "--missing drop" in told(call("apply", "m.skops", "holes.csv"))
+    done(call("apply", "m.skops", "holes.csv", "--missing", "drop", "-o", "b.csv"))
+    assert pd.read_csv("b.csv").equals(pd.read_csv("a.csv"))
+    done(call(*words, "--missing", "impute", "--model", "i.skops", "-o", "c.csv"))
+    done(call("apply", "i.skops", "holes.csv", "-o", "d.csv"))
+    assert len(pd.read_csv("d.csv")) == 149
+    assert pd.read_csv("d.csv").equals(pd.read_csv("c.csv"))
+
+
+def test_columns_of_new_rows_are_checked_by_name(call):
+    words = ("--target", "species", "--id", "name")
+    done(call("embed", "iris.csv", *words, "--model", "m.skops", "-o", "a.csv"))
+    frame = iris()
+    frame.drop(columns="petal width").to_csv("lacking.csv", index=False)
+    assert "needs the columns 'petal width'" in told(call("apply", "m.skops", "lacking.csv"))
+    frame.assign(extra=1).to_csv("extra.csv", index=False)
+    assert "does not know the columns 'extra'; leave" in told(call("apply", "m.skops", "extra.csv"))
+    done(call("apply", "m.skops", "extra.csv", "--drop", "extra", "-o", "b.csv"))
+    assert pd.read_csv("b.csv").equals(pd.read_csv("a.csv"))
+    assert "no column 'nome'; did you mean 'name'" in told(
+        call("apply", "m.skops", "iris.csv", "--id", "nome")
+    )
+    frame.rename(columns={"name": "other"}).to_csv("other.csv", index=False)
+    done(call("apply", "m.skops", "other.csv", "--id", "other", "-o", "c.csv"))
+    assert "other" in pd.read_csv("c.csv").columns
+    frame.assign(**{"sepal width": "wide"}).to_csv("text.csv", index=False)
+    assert "should hold numbers, but row 1 has 'wide'" in told(call("apply", "m.skops", "text.csv"))
+
+
+@pytest.mark.parametrize("coding", ["onehot", "ordinal"])
+def test_unknown_categories_are_told_and_refused_where_they_have_no_place(call, coding):
+    frame = iris()
+    words = ("--categories", coding, "--id", "name", "--model", "m.skops", "-o", "a.csv")
+    done(call("embed", "iris.csv", *words))
+    done(call("apply", "m.skops", "iris.csv", "-o", "b.csv"))
+    assert pd.read_csv("b.csv").equals(pd.read_csv("a.csv"))
+    frame.assign(species="daisy").to_csv("new.csv", index=False)
+    result = call("apply", "m.skops", "new.csv", "-o", "c.csv")
+    words = "column 'species' has values that the model does not know, such as 'daisy' in row 1"
+    if coding == "ordinal":
+        assert words in told(result)
+    else:
+        assert words in done(result).stderr
+
+
+def test_models_of_another_version_are_noted(call, monkeypatch):
+    done(call("embed", "iris.csv", "--id", "name", "--model", "m.skops"))
+    monkeypatch.setattr(patchfold, "__version__", "99.0")
+    assert "fitted by patchfold" in done(call("apply", "m.skops", "iris.csv")).stderr
+
+
+def test_warnings_of_an_estimator_become_notes(call):
+    rng = np.random.default_rng(0)
+    far = np.concatenate([rng.normal(size=(20, 2)), rng.normal(size=(20, 2)) + 1e3])
+    np.save("far.npy", far)
+    result = done(call("embed", "far.npy", "--neighbors", 5))
+    assert "Note: the neighbourhood graph has 2 components" in result.stderr
+    assert "Warning" not in result.stderr
+
+
+def test_few_rows_have_fewer_neighbours(call):
+    np.save("few.npy", np.random.default_rng(0).normal(size=(9, 2)))
+    assert "Note: 4 neighbours instead of 15, for 9 rows." in done(call("embed", "few.npy")).stderr
+    line = told(call("embed", "few.npy", "--neighbors", 9))
+    assert "few.npy: --neighbors=9 needs more than 9 samples" in line
+
+
+def test_a_page_and_a_picture_are_written(call, folder):
+    words = ("--target", "species", "--id", "name", "--html", "page.html", "--png", "plot.png")
+    result = done(call("embed", "iris.csv", *words))
+    assert result.stdout == ""
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert page.lower().startswith("<!doctype html>")
+    assert (folder / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
+# ---------------------------------------------------------------- messy tables
+
+
+def table(rows=30, **columns):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=rows), "b": rng.normal(size=rows)})
+    return frame.assign(**({"kind": ["x", "y"] * (rows // 2)} | columns))
+
+
+def german(frame):
+    return frame.to_csv(index=False, sep=";", decimal=",")
+
+
+GOOD = {
+    "bom": table().to_csv(index=False).encode("utf-8-sig"),
+    "utf-16": table().to_csv(index=False).encode("utf-16"),
+    "semicolons": table().to_csv(index=False, sep=";").encode(),
+    "decimal commas": german(table()).encode(),
+    "quoted newlines": table(kind=['x\n"1"', "y"] * 15).to_csv(index=False).encode(),
+    "tabs": table().to_csv(index=False, sep="\t").encode(),
+    "windows lines": table().to_csv(index=False, lineterminator="\r\n").encode(),
+    "gzip": gzip.compress(table().to_csv(index=False).encode()),
+    "latin": table(kind=["süß", "herb"] * 15).to_csv(index=False).encode("latin-1"),
+    "emoji": table(kind=["🙂", "שלום"] * 15).to_csv(index=False).encode(),
+    "a constant column": table(c=1).to_csv(index=False).encode(),
+    "script": table(kind=["<script>alert(1)</script>", "</style>"] * 15).to_csv().encode(),
+    "markup": table(kind=["[red]x[/red]", ":smile:"] * 15).to_csv(index=False).encode(),
+}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_messy_table_that_can_be_read_is(call, folder, name):
+    (folder / "data.csv").write_bytes(GOOD[name])
+    done(call("embed", "data.csv", "--target", "kind", "-o", "out.csv"))
+    out = pd.read_csv("out.csv")
+    assert len(out) == 30
+    assert out["kind"].nunique() == 2
+
+
+BAD = {
+    "empty": (b"", "the file is empty"),
+    "header only": (b"a,b,kind\n", "there are no rows"),
+    "one row": (b"a,b,kind\n1,2,x\n", "one value only, 'x'"),
+    "two rows": (b"a,b,kind\n1,2,x\n2,3,y\n", "no arranging of 2 rows"),
+    "duplicate names": (b"a,a,kind\n1,2,x\n", "columns 1 and 2 are both named 'a'"),
+    "a column all missing": (table(c=None).to_csv(index=False).encode(), "'c' has no values"),
+    "one class": (table().assign(kind="x").to_csv(index=False).encode(), "one value only, 'x'"),
+    "binary": (bytes(range(256)), "no table but a binary file"),
+    "pickle": (pickle.dumps(table()), "no table but a binary file"),
+    "missing values": (b"a,b,kind\n1,,x\n2,3,y\n4,5,x\n6,7,y\n", "row 1 ('b')"),
+    "ragged": (b"a,b,kind\n1,2,x\n1,2,x,9\n", "row 2 has 4 fields and the row of names 3"),
+    "constant": (b"a,kind\n1,x\n1,y\n1,x\n", "no column varies ('a')"),
+    "infinite": (b"a,kind\n1,x\ninf,y\n1,x\n", "'a' is infinite in row 2"),
+    "no target": (b"a,b\n1,2\n3,4\n5,6\n", "there is no column 'kind'"),
+    "only a target": (b"kind\nx\ny\nx\n", "no column is left as a feature"),
+    "huge categories": (
+        table(2500, c=[f"c{i // 2}" for i in range(2500)]).to_csv(index=False).encode(),
+        "'c' has 1250 different texts in 2500 rows, such as 'c0', too many",
+    ),
+    "a long cell": (
+        table(c=["x" * 1_000_000, *map(str, range(29))]).to_csv(index=False).encode(),
+        "'c' seems to hold numbers, but row 1 has 'xxx",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize("command", ["embed", "compare", "explore"])
+def test_a_messy_table_that_cannot_be_used_is_refused_in_one_line(call, folder, name, command):
+    data, words = BAD[name]
+    (folder / "data.csv").write_bytes(data)
+    output = "out.csv" if command == "embed" else "out.html"
+    result = call(command, "data.csv", "--target", "kind", "-o", output)
+    line = told(result)
+    assert line.startswith("data.csv: ")
+    assert words in line
+    assert len(line) < 400
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_places_that_are_no_files_are_refused(call, folder, monkeypatch):
+    (folder / "sub").mkdir()
+    assert told(call("embed", "sub")) == "sub: this is a folder; name a file in it."
+    assert told(call("embed", "nowhere.csv")) == "nowhere.csv: there is no such file."
+    assert told(call("embed", "iris.csv/x")).startswith("iris.csv/x: ")
+    assert told(call("apply", "nowhere.skops", "iris.csv")).startswith("nowhere.skops: there is no")
+    monkeypatch.setattr("pathlib.Path.read_bytes", refuse)
+    assert told(call("embed", "iris.csv", "--id", "name")) == "iris.csv: permission denied."
+
+
+def refuse(*_):
+    raise PermissionError(13, "Permission denied", "iris.csv")
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("out.xlsx", "the ending of 'out.xlsx' is not known; use .csv or"),
+        ("iris.csv", "this is the input"),
+        ("sub.csv", "this is a folder"),
+        ("iris.csv/out.csv", "is a file and no folder"),
+    ],
+)
+def test_outputs_that_cannot_be_written_are_refused_before_anything_is_read(
+    call, folder, monkeypatch, path, words
+):
+    (folder / "sub.csv").mkdir()
+    monkeypatch.setattr("patchfold.tables.read_table", refuse)
+    assert words in told(call("embed", "iris.csv", "-o", path))
+
+
+def test_a_folder_without_permission_is_refused(call, folder, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert "cannot be written to" in told(call("embed", "iris.csv", "-o", "out.csv"))
+
+
+def test_two_outputs_of_one_name_are_refused(call):
+    line = told(call("explore", "iris.csv", "-o", "out.txt"))
+    assert "use .html or .htm" in line
+    with pytest.raises(_session.Refused, match="two outputs have this name"):
+        _session.check_outputs([_options.Path("a.csv"), _options.Path("a.csv")])
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(call, monkeypatch):
+    def full(path, content):
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr(_session, "write_whole", full)
+    line = told(call("embed", "iris.csv", "--id", "name", "-o", "out.csv"))
+    assert line == "out.csv: cannot be written (No space left on device)."
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["pele"], "paper='pele' is not known; did you mean 'pelle'?"),
-        (["pelle", "--table", "2"], "--table='2' is not known"),
-        (["pelle", "--account", "honnest"], "did you mean 'honest'?"),
-        (["pelle", "--datasets", "bolts,irys"], "--datasets='irys' is not known; did you"),
-        (["pelle", "--datasets", "iris"], "nothing to compute with these options"),
-        (["pelle", "--jobs", "0"], "--jobs"),
-        (["pelle", "--output", "file"], "--output"),
-        ([], "PAPER"),
+        (["--method", "isomp"], "--method='isomp' is not known; did you mean 'isomap'?"),
+        (["--divergence", "KL"], "did you mean 'kl'?"),
+        (["--neighbors", "many"], "give a whole number from 1, or 'auto'"),
+        (["--neighbors", "0"], "give a whole number from 1, or 'auto'"),
+        (["--missing", "ignore"], "--missing='ignore' is not known"),
+        (["--categories", "hot"], "--categories='hot' is not known"),
+        (["--supervised"], "--supervised needs the column of the classes: --target COL."),
+        (["--components", "0"], "--components"),
+        (["--components", "3", "--png", "a.png"], "leave --components at 2"),
+        (["--no-such-option"], "--no-such-option"),
     ],
-    ids=" ".join,
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_wrong_arguments_are_named_and_nothing_is_written(call, computed, words, message):
-    Path("file").touch()
-    result = call("reproduce", *words)
-    assert result.exit_code == 2
+def test_wrong_options_are_named(call, words, message):
+    result = call("embed", "iris.csv", *words)
+    assert result.exit_code == cli.WRONG
     assert message in " ".join(result.stderr.split())
-    assert not Path("reproduction").exists()
 
 
-def test_a_paper_whose_packages_are_missing_says_so(call, monkeypatch):
-    monkeypatch.setitem(PAPERS, "pelle", "no_such_module")
-    result = call("reproduce", "pelle")
+def test_measurements_are_no_classes_to_supervise_by(call):
+    words = ("--target", "petal width", "--drop", "name", "--supervised")
+    assert "holds measurements, such as" in told(call("embed", "iris.csv", *words))
+
+
+def test_a_column_named_as_a_coordinate_is_refused(call, folder):
+    table(patchisomap0=range(30)).to_csv("data.csv", index=False)
+    line = told(call("embed", "data.csv", "--id", "patchisomap0"))
+    assert "the column 'patchisomap0' has the name of a coordinate" in line
+
+
+def test_a_pickle_is_no_model(call, folder):
+    (folder / "model.skops").write_bytes(pickle.dumps({"a": 1}))
+    assert "pickles are not loaded" in told(call("apply", "model.skops", "iris.csv"))
+
+
+# ---------------------------------------------------------------- ends
+
+
+def test_a_missing_package_is_one_line(call, monkeypatch):
+    def missing(module, purpose):
+        raise ImportError("reading tables needs pandas; install it with: pip install ...")
+
+    monkeypatch.setattr("patchfold.tables.reading.require", missing)
+    assert "needs pandas" in told(call("embed", "iris.csv"), cli.FAILED)
+
+
+def test_an_unexpected_error_is_one_line_unless_debugged(call, monkeypatch):
+    def broken(*_, **__):
+        raise RuntimeError("odd\nthing")
+
+    monkeypatch.setattr("patchfold.tables.check_rows", broken)
+    line = told(call("embed", "iris.csv", "--id", "name"), cli.FAILED)
+    assert line.startswith("unexpected RuntimeError: odd thing. 'patchfold --debug ...' shows")
+    result = CliRunner().invoke(cli.app, ["--debug", "embed", "iris.csv", "--id", "name"])
+    assert isinstance(result.exception, RuntimeError)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (KeyboardInterrupt(), cli.STOPPED, "Stopped."),
+        (MemoryError("12 GB wanted"), cli.FAILED, "Error: not enough memory (12 GB wanted)"),
+    ],
+)
+def test_a_stop_and_a_lack_of_memory_are_told(call, monkeypatch, error, code, words):
+    def ends(*_, **__):
+        raise error
+
+    monkeypatch.setattr("patchfold.tables.select", ends)
+    result = call("embed", "iris.csv", "-o", "out.csv")
+    assert result.exit_code == code
+    assert result.stderr.startswith(words)
+
+
+def test_progress_shows_on_a_terminal_alone(monkeypatch):
+    screen = io.StringIO()
+    console = _session.Console(file=screen, force_terminal=True, width=80)
+    monkeypatch.setattr(_session, "stderr", lambda: console)
+    with _session.working("Embedding ..."):
+        pass
+    assert "Embedding ..." in screen.getvalue()
+
+
+# ---------------------------------------------------------------- compare
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Compare a few methods that take no time."""
+    everyone = comparing_methods()
+
+    def some(n_train, **options):
+        return [m for m in everyone(n_train, **options) if m.name in {"PCA", "Isomap", "PatchLLE"}]
+
+    monkeypatch.setattr("patchfold.comparison.methods", some)
+
+
+def comparing_methods():
+    from patchfold.comparison import methods
+
+    return methods
+
+
+def test_methods_are_listed_best_first_with_intervals(call, quick):
+    words = ("--target", "species", "--drop", "name", "--halves", 2, "--divergence", "kl")
+    result = done(call("compare", "iris.csv", *words, "-o", "page.html"))
+    header, *lines = [line.split("\t") for line in result.stdout.splitlines()]
+    assert header[:4] == ["method", "divergence", "accuracy", "95 % interval"]
+    assert {(line[0], line[1]) for line in lines} == {
+        ("PCA", ""),
+        ("Isomap", ""),
+        ("PatchLLE", "kl"),
+    }
+    values = [float(line[2]) for line in lines]
+    assert values == sorted(values, reverse=True)
+    assert "The most frequent of 3 classes has 0.336 of the rows" in result.stderr
+    page = _options.Path("page.html").read_text(encoding="utf-8")
+    assert "PatchLLE" in page
+    assert "corrected for halves that overlap" in page
+
+
+def test_values_are_compared_by_r_squared_and_rows_drawn(call, quick):
+    words = ("--target", "petal width", "--drop", "name", "--drop", "species", "--halves", 2)
+    result = done(call("compare", "iris.csv", *words, "--sample", 60, "--json", "-o", "page.md"))
+    summary = json.loads(result.stdout)
+    assert (summary["measure"], summary["rows"]) == ("R squared", 60)
+    assert summary["notes"] == ["60 of 149 rows were drawn at random (--sample)"]
+    assert all(score["low"] <= score["mean"] <= score["high"] for score in summary["scores"])
+    assert _options.Path("page.md").read_text(encoding="utf-8").startswith("# Comparison on iris")
+
+
+def test_rare_classes_and_rows_without_a_class_are_left_out(call, quick):
+    frame = iris().drop(columns="name")
+    frame.loc[[0, 1], "species"] = ["daisy", None]
+    frame.to_csv("data.csv", index=False)
+    result = done(call("compare", "data.csv", "--target", "species", "--halves", 2, "--json"))
+    summary = json.loads(result.stdout)
+    assert summary["rows"] == 147
+    assert "left out, as classes of fewer than 4 rows: daisy" in summary["notes"]
+    frame["species"] = [f"s{row // 2}" for row in range(149)]
+    frame.to_csv("data.csv", index=False)
+    line = told(call("compare", "data.csv", "--target", "species"))
+    assert "of which 0 with at least 4 rows" in line
+    table(12).to_csv("few.csv", index=False)
+    assert "12 rows with a target are too few" in told(
+        call("compare", "few.csv", "--target", "kind")
+    )
+
+
+def test_a_method_that_fails_is_reported_and_the_code_says_so(call, folder, monkeypatch):
+    class Fails(BaseEstimator):
+        def fit_transform(self, X, y=None):
+            raise ArithmeticError("no <way>")
+
+        fit = transform = fit_transform
+
+    monkeypatch.setattr(
+        "patchfold.comparison.methods", lambda *_, **__: [Method("odd", "kl", Fails())]
+    )
+    words = ["compare", "iris.csv", "--target", "species", "--drop", "name", "-o", "page.html"]
+    result = CliRunner().invoke(cli.app, words)
     assert result.exit_code == cli.FAILED
-    assert "pelle cannot be computed here: No module named 'no_such_module'" in result.stderr
+    assert "odd kl failed: ArithmeticError: no <way>" in result.stderr
+    assert "no &lt;way&gt;" in (folder / "page.html").read_text(encoding="utf-8")
+    assert result.stdout.splitlines()[1].startswith("odd\tkl\tfailed")
 
 
-def test_a_stopped_run_says_how_to_go_on(call, computed, monkeypatch):
-    work = cli.run
+def test_a_terminal_gets_a_table(monkeypatch, capsys):
+    screen = io.StringIO()
+    screen.isatty = lambda: True
+    monkeypatch.setattr("sys.stdout", screen)
+    comparing._print("accuracy", [])
+    assert "accuracy" in screen.getvalue()
 
-    def stopped(paper, tasks, *, jobs):
-        yield next(work(paper, tasks, jobs=jobs))
+
+# ---------------------------------------------------------------- explore
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    pages = []
+    monkeypatch.setattr(webbrowser, "open", lambda page: pages.append(page) or len(pages) < 2)
+    return pages
+
+
+def test_a_page_is_written_and_opened(call, folder, opened):
+    words = ("--target", "species", "--id", "name", "--neighbors", 10)
+    result = done(call("explore", "iris.csv", *words, "--json"))
+    page = folder / "iris.html"
+    assert opened == [page.resolve().as_uri()]
+    assert json.loads(result.stdout)["outputs"] == {"output": "iris.html"}
+    assert "Wrote iris.html (0." in result.stderr
+    done(call("explore", "iris.csv", *words, "--no-open", "-o", "other.html"))
+    assert len(opened) == 1
+    result = done(call("explore", "iris.csv", *words))
+    assert "No browser was found; open the file in one." in result.stderr
+
+
+def test_a_page_is_served_to_this_machine_until_a_stop(monkeypatch, capsys, opened):
+    fetched = {}
+
+    def ask():
+        (address,) = opened
+        host = address.removeprefix("http://").rstrip("/")
+        for path, name in (("/", host), ("/other", host), ("/", "evil.example")):
+            connection = http.client.HTTPConnection(host)
+            connection.request("GET", path, headers={"Host": name})
+            answer = connection.getresponse()
+            fetched[path, name == host] = answer.status, answer.read()[:10]
+            connection.close()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "run", stopped)
-    result = call("reproduce", "pelle")
-    assert result.exit_code == cli.STOPPED
-    assert "Stopped. The same command goes on from what is in " in result.stderr
-    assert len(list(Path("reproduction/pelle").iterdir())) == 1
-    assert not Path("reproduction/pelle.md").exists()
+    monkeypatch.setattr(exploring, "_wait", ask)
+    exploring._serve("<p>süß", open_page=True)
+    assert fetched["/", True] == (200, "<p>süß".encode())
+    assert fetched["/other", True][0] == 404
+    assert fetched["/", False][0] == 403
+    assert "Serving http://127.0.0.1:" in capsys.readouterr().err
 
 
-def test_a_terminal_shows_a_bar_with_the_remaining_time(computed, tmp_path):
-    screen = io.StringIO()
-    console = Console(file=screen, force_terminal=True, width=120, markup=False)
-    tasks = fake_paper.tasks("1", None, ["published"], True)
-    store = engine.Store(tmp_path, engine.stamp(fake_paper))
-    outcomes = cli._complete(fake_paper, tasks, store, 1, console)
-    assert [outcome.task for outcome in outcomes] == tasks
-    assert "14/14 1 parity5 PELLE published" in screen.getvalue()
-    assert re.search(r"\d:\d\d:\d\d", screen.getvalue())
-    assert "left" not in screen.getvalue()
+def test_serving_writes_no_file(call, folder, monkeypatch):
+    served = []
+    monkeypatch.setattr(exploring, "_serve", lambda page, *, open_page: served.append(open_page))
+    words = ("--id", "name", "--target", "species", "--neighbors", 10, "--serve", "--no-open")
+    done(call("explore", "iris.csv", *words))
+    assert served == [False]
+    assert {path.name for path in folder.iterdir()} == {"iris.csv"}
 
 
-def test_a_data_folder_that_is_none_is_named_without_a_traceback(monkeypatch, tmp_path):
-    monkeypatch.setenv("PATCHFOLD_DATA", str(tmp_path / "nowhere"))
-    for words in (["datasets"], ["reproduce", "elap", "--datasets", "parity5"]):
-        result = CliRunner().invoke(cli.app, words)
-        assert result.exit_code == 2
-        assert "nowhere" in result.output
-        assert isinstance(result.exception, SystemExit)
+# ---------------------------------------------------------------- bench
 
 
-def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_computed(tmp_path):
-    (tmp_path / "file").write_text("")
-    for output in (tmp_path / "file" / "sub", tmp_path / "file"):
-        words = ["reproduce", "elap", "--datasets", "parity5", "--output", str(output)]
-        result = CliRunner().invoke(cli.app, words)
-        assert result.exit_code == 2
-        assert "published" not in result.output  # no task was begun
+def test_without_a_checkout_there_are_no_benchmarks(call, tmp_path, monkeypatch):
+    monkeypatch.setattr(benchmarking, "_checkout", lambda: tmp_path)
+    assert "not part of an installed package" in told(call("bench"))
 
 
-def test_data_sets_without_a_task_are_named_and_an_empty_list_is_refused(tmp_path):
-    words = ["reproduce", "isomap-kl", "--table", "I", "--account", "published"]
-    options = ["--datasets", "iris,sonar", "--output", str(tmp_path), "--jobs", "1"]
-    result = CliRunner().invoke(cli.app, words + options)
-    assert result.exit_code == 0
-    assert "Nothing to compute for sonar" in result.output
-    result = CliRunner().invoke(cli.app, [*words, "--datasets", ","])
-    assert result.exit_code == 2
-    assert "names none" in result.output
+def test_benchmarks_run_in_the_checkout_and_their_code_is_ours(call, tmp_path, monkeypatch):
+    package = tmp_path / "benchmarks"
+    package.mkdir()
+    (package / "__main__.py").write_text("import sys; sys.exit(len(sys.argv))", encoding="utf-8")
+    monkeypatch.setattr(benchmarking, "_checkout", lambda: tmp_path)
+    assert call("bench", "a", "b").exit_code == 3

@@ -14,7 +14,13 @@ from matplotlib.colors import LogNorm, to_rgba
 from patchfold import GaussianPatch, Patches, divergences
 from patchfold.metrics import IntrinsicDimension
 from patchfold.neighbors import find_neighbors
-from patchfold.plotting import plot_patches, plot_residual_variance
+from patchfold.plotting import (
+    CLASS_COLORS,
+    plot_embedding,
+    plot_patches,
+    plot_residual_variance,
+    plot_stability,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -309,6 +315,102 @@ def test_patches_of_one_feature_are_refused() -> None:
         plot_patches(full(m=1))
 
 
+def groups(ax: Axes) -> dict[str, int]:
+    """Return how many dots each entry of the legend stands for."""
+    ax.figure.canvas.draw()
+    dots = [one for one in ax.collections if isinstance(one, PathCollection)]
+    return {str(one.get_label()): len(one.get_offsets()) for one in dots}
+
+
+PLANE = np.random.default_rng(0).standard_normal((40, 3))
+
+
+@pytest.mark.parametrize(
+    ("y", "expected"),
+    [
+        (np.arange(40) % 3, {"0": 14, "1": 13, "2": 13}),
+        (
+            [*np.arange(39) % 12.0, np.nan],
+            {**{str(k): 4 - (k > 2) for k in range(12)}, "missing": 1},
+        ),
+        (["b", "a", None, "b"] * 10, {"a": 10, "b": 20, "missing": 10}),
+        (np.arange(40) % 2 == 0, {"False": 20, "True": 20}),
+    ],
+    ids=["whole", "few numbers", "text", "bool"],
+)
+def test_classes_of_an_embedding_are_in_the_legend(y: Any, expected: dict[str, int]) -> None:
+    ax = plot_embedding(PLANE, y)
+    assert groups(ax) == expected
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == list(expected)
+
+
+def test_the_commonest_of_many_classes_have_colours_of_their_own() -> None:
+    y = [f"class {min(row, 25)}" for row in range(40)]
+    found = groups(plot_embedding(PLANE, y))
+    assert len(found) == len(CLASS_COLORS)
+    assert found["class 25"] == 15
+    assert found["11 others"] == 11
+
+
+def test_numbers_of_an_embedding_get_a_colour_bar() -> None:
+    y = np.linspace(0, 1, 40)
+    y[3] = np.nan
+    ax = plot_embedding(PLANE, y)
+    assert len(ax.figure.axes) == 2
+    assert ax.get_legend() is None
+    grey, colored = ax.collections
+    np.testing.assert_array_equal(grey.get_offsets(), PLANE[[3], :2])
+    np.testing.assert_array_equal(colored.get_array(), np.delete(y, 3))
+
+
+def test_an_embedding_has_its_edges_coloured_by_divergence() -> None:
+    values = np.arange(1.0, 41.0)
+    ax = plot_embedding(PLANE, edges=ring(40), values=values, label="kl")
+    lines = drawn(ax, LineCollection)
+    np.testing.assert_array_equal(lines.get_array(), values)
+    np.testing.assert_array_equal(lines.get_segments()[0], PLANE[:2, :2])
+    assert lines.colorbar.ax.get_ylabel() == "kl"
+    np.testing.assert_array_equal(drawn(ax, PathCollection).get_offsets(), PLANE[:, :2])
+
+
+def test_an_embedding_of_one_component_is_a_line_in_given_axes() -> None:
+    _, (left, right) = plt.subplots(1, 2)
+    assert plot_embedding(PLANE[:, :1], ax=right) is right
+    assert not left.collections
+    assert not np.asarray(drawn(right, PathCollection).get_offsets())[:, 1].any()
+
+
+def test_an_embedding_needs_a_value_a_point() -> None:
+    with pytest.raises(ValueError, match=r"y has shape \(3,\) for 40 points; give one value"):
+        plot_embedding(PLANE, [1, 2, 3])
+    assert plt.get_fignums() == []
+
+
+def test_heat_maps_of_stability_share_their_colours_and_say_the_scores() -> None:
+    tables = {"a": [[0.1, 0.9], [0.2, np.nan], [0.3, 0.7]], "b": np.ones((3, 2))}
+    figure = plot_stability(tables, noises=[0, 0.5, 1], neighbors=[10, 20], label="correlation")
+    figure.canvas.draw()
+    a, b, bar = figure.axes
+    assert [ax.get_title(loc="left") for ax in (a, b)] == ["a", "b"]
+    assert [text.get_text() for text in a.texts] == ["0.10", "0.90", "0.20", "0.30", "0.70"]
+    assert [text.get_text() for text in a.get_xticklabels()] == ["10", "20"]
+    assert [text.get_text() for text in a.get_yticklabels()] == ["0", "0.5", "1"]
+    assert a.images[0].get_clim() == b.images[0].get_clim() == (0, 1)
+    assert bar.get_ylabel() == "correlation"
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        ({}, "scores is empty"),
+        ({"a": [[1]]}, r"scores\['a'\] has shape \(1, 1\) for 1 noises and 2"),
+    ],
+)
+def test_heat_maps_need_tables_of_the_right_shape(scores: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        plot_stability(scores, noises=[0], neighbors=[10, 20])
+
+
 CURVE = np.array([0.8, 0.4, 0.05, 0.04])
 
 
@@ -343,3 +445,7 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
         plot_patches(full())
     with pytest.raises(ImportError, match=r"pip install 'patchfold\[plot\]'"):
         plot_residual_variance(IntrinsicDimension(3, CURVE))
+    with pytest.raises(ImportError, match=r"pip install 'patchfold\[plot\]'"):
+        plot_embedding(PLANE)
+    with pytest.raises(ImportError, match=r"pip install 'patchfold\[plot\]'"):
+        plot_stability({"a": [[1]]}, [0], [10])

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import fake_paper
+from patchfold._files import UNFINISHED
 from patchfold.papers import tables
 from patchfold.papers.reproduction import PAPERS, engine, sheets
 from patchfold.papers.reproduction.cells import ACCOUNTS, Outcome, Result, Task, row_name
@@ -139,25 +140,11 @@ def test_a_damaged_file_is_ignored(tmp_path, damage):
 
 def test_what_a_killed_run_left_unfinished_is_removed(tmp_path):
     path, _ = stored(tmp_path)
-    leftover = tmp_path / f"{path.name}abc{engine.UNFINISHED}"
+    leftover = tmp_path / f"{path.name}abc{UNFINISHED}"
     leftover.write_text("{", encoding="utf-8")
     found, ignored = Store(tmp_path, STAMP).load()
     assert (len(found), ignored) == (1, {})
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_file_that_another_run_removed_before_its_move_is_written_again(tmp_path, monkeypatch):
-    move = Path.replace
-
-    def first_fails(self, target):
-        monkeypatch.setattr(Path, "replace", move)
-        self.unlink()
-        return move(self, target)
-
-    monkeypatch.setattr(Path, "replace", first_fails)
-    engine.write_whole(tmp_path / "a.txt", "text\n")
-    assert (tmp_path / "a.txt").read_bytes() == b"text\n"
-    assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_the_stamp_has_the_protocol_and_the_versions():

@@ -1,5 +1,7 @@
 """Divergence-based manifold learning: points become Gaussian patches, patches become graphs."""
 
+from typing import Any
+
 from patchfold import datasets, divergences, metrics, neighbors, papers, supervision
 from patchfold.embedding import (
     PatchEigenmaps,
@@ -25,8 +27,18 @@ __all__ = [
     "Patches",
     "datasets",
     "divergences",
+    "explore",
     "metrics",
     "neighbors",
     "papers",
     "supervision",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Imported when it is first used: the page is no part of most programs.
+    if name == "explore":
+        from patchfold.explorer import explore
+
+        return explore
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -53,6 +53,9 @@ TREE_ROW_BYTES = 2**15
 # Differences of so many bytes stay in the cache of one core until they are summed.
 DIFFERENCE_BYTES = 2**18
 
+# What a space makes of its points for searching, and does not take into a file.
+CACHED = ("finder", "_quick_finder", "_centre")
+
 
 class Space:
     """The points of a search: their scale, their distances and who proposes candidates."""
@@ -70,6 +73,10 @@ class Space:
         plain = half == 0 or PLAIN_SPREAD[0] <= 2 * half <= PLAIN_SPREAD[1]
         self.scale = 1.0 if plain else self.unit / 2
         self._check_magnitude(self._low, self._high)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is made again when it is asked for: trees and copies for searching."""
+        return {name: value for name, value in vars(self).items() if name not in CACHED}
 
     def check_queries(self, X: Any, searcher: str) -> Any:
         """Return the query points in the format of the built ones."""

@@ -1,10 +1,11 @@
-"""Pictures: patches as ellipses, edges coloured by divergence, the curve of residual variances.
+"""Pictures: patches, embeddings, edges coloured by divergence, and scores.
 
 Needs matplotlib, the extra ``patchfold[plot]``, which is imported when a function is called.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +14,15 @@ import numpy.typing as npt
 from array_api_compat import array_namespace, is_array_api_obj
 
 from patchfold._namespace import Array, to_numpy
-from patchfold._validation import check_choice, check_count, check_positive
+from patchfold._validation import check_choice, check_count, check_points, check_positive
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.collections import LineCollection
     from matplotlib.colors import AsinhNorm, Normalize
+    from matplotlib.figure import Figure
 
     from patchfold.gaussians import Patches
     from patchfold.metrics import IntrinsicDimension
@@ -34,6 +36,11 @@ DOT_COLOR = "#8a9099"
 ELLIPSE_COLOR = "#1f5fa8"
 CURVE_COLOR = ELLIPSE_COLOR
 CHOICE_COLOR = "#d55e00"
+# Classes, as on the page of the explorer: Okabe and Ito's colours, then shades between them.
+CLASS_COLORS = (
+    *("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#7a5ca8"),
+    *("#004b75", "#8c5f00", "#00634a", "#8f4573", "#8fd0f5", "#f2a07b", "#9c9c5c", "#b9a6dc"),
+)
 # From thin to wide with the divergence: a handful of short circuits among thousands of edges is
 # seen by its width where it is too short to be seen by its colour.
 LINE_WIDTHS = (0.3, 1.8)
@@ -142,6 +149,146 @@ def plot_patches(
     return ax
 
 
+def plot_embedding(
+    embedding: Any,
+    y: Any = None,
+    *,
+    edges: tuple[Any, Any] | None = None,
+    values: Any = None,
+    cmap: Any = "viridis",
+    edge_cmap: Any = "magma_r",
+    label: str = "divergence",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw an embedding, coloured by classes or numbers, and edges coloured by divergence.
+
+    Parameters
+    ----------
+    embedding : array of shape (n, n_components)
+        The first two components are drawn.
+    y : array of shape (n,) or None
+        Text, or few different whole numbers, are classes and get a legend, the commonest 15 of
+        more than 16 and the others together; other numbers get a colour bar. Missing ones are grey.
+    edges, values, label
+        As for :func:`plot_patches`.
+    cmap, edge_cmap : str or Colormap
+        Colours of numbers, and of edges.
+    ax : Axes or None
+        Where to draw. None makes a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from patchfold import PatchIsomap
+    >>> X, y = load_iris(return_X_y=True)
+    >>> isomap = PatchIsomap(n_neighbors=30).fit(X)
+    >>> graph = isomap.graph_.tocoo()
+    >>> ax = plot_embedding(isomap.embedding_, y, edges=graph.coords, values=graph.data)
+    >>> ax.figure.savefig("embedding.png")  # doctest: +SKIP
+    """
+    _require_matplotlib()
+    at = _double(check_points(_host(embedding), name="embedding", min_samples=1))
+    if at.shape[1] < 2:
+        at = np.column_stack([at, np.zeros(len(at))])
+    at = at[:, :2]
+    links = _check_edges(edges, values, len(at))
+    groups, numbers = _classes_or_numbers(y, len(at))
+    ax = _new_axes() if ax is None else ax
+    # Many points are drawn small.
+    size = float(np.clip(6000 / len(at), 1.0, 12.0))
+    if links is not None:
+        _draw_colorbar(ax, _draw_edges(ax, at, *links, edge_cmap, None), label)
+    across, up = at[:, 0], at[:, 1]
+    for name, who, color in groups:
+        ax.scatter(across[who], up[who], s=size, c=color, linewidths=0, zorder=2, label=name)
+    if numbers is not None:
+        known = np.isfinite(numbers)
+        ax.scatter(across[~known], up[~known], s=size, c=DOT_COLOR, linewidths=0, zorder=2)
+        dots = ax.scatter(
+            across[known], up[known], s=size, c=numbers[known], cmap=cmap, linewidths=0, zorder=2
+        )
+        bar = ax.figure.colorbar(dots, ax=ax, label=str(getattr(y, "name", None) or ""), pad=0.02)
+        bar.outline.set_visible(False)
+    elif y is not None:
+        ax.legend(frameon=False, markerscale=2, loc="best", handletextpad=0.2)
+    ax.autoscale_view()
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.set_xlabel("component 0")
+    ax.set_ylabel("component 1")
+    return ax
+
+
+def plot_stability(
+    scores: Mapping[str, Any],
+    noises: Sequence[float],
+    neighbors: Sequence[int],
+    *,
+    label: str = "score",
+    limits: tuple[float, float] = (0.0, 1.0),
+) -> Figure:
+    """Draw scores over noise and number of neighbours side by side, one heat map a method.
+
+    Parameters
+    ----------
+    scores : mapping of names to arrays of shape (n_noises, n_neighbors)
+        NaN where there is no score.
+    noises : sequence of n_noises values
+        The rows, from above.
+    neighbors : sequence of n_neighbors values
+        The columns.
+    label : str, default="score"
+        What the colour bar says.
+    limits : two floats, default=(0.0, 1.0)
+        The scores at the ends of the colours, the same for all heat maps.
+
+    Returns
+    -------
+    Figure
+
+    Examples
+    --------
+    >>> scores = {"Isomap": [[0.99, 0.4], [0.9, 0.3]], "PatchIsomap": [[0.99, 0.98], [0.97, 0.97]]}
+    >>> figure = plot_stability(scores, noises=[0, 0.5], neighbors=[10, 20])
+    >>> figure.savefig("stability.png")  # doctest: +SKIP
+    """
+    _require_matplotlib()
+    from matplotlib import pyplot as plt
+
+    shape = len(noises), len(neighbors)
+    tables = {name: np.asarray(table, dtype=np.float64) for name, table in scores.items()}
+    if not tables:
+        raise ValueError("scores is empty; give at least one, {name: table}.")
+    for name, table in tables.items():
+        if table.shape != shape:
+            raise ValueError(
+                f"scores[{name!r}] has shape {table.shape} for {shape[0]} noises and {shape[1]} "
+                f"neighbors; give a table of shape {shape}."
+            )
+    width = 1.2 + len(tables) * (0.6 + 0.45 * shape[1])
+    figure = plt.figure(figsize=(width, 1.2 + 0.42 * shape[0]), layout="constrained")
+    panels = figure.subplots(1, len(tables), sharey=True, squeeze=False)[0]
+    for ax, (name, table) in zip(panels, tables.items(), strict=True):
+        image = ax.imshow(table, cmap="cividis", vmin=limits[0], vmax=limits[1], aspect="auto")
+        for (row, column), score in np.ndenumerate(table):
+            if np.isfinite(score):
+                bright = score > (limits[0] + limits[1]) / 2
+                color = "black" if bright else "white"
+                ax.text(column, row, f"{score:.2f}", ha="center", va="center", color=color, size=8)
+        ax.set_title(name, loc="left", fontsize=10)
+        ax.set_xticks(range(shape[1]), [str(k) for k in neighbors])
+        ax.set_yticks(range(shape[0]), [str(noise) for noise in noises])
+        ax.tick_params(length=0)
+        ax.spines[:].set_visible(False)
+        ax.set_xlabel("neighbours")
+    panels[0].set_ylabel("noise")
+    figure.colorbar(image, ax=list(panels), label=label, pad=0.02).outline.set_visible(False)
+    return figure
+
+
 def plot_residual_variance(result: IntrinsicDimension, *, ax: Axes | None = None) -> Axes:
     """Draw the residual variance over the number of components, and mark the chosen dimension.
 
@@ -192,6 +339,43 @@ def _new_axes() -> Axes:
     from matplotlib import pyplot as plt
 
     return plt.figure(layout="constrained").add_subplot()
+
+
+def _classes_or_numbers(
+    y: Any, n: int
+) -> tuple[list[tuple[str | None, npt.NDArray[np.bool_], str]], Floats | None]:
+    """Return classes as (name, who, colour), or numbers; one class without a name for no ``y``."""
+    if y is None:
+        return [(None, np.ones(n, dtype=bool), CURVE_COLOR)], None
+    given = _host(y)
+    if given.shape != (n,):
+        raise ValueError(f"y has shape {given.shape} for {n} points; give one value a point.")
+    numeric = given.dtype.kind in "iuf"
+    if numeric:
+        missing = ~np.isfinite(given)
+        different = np.unique(given[~missing])
+        if len(different) > len(CLASS_COLORS) or (different != np.round(different)).any():
+            return [], _double(given)
+        words = np.array(
+            ["" if lost else str(int(v)) for v, lost in zip(given, missing, strict=True)]
+        )
+    else:
+        cells = given.tolist()
+        missing = np.array([cell is None or cell != cell for cell in cells])  # noqa: PLR0124
+        words = np.array([str(cell) for cell in cells])
+    counts = Counter(words[~missing].tolist())
+    own = len(CLASS_COLORS) - (len(counts) > len(CLASS_COLORS))
+    names = sorted((name for name, _ in counts.most_common(own)), key=int if numeric else str)
+    groups: list[tuple[str | None, npt.NDArray[np.bool_], str]] = [
+        (name, (words == name) & ~missing, color)
+        for name, color in zip(names, CLASS_COLORS, strict=False)
+    ]
+    others = ~missing & ~np.isin(words, names)
+    if others.any():
+        groups.append((f"{len(counts) - len(names)} others", others, DOT_COLOR))
+    if missing.any():
+        groups.append(("missing", missing, DOT_COLOR))
+    return groups, None
 
 
 def _draw_edges(

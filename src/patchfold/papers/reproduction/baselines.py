@@ -8,6 +8,7 @@ quarter of all pairs or more are edges, an edge of length zero was lost.
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -100,7 +101,7 @@ def embed(
         X = 0.5 * (edges + edges.T)
         model = SpectralEmbedding(n_components, affinity="precomputed", random_state=random_state)
     elif method == "UMAP":
-        model = _umap(n_components, n_neighbors, random_state)
+        model = umap(n_components, n_neighbors, random_state)
     else:
         kind = {"LLE": "standard", "LTSA": "ltsa"}.get(method, "hessian")
         model = LocallyLinearEmbedding(
@@ -113,6 +114,21 @@ def embed(
             random_state=random_state,
         )
     return np.asarray(model.fit_transform(X))
+
+
+def umap(n_components: int, n_neighbors: int, random_state: int | None) -> Any:
+    """Return an unfitted UMAP, or say how to get it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ImportWarning)  # of a part that wants TensorFlow
+            from umap import UMAP  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    except ImportError as error:
+        raise ImportError(
+            "method='UMAP' needs umap-learn; install it with: pip install 'patchfold[papers]'"
+        ) from error
+    return UMAP(
+        n_components=n_components, n_neighbors=n_neighbors, random_state=random_state, n_jobs=1
+    )
 
 
 def classifiers(random_state: int | None = 0) -> dict[str, Callable[[], Any]]:
@@ -185,15 +201,3 @@ def _isomap(X: Floats, n_components: int, n_neighbors: int) -> Floats:
     # A stored zero would vanish in the union of both directions.
     graph.data = np.maximum(graph.data, np.finfo(float).tiny)
     return scaled(shortest_paths(csr_array(graph.maximum(graph.T))), n_components)
-
-
-def _umap(n_components: int, n_neighbors: int, random_state: int | None) -> Any:
-    try:
-        from umap import UMAP  # type: ignore[import-not-found,import-untyped,unused-ignore]
-    except ImportError as error:
-        raise ImportError(
-            "method='UMAP' needs umap-learn; install it with: pip install 'patchfold[papers]'"
-        ) from error
-    return UMAP(
-        n_components=n_components, n_neighbors=n_neighbors, random_state=random_state, n_jobs=1
-    )

@@ -28,6 +28,7 @@ import scipy
 import sklearn
 
 import patchfold
+from patchfold._files import remove_unfinished, write_whole
 from patchfold._validation import check_choice, check_count
 from patchfold.datasets.registry import registry
 from patchfold.papers.reproduction import PAPERS
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     Wire = connection.Connection[Any, Any]
-
-# The end of a file that is being written. One that is left over belongs to a killed run.
-UNFINISHED = ".part"
 
 # Digits that keep two tasks apart whose names differ only in signs a file name cannot have.
 KEY_DIGITS = 8
@@ -191,29 +189,6 @@ def file_name(task: Task) -> str:
     parts = (task.paper, task.table, task.dataset, task.method, task.account)
     key = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:KEY_DIGITS]
     return "-".join([*(re.sub(r"[^A-Za-z0-9.]+", "_", part) for part in parts[1:]), f"{key}.json"])
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is there whole or not at all, whenever the process ends."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}{UNFINISHED}")
-    while True:
-        with unfinished.open("wb") as file:
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        try:
-            unfinished.replace(path)
-        except FileNotFoundError:
-            # A run that started in the same folder meanwhile took it for a leftover.
-            continue
-        return
-
-
-def remove_unfinished(folder: Path, start: str = "") -> None:
-    """Remove what a killed run left of files whose names begin so."""
-    for path in folder.glob(f"{start}*{UNFINISHED}"):
-        path.unlink(missing_ok=True)
 
 
 # ---------------------------------------------------------------- work

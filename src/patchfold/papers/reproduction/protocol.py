@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import t as student
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import accuracy_score, silhouette_score
 from sklearn.model_selection import train_test_split
@@ -25,6 +24,7 @@ from patchfold import datasets
 from patchfold.papers import tables
 from patchfold.papers.reproduction import baselines
 from patchfold.papers.reproduction.cells import Result, Task, rows
+from patchfold.papers.reproduction.statistics import mean_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -95,13 +95,11 @@ class Experiment:
             k = sizes[0] if len(sizes) == 1 else self._chosen(planes, train, seed)
             scores.append(self._score(planes[k], train, test))
             chosen.append(k)
-        mean, spread = np.mean(scores), np.std(scores, ddof=1) / np.sqrt(len(scores))
-        half = spread * student.ppf((1 + HONEST_LEVEL) / 2, len(scores) - 1)
         note = ""
         if len(sizes) > 1:
             least, most = min(chosen), max(chosen)
             note = f"K={least}" if least == most else f"K={least} to {most}"
-        return float(mean), float(mean - half), float(mean + half), note
+        return *mean_interval(scores, level=HONEST_LEVEL), note
 
     def _chosen(self, planes: dict[int, Floats], train: Any, seed: int) -> int:
         """Choose K by the training points alone; classifiers learn one half of them."""

@@ -1,0 +1,45 @@
+"""Files that are there whole or not at all, whenever the process ends."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+# The end of a file that is being written. One that is left over belongs to a killed process.
+UNFINISHED = ".part"
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file beside its place and move it there; folders on the way are made.
+
+    A link is followed, so that what it points to is replaced and not the link. What is no ordinary
+    file, such as a pipe or ``/dev/null``, is written to and never replaced.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    path = Path(os.path.realpath(path))  # where links go in circles, resolve() raises
+    if path.exists() and not path.is_file() and not path.is_dir():
+        path.write_bytes(data)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}{UNFINISHED}")
+    try:
+        while True:
+            with unfinished.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            try:
+                unfinished.replace(path)
+            except FileNotFoundError:
+                # A run that started in the same folder meanwhile took it for a leftover.
+                continue
+            return
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
+def remove_unfinished(folder: Path, start: str = "") -> None:
+    """Remove what a killed process left of files whose names begin so."""
+    for path in folder.glob(f"{start}*{UNFINISHED}"):
+        path.unlink(missing_ok=True)

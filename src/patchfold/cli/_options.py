@@ -1,0 +1,253 @@
+"""Options that several commands have, and what comes of them."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from patchfold.cli._session import about, working
+
+METHODS = ("isomap", "lle", "eigenmaps", "tsne")
+# Those of patchfold.divergences, which takes long to import where only help is wanted.
+DIVERGENCES = (
+    "kl",
+    "jeffreys",
+    "bhattacharyya",
+    "hellinger",
+    "jeffreys-riemann",
+    "bhattacharyya-riemann",
+    "wasserstein",
+    "cauchy-schwarz",
+    "fisher-rao",
+    "euclidean",
+)
+
+
+def chosen(option: str, allowed: tuple[str, ...]) -> dict[str, Any]:
+    """Return what makes typer refuse other values of an option, and complete these."""
+
+    def check(value: Any) -> Any:
+        from patchfold._validation import check_choice
+
+        try:
+            for name in value if isinstance(value, list) else [value]:
+                if name is not None:
+                    check_choice(option, name, allowed)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from error
+        return value
+
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in allowed if name.startswith(incomplete)]
+
+    return {"callback": check, "autocompletion": complete}
+
+
+def check_neighbors(value: str | None) -> str | None:
+    """Refuse a number of neighbours that is neither a count nor 'auto'."""
+    if value is not None and value != "auto" and not re.fullmatch(r"[1-9]\d{0,8}", value):
+        raise typer.BadParameter(
+            f"--neighbors={value!r} is not known; give a whole number from 1, or 'auto'."
+        )
+    return value
+
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="CSV, TSV, Parquet, ARFF, NPY or NPZ, also compressed by gzip; '-' reads standard "
+        "input.",
+    ),
+]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COL", help="A column that is no feature: classes or values to colour by."
+    ),
+]
+Id = Annotated[
+    str | None,
+    typer.Option("--id", metavar="COL", help="A column that names the rows; kept in the output."),
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COL", help="A column to leave out; repeat for several."),
+]
+Missing = Annotated[
+    str,
+    typer.Option(
+        metavar="RULE",
+        help="Where values are missing: 'error' names them, 'drop' leaves their rows out, "
+        "'impute' fills in the median or the most frequent category.",
+        **chosen("--missing", ("error", "drop", "impute")),
+    ),
+]
+Categories = Annotated[
+    str,
+    typer.Option(
+        metavar="CODE",
+        help="Text columns: 'onehot' makes a column of 0 and 1 of each category, 'ordinal' numbers "
+        "them in declared or alphabetical order.",
+        **chosen("--categories", ("onehot", "ordinal")),
+    ),
+]
+Standardize = Annotated[
+    bool,
+    typer.Option(
+        "--standardize/--raw",
+        help="Give number columns mean 0 and variance 1, since units differ, or take them as they "
+        "are.",
+    ),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option("--header/--no-header", help="Whether the first row names the columns. [look]"),
+]
+Neighbors = Annotated[
+    str | None,
+    typer.Option(
+        metavar="K|auto",
+        callback=check_neighbors,
+        help="Neighbours of a point. [15, fewer for few rows]",
+    ),
+]
+Method = Annotated[
+    str,
+    typer.Option(
+        metavar="METHOD",
+        help=f"One of: {', '.join(METHODS)}.",
+        **chosen("--method", METHODS),
+    ),
+]
+Divergence = Annotated[
+    str,
+    typer.Option(
+        metavar="D",
+        help=f"One of: {', '.join(DIVERGENCES)}. With 'euclidean' it is the classical method.",
+        **chosen("--divergence", DIVERGENCES),
+    ),
+]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of what is random.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print a summary for programs on standard output.")
+]
+
+DEFAULT_NEIGHBORS = 15
+# So few rows are done before threads have found each other: on two busy cores t-SNE of 150 rows
+# took half a minute with two threads, and 0.6 s with one.
+FEW_ROWS = 2000
+# Features that are columns of a page, at most: pixels of an image say nothing one by one.
+MOST_SHOWN = 100
+
+
+def neighbors(value: str | None, n: int, notes: list[str]) -> int | str:
+    """Return the number of neighbours to use for ``n`` rows."""
+    if value is None:
+        if n > DEFAULT_NEIGHBORS:
+            return DEFAULT_NEIGHBORS
+        # Of half the rows: patches of all of them would all be the same.
+        fewer = max(n // 2, 1)
+        notes.append(f"{fewer} neighbours instead of {DEFAULT_NEIGHBORS}, for {n} rows")
+        return fewer
+    return value if value == "auto" else int(value)
+
+
+def load(
+    data: str,
+    *,
+    target: str | None,
+    ids: str | None,
+    drop: list[str] | None,
+    missing: str,
+    header: bool | None,
+) -> Any:
+    """Read a table and choose its features; notes of both are in the selection's."""
+    from patchfold.tables import check_rows, read_table, select
+
+    with about(data), working(f"Reading {data} ..."):
+        expected = [name for name in (target, ids, *(drop or [])) if name]
+        table = read_table(data, header=header, expected=expected)
+        selection = select(table.frame, target=target, ids=ids, drop=drop or (), missing=missing)
+        check_rows(selection)
+    selection.notes[:0] = table.notes
+    return selection
+
+
+def described(data: str, selection: Any, *, standardize: bool, categories: str) -> str:
+    """Say in a sentence what was read, and what was made of it."""
+    features = selection.features
+    kinds = [features[name].dtype == float for name in features.columns]
+    numbers, texts = sum(kinds), len(kinds) - sum(kinds)
+    parts = []
+    if numbers:
+        scaled = "standardised" if standardize else "as they are"
+        parts.append(f"{numbers} of numbers ({scaled})")
+    if texts:
+        parts.append(f"{texts} of categories ({categories})")
+    name = "standard input" if data == "-" else data
+    wide = "1 feature" if len(kinds) == 1 else f"{len(kinds)} features"
+    return f"{name}: {len(features)} rows, {wide}, {', '.join(parts)}"
+
+
+def pipeline(
+    features: Any,
+    method: str,
+    *,
+    categories: str,
+    standardize: bool,
+    impute: bool,
+    **parameters: Any,
+) -> Any:
+    """Return an unfitted pipeline: columns become points, points are embedded."""
+    from sklearn.pipeline import Pipeline
+
+    from patchfold.models import METHODS as ESTIMATORS
+    from patchfold.tables import preprocessor
+
+    estimator = ESTIMATORS[method](n_jobs=threads(len(features)), **parameters)
+    # All points for Isomap, where there is memory for them; a kernel as wide as edges are long.
+    own = {"isomap": {"landmarks": "auto"}, "eigenmaps": {"bandwidth": "median"}}
+    estimator.set_params(**own.get(method, {}))
+    prepare = preprocessor(features, categories=categories, standardize=standardize, impute=impute)
+    return Pipeline([("columns", prepare), ("embedding", estimator)])
+
+
+def threads(n: int) -> int | None:
+    """Return ``n_jobs`` for so many rows; numbers do not depend on it."""
+    return -1 if n > FEW_ROWS else None
+
+
+def classes(target: Any) -> Any:
+    """Return the classes of a target."""
+    from patchfold.tables import classes as classes_of
+
+    return classes_of(target)
+
+
+def columns(selection: Any, target: str | None) -> dict[str, list[Any]]:
+    """Return what a page shows of each row, the target first; None where nothing is."""
+    frame = selection.others
+    names = list(frame.columns)
+    if selection.features.shape[1] > MOST_SHOWN:
+        names = [name for name in names if name not in selection.features.columns]
+    order = sorted(names, key=lambda name: name != target)
+    return {name: [_shown(value) for value in frame[name]] for name in order}
+
+
+def _shown(value: Any) -> Any:
+    if value is None or value != value:  # noqa: PLR0124 - NaN, also that of dates
+        return None
+    return value if isinstance(value, int | float) else str(value)
+
+
+def title(data: str) -> str:
+    """Return what a page is called."""
+    return "standard input" if data == "-" else Path(data).name
+
+
+def noted(notes: Iterable[str]) -> list[str]:
+    """Return notes as sentences."""
+    return [f"Note: {note.rstrip('.')}." for note in notes]

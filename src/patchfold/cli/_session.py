@@ -1,0 +1,230 @@
+"""What the commands share: what is said where, exit codes, and files that are seen to beforehand.
+
+Standard output has results only. Notes, progress and errors go to standard error, progress only
+where that is a terminal.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from typer.core import TyperGroup
+
+from patchfold._files import write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+# Exit codes: something could not be computed; wrong arguments or input, as typer has it; the user
+# stopped it, as a shell reports SIGINT.
+FAILED = 1
+WRONG = 2
+STOPPED = 130
+
+PARAMETERS = {"n_neighbors": "--neighbors", "n_components": "--components"}
+
+EXIT_CODES = """\b
+Exit codes:
+  0    done
+  1    something could not be computed
+  2    wrong arguments, or input or output that cannot be used
+  130  stopped by Ctrl-C"""
+
+
+class Refused(Exception):  # noqa: N818 - no error of the program: the user is told what to change
+    """Ends the command with one line on standard error, and an exit code."""
+
+    def __init__(self, message: str, code: int = WRONG) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Commands(TyperGroup):
+    """The group of all commands, which ends each with a line and an exit code, never a traceback.
+
+    Only an error in patchfold itself is no such line; ``--debug`` shows where it arose.
+    """
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except Refused as error:
+            _end(str(error), error.code)
+        except KeyboardInterrupt:
+            _end("Stopped.", STOPPED, kind="")
+        except ImportError as error:
+            _end(str(error), FAILED)
+        except MemoryError as error:
+            _end(
+                f"not enough memory ({error or 'no figures'}); give fewer rows or columns.", FAILED
+            )
+        except Exception as error:
+            known = isinstance(error, typer.Abort | typer.Exit) or hasattr(error, "exit_code")
+            broken_pipe = isinstance(error, OSError) and error.errno == errno.EPIPE
+            if known or broken_pipe or ctx.params.get("debug"):
+                raise
+            if isinstance(error, OSError):
+                _end(_in_words(error), WRONG)
+            _end(
+                f"unexpected {type(error).__name__}: {_one_line(error)}. 'patchfold --debug ...' "
+                "shows where; please report it.",
+                FAILED,
+            )
+
+
+def stderr() -> Console:
+    """Return the console of notes, progress and errors."""
+    return Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def say(notes: Iterable[str]) -> None:
+    """Print sentences on standard error, one a line."""
+    console = stderr()
+    for note in notes:
+        console.print(_one_line(note))
+
+
+@contextmanager
+def about(source: str | Path) -> Iterator[None]:
+    """Refuse what raises a ValueError, a TypeError or an error of the file system, by its name."""
+    name = "standard input" if str(source) == "-" else str(source)
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            raise
+        raise Refused(_in_words(error, name)) from error
+    except (TypeError, ValueError) as error:
+        raise Refused(f"{name}: {in_options(str(error))}") from error
+
+
+@contextmanager
+def working(words: str) -> Iterator[list[str]]:
+    """Show on a terminal that something is going on; collect warnings, which become notes."""
+    console = stderr()
+    notes: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
+        if console.is_terminal:
+            with console.status(words):
+                yield notes
+        else:
+            yield notes
+    notes.extend(dict.fromkeys(in_options(_one_line(warning.message)) for warning in caught))
+
+
+def progress(console: Console) -> Progress:
+    """Return a bar with the time that is left, which shows on a terminal alone."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        disable=not console.is_terminal,
+        # Over the whole run: tasks may come in the order of their length.
+        speed_estimate_period=float("inf"),
+    )
+
+
+def duration(seconds: float) -> str:
+    """Round a time to what is worth reading.
+
+    Examples
+    --------
+    >>> duration(7.2), duration(200), duration(8000)
+    ('7 s', '3 min', '2.2 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+# ---------------------------------------------------------------- files
+
+
+def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[str | Path] = ()) -> None:
+    """See that files can be written, before anything is computed."""
+    read = {Path(source).resolve() for source in inputs if str(source) != "-"}
+    given = [path for path in outputs if path is not None]
+    for path in given:
+        if path.is_dir():
+            raise Refused(f"{path}: this is a folder; name a file in it.")
+        if path.resolve() in read:
+            raise Refused(f"{path}: this is the input; name another file for the output.")
+        if given.count(path) > 1:
+            raise Refused(f"{path}: two outputs have this name; give each its own.")
+        folder = path.resolve().parent
+        while not folder.exists():
+            folder = folder.parent
+        if not folder.is_dir():
+            raise Refused(f"{path}: {folder} is a file and no folder.")
+        target = path if path.exists() and not path.is_file() else folder
+        if not os.access(target, os.W_OK):
+            raise Refused(f"{path}: {folder} cannot be written to; name another place.")
+
+
+def write_outputs(contents: Mapping[Path, bytes | str]) -> None:
+    """Write files, each whole or not at all."""
+    for path, content in contents.items():
+        try:
+            write_whole(path, content)
+        except OSError as error:
+            raise Refused(f"{path}: cannot be written ({error.strerror or error}).") from error
+
+
+def print_result(content: bytes | str) -> None:
+    """Write to standard output, and see that it arrives."""
+    data = content.encode() if isinstance(content, str) else content
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+# ---------------------------------------------------------------- words
+
+
+def in_options(message: str) -> str:
+    """Call parameters of the library by the options that set them.
+
+    Examples
+    --------
+    >>> in_options("n_neighbors=15 needs more than 15 samples; lower n_neighbors.")
+    '--neighbors=15 needs more than 15 samples; lower --neighbors.'
+    """
+    for parameter, option in PARAMETERS.items():
+        message = message.replace(parameter, option)
+    return message
+
+
+def _end(message: str, code: int, kind: str = "Error: ") -> None:
+    stderr().print(kind + _one_line(message))
+    raise typer.Exit(code)
+
+
+def _in_words(error: OSError, name: str | None = None) -> str:
+    if error.errno is None:  # no error of the system, but words of our own
+        return str(error)
+    where = name or error.filename or "the file system"
+    if isinstance(error, FileNotFoundError):
+        return f"{where}: there is no such file."
+    if isinstance(error, IsADirectoryError):
+        return f"{where}: this is a folder; name a file in it."
+    if isinstance(error, PermissionError):
+        return f"{where}: permission denied."
+    return f"{where}: {error.strerror or error}."
+
+
+def _one_line(words: object) -> str:
+    return " ".join(str(words).split())

@@ -1,0 +1,379 @@
+"""``patchfold embed`` and ``patchfold apply``: rows of a table become points of a plane."""
+
+import io
+import json
+import time
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from patchfold.cli import _options as options
+from patchfold.cli._session import (
+    Refused,
+    about,
+    check_outputs,
+    duration,
+    print_result,
+    say,
+    working,
+    write_outputs,
+)
+
+# The rule of patchfold.supervision that the published supervised Isomap has.
+SUPERVISION = "dissimilarity"
+PICTURE_DPI = 150
+# A legend leaves the embedding some room.
+LEGEND_LETTERS = 24
+
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Coordinates: .csv, .tsv (also .gz) or .parquet. [standard output]",
+        show_default=False,
+    ),
+]
+
+
+def embed(
+    data: options.Data,
+    target: options.Target = None,
+    ids: options.Id = None,
+    drop: options.Drop = None,
+    method: options.Method = "isomap",
+    divergence: options.Divergence = "kl",
+    neighbors: options.Neighbors = None,
+    components: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Dimensions of the embedding.")
+    ] = 2,
+    supervised: Annotated[
+        bool,
+        typer.Option("--supervised", help="Let the classes in --target shape the embedding."),
+    ] = False,
+    standardize: options.Standardize = True,
+    categories: options.Categories = "onehot",
+    missing: options.Missing = "error",
+    header: options.Header = None,
+    seed: options.Seed = 0,
+    output: Output = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The fitted model, for 'patchfold apply' (.skops)."),
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A page to explore the embedding (.html).")
+    ] = None,
+    png: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A picture, coloured by --target (.png).")
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Embed the rows of a table: every row becomes a point of the plane.
+
+    A row is compared with others by the Gaussian of its neighbourhood. Columns of numbers are
+    standardised, and text columns are taken for categories, unless options say otherwise. The
+    output has the columns of --id and --target, then the coordinates; where rows were left out and
+    no --id names them, the column 'row' has their numbers.
+    """
+    outputs = {"output": output, "model": model, "html": html, "png": png}
+    ending = _check_endings(outputs)
+    check_outputs(outputs.values(), inputs=[data])
+    if supervised and target is None:
+        raise typer.BadParameter("--supervised needs the column of the classes: --target COL.")
+    if components != 2 and (html or png):
+        raise typer.BadParameter("--html and --png show a plane; leave --components at 2.")
+
+    selection = options.load(
+        data, target=target, ids=ids, drop=drop, missing=missing, header=header
+    )
+    k = options.neighbors(neighbors, len(selection.features), selection.notes)
+    pipeline = options.pipeline(
+        selection.features,
+        method,
+        categories=categories,
+        standardize=standardize,
+        impute=missing == "impute",
+        divergence=divergence,
+        n_neighbors=k,
+        n_components=components,
+        random_state=seed,
+        supervision=SUPERVISION if supervised else None,
+        # A search by descent cannot be saved.
+        knn="auto" if model is None else "exact",
+    )
+    start = time.monotonic()
+    with about(data), working(f"Embedding {len(selection.features)} rows ...") as warned:
+        labels = options.classes(selection.target) if supervised else None
+        places = pipeline.fit_transform(selection.features, labels)
+    seconds = time.monotonic() - start
+    notes = [*selection.notes, *warned]
+    result = _result(data, selection, places, pipeline)
+
+    contents: dict[Path, bytes | str] = {}
+    if output is not None:
+        contents[output] = _encoded(result, ending)
+    if model is not None:
+        contents[model] = _dumped(pipeline, target=target, ids=ids, dropped=drop or [])
+    if html is not None:
+        contents[html] = _page(pipeline, selection, target, data)
+    if png is not None:
+        contents[png] = _picture(places, selection.target)
+    write_outputs(contents)
+
+    estimator = pipeline[-1]
+    used = getattr(estimator, "n_neighbors_", estimator.n_neighbors)
+    how = f"{type(estimator).__name__}, divergence {divergence}, {used} neighbours"
+    how += f", classes of '{target}'" if supervised else ""
+    what = options.described(data, selection, standardize=standardize, categories=categories)
+    say([what, *options.noted(notes)])
+    say([f"{how}: {duration(seconds)}", *(f"Wrote {path}" for path in contents)])
+    if as_json:
+        summary = {
+            "command": "embed",
+            "data": data,
+            "rows": len(result),
+            "rows_left_out": selection.n_rows - len(result),
+            "features": list(selection.features.columns),
+            "target": target,
+            "id": ids,
+            "method": method,
+            "divergence": divergence,
+            "neighbors": used,
+            "components": components,
+            "supervised": supervised,
+            "standardized": standardize,
+            "notes": notes,
+            "outputs": {kind: str(path) for kind, path in outputs.items() if path is not None},
+        }
+        print_result(json.dumps(summary, ensure_ascii=False) + "\n")
+    elif not contents:
+        print_result(_encoded(result, ending))
+
+
+def apply(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="What 'patchfold embed --model' wrote.")
+    ],
+    new: Annotated[
+        str,
+        typer.Argument(
+            metavar="NEW",
+            help="Rows with the columns of the fitted table, in any order; '-' reads standard "
+            "input.",
+        ),
+    ],
+    ids: options.Id = None,
+    drop: options.Drop = None,
+    missing: Annotated[
+        str,
+        typer.Option(
+            metavar="RULE",
+            help="Where values are missing and the model does not impute: 'error' names them, "
+            "'drop' leaves their rows out.",
+            **options.chosen("--missing", ("error", "drop")),
+        ),
+    ] = "error",
+    header: options.Header = None,
+    output: Output = None,
+    as_json: options.Json = False,
+) -> None:
+    """Map new rows with a saved model.
+
+    Columns are found by their names. Those that the fitted table had beside its features (--id,
+    --target, --drop) may be there or not, and the first two are kept in the output; others are
+    refused. Rows that were fitted get the coordinates that they have.
+
+    A model is data and no program: types that are not trusted are shown and not loaded.
+    """
+    from patchfold.tables import check_column, conform, read_table
+
+    ending = _check_endings({"output": output})
+    check_outputs([output], inputs=[model, new])
+    pipeline, origin, notes = _loaded(model)
+    numbers, known, imputes, ordinal = _columns_of(pipeline)
+    with about(new), working(f"Reading {new} ..."):
+        table = read_table(new, header=header, expected=[*numbers, *known])
+        columns = list(table.frame.columns)
+        beside = [name for name in (ids, *(drop or [])) if name is not None]
+        for name in beside:
+            check_column(name, columns)
+        names = ids or (origin.ids if origin.ids in columns else None)
+        target = origin.target if origin.target in columns else None
+        allowed = {*numbers, *known, *beside, names, origin.target, *origin.dropped}
+        _check_columns(columns, [*numbers, *known], allowed)
+        selection = conform(
+            table.frame,
+            numbers=numbers,
+            categories=known,
+            target=target,
+            ids=names,
+            missing="impute" if imputes else missing,
+        )
+        if ordinal and any("does not know" in note for note in selection.notes):
+            raise ValueError(f"{selection.notes[-1]}; correct it, or fit the model anew.")
+    with about(new), working(f"Mapping {len(selection.features)} rows ...") as warned:
+        places = pipeline.transform(selection.features)
+    notes += [*table.notes, *selection.notes, *warned]
+    result = _result(new, selection, places, pipeline)
+    if output is not None:
+        write_outputs({output: _encoded(result, ending)})
+    say([*options.noted(notes), f"{type(pipeline[-1]).__name__}: {len(result)} rows mapped"])
+    if output is not None:
+        say([f"Wrote {output}"])
+    if as_json:
+        summary = {
+            "command": "apply",
+            "model": str(model),
+            "data": new,
+            "rows": len(result),
+            "rows_left_out": selection.n_rows - len(result),
+            "notes": notes,
+            "outputs": {} if output is None else {"output": str(output)},
+        }
+        print_result(json.dumps(summary, ensure_ascii=False) + "\n")
+    elif output is None:
+        print_result(_encoded(result, ending))
+
+
+# ---------------------------------------------------------------- models
+
+
+def _dumped(pipeline: Any, **origin: Any) -> bytes:
+    from patchfold.models import Origin, dump_model
+
+    return dump_model(pipeline, Origin(**origin))
+
+
+def _loaded(model: Path) -> tuple[Any, Any, list[str]]:
+    import patchfold
+    from patchfold.models import load_model
+
+    with about(model), working(f"Loading {model} ...") as warned:
+        pipeline, origin = load_model(model.read_bytes())
+    if origin.version != patchfold.__version__:
+        warned.append(
+            f"the model was fitted by patchfold {origin.version}, and this is "
+            f"{patchfold.__version__}"
+        )
+    return pipeline, origin, warned
+
+
+def _columns_of(pipeline: Any) -> tuple[list[str], dict[str, Any], bool, bool]:
+    """Return a model's columns of numbers, its categories, and how it fills and codes them."""
+    numbers: list[str] = []
+    known: dict[str, Any] = {}
+    imputes = ordinal = False
+    for kind, transformer, names in pipeline[0].transformers_:
+        steps = getattr(transformer, "named_steps", {})
+        imputes = imputes or "impute" in steps
+        if kind == "numbers":
+            numbers = list(names)
+        elif kind == "categories":
+            known = dict(zip(names, steps["encode"].categories_, strict=True))
+            ordinal = type(steps["encode"]).__name__ == "OrdinalEncoder"
+    return numbers, known, imputes, ordinal
+
+
+def _check_columns(columns: list[str], wanted: list[str], allowed: set[str | None]) -> None:
+    from patchfold.tables import TableError
+    from patchfold.tables._naming import listed
+
+    lacking = [name for name in wanted if name not in columns]
+    extra = [name for name in columns if name not in allowed]
+    if lacking:
+        there = f"; there are {listed(extra)} that it does not know" if extra else ""
+        raise TableError(f"the model needs the columns {listed(lacking)}{there}.")
+    if extra:
+        raise TableError(
+            f"the model does not know the columns {listed(extra)}; leave them out with --drop."
+        )
+
+
+# ---------------------------------------------------------------- outputs
+
+
+def _check_endings(outputs: dict[str, Path | None]) -> str:
+    """Refuse names whose endings do not say what they are; return that of the coordinates."""
+    from patchfold.tables import check_ending
+
+    known = {"model": (".skops",), "html": (".html", ".htm"), "png": (".png",)}
+    for kind, path in outputs.items():
+        if path is not None and kind in known:
+            with about(f"--{kind}"):
+                check_ending(path, known[kind])
+    path = outputs["output"]
+    if path is None:
+        return ".csv"
+    with about("--output"):
+        return check_ending(path)
+
+
+def _encoded(result: Any, ending: str) -> bytes:
+    from patchfold.tables import encode_table
+
+    return encode_table(result, ending)
+
+
+def _result(data: str, selection: Any, places: Any, pipeline: Any) -> Any:
+    """Return the table of the output."""
+    import pandas as pd
+
+    beside = [column for column in (selection.ids, selection.target) if column is not None]
+    if selection.ids is None and len(selection.rows) < selection.n_rows:
+        beside.insert(0, pd.Series(selection.rows + 1, name="row"))
+    names = list(pipeline[-1].get_feature_names_out())
+    taken = [column.name for column in beside if column.name in names]
+    if taken:
+        raise Refused(f"{data}: the column '{taken[0]}' has the name of a coordinate; rename it.")
+    frame = pd.DataFrame({column.name: column for column in beside})
+    return frame.assign(**dict(zip(names, places.T, strict=True)))
+
+
+def _page(pipeline: Any, selection: Any, target: str | None, data: str) -> str:
+    from patchfold.explorer import Explorer
+
+    estimator = pipeline[-1]
+    label = f"{type(estimator).__name__} {estimator.divergence}"
+    page = Explorer.from_estimators(
+        {label: estimator},
+        pipeline[:-1].transform(selection.features),
+        columns=options.columns(selection, target),
+        ids=None if selection.ids is None else list(selection.ids),
+        title=options.title(data),
+    )
+    return str(page.html)
+
+
+def _picture(places: Any, target: Any) -> bytes:
+    """Draw the embedding, without a window anywhere."""
+    from matplotlib.figure import Figure
+
+    from patchfold.plotting import plot_embedding
+
+    figure = Figure(layout="constrained")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of signs that the font lacks
+        plot_embedding(places, None if target is None else _legible(target), ax=figure.subplots())
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="png", dpi=PICTURE_DPI)
+    return buffer.getvalue()
+
+
+def _legible(target: Any) -> Any:
+    """Return classes as short texts in which matplotlib sees no formulas and no hidden names."""
+    from pandas.api import types
+
+    if types.is_numeric_dtype(target):
+        return target
+    labels: dict[str, str] = {}
+    for name in target.dropna().astype(str).unique():
+        short = " ".join(name.split())
+        short = short if len(short) <= LEGEND_LETTERS else f"{short[:LEGEND_LETTERS]}..."
+        short = short.replace("$", r"\$")
+        short = f" {short}" if short.startswith("_") else short
+        labels[name] = short if short not in labels.values() else f"{short} ({len(labels)})"
+    return target.astype(object).map(lambda name: labels[str(name)], na_action="ignore")

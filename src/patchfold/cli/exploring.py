@@ -1,0 +1,208 @@
+"""``patchfold explore``: a page to look at a table in."""
+
+import json
+import threading
+import webbrowser
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from patchfold.cli import _options as options
+from patchfold.cli._session import (
+    about,
+    check_outputs,
+    print_result,
+    progress,
+    say,
+    stderr,
+    working,
+    write_outputs,
+)
+
+HOST = "127.0.0.1"
+
+
+def explore(
+    data: options.Data,
+    target: options.Target = None,
+    ids: options.Id = None,
+    drop: options.Drop = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="METHOD",
+            help=f"One of: {', '.join(options.METHODS)}; repeat for several. [isomap]",
+            **options.chosen("--method", options.METHODS),
+        ),
+    ] = None,
+    divergence: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="D",
+            help="A divergence to switch to; repeat for several. [euclidean, kl]",
+            **options.chosen("--divergence", options.DIVERGENCES),
+        ),
+    ] = None,
+    neighbors: Annotated[
+        list[int] | None,
+        typer.Option(min=1, metavar="K", help="A stop of the slider; repeat for several. [some]"),
+    ] = None,
+    standardize: options.Standardize = True,
+    categories: options.Categories = "onehot",
+    missing: options.Missing = "error",
+    header: options.Header = None,
+    seed: options.Seed = 0,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The page. [the name of DATA with .html, in this folder]",
+            show_default=False,
+        ),
+    ] = None,
+    open_page: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open the page in the browser.")
+    ] = True,
+    serve: Annotated[
+        bool,
+        typer.Option(
+            "--serve", help="Serve the page on this machine alone until Ctrl-C, and write no file."
+        ),
+    ] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Build a page to explore a table in, and open it.
+
+    The page is one file that needs no network. A slider moves over the numbers of neighbours,
+    switches over methods and divergences; colours, search and selections are by any column.
+    """
+    place = output or (None if serve else Path(_stem(data) + ".html"))
+    with about("--output"):
+        if place is not None:
+            _check_ending(place)
+    check_outputs([place], inputs=[data])
+    selection = options.load(
+        data, target=target, ids=ids, drop=drop, missing=missing, header=header
+    )
+    page, warned = _page(
+        data,
+        selection,
+        target,
+        {"categories": categories, "standardize": standardize, "impute": missing == "impute"},
+        n_neighbors=neighbors,
+        methods=tuple(method or ["isomap"]),
+        divergences=tuple(divergence or ["euclidean", "kl"]),
+        random_state=seed,
+    )
+    notes = [*selection.notes, *warned]
+    if place is not None:
+        write_outputs({place: page})
+    what = options.described(data, selection, standardize=standardize, categories=categories)
+    say([what, *options.noted(notes)])
+    if place is not None:
+        say([f"Wrote {place} ({len(page.encode()) / 2**20:.1f} MB)"])
+    if as_json:
+        summary = {
+            "command": "explore",
+            "data": data,
+            "rows": len(selection.features),
+            "rows_left_out": selection.n_rows - len(selection.features),
+            "features": list(selection.features.columns),
+            "notes": notes,
+            "outputs": {} if place is None else {"output": str(place)},
+        }
+        print_result(json.dumps(summary, ensure_ascii=False) + "\n")
+    if serve:
+        _serve(page, open_page=open_page)
+    elif open_page and place is not None and not webbrowser.open(place.resolve().as_uri()):
+        say(["No browser was found; open the file in one."])
+
+
+def _page(
+    data: str, selection: Any, target: str | None, coding: dict[str, Any], **parameters: Any
+) -> tuple[str, list[str]]:
+    """Return the page and what was warned of on the way."""
+    from patchfold.explorer import explore as build
+    from patchfold.tables import preprocessor
+
+    prepare = preprocessor(selection.features, **coding)
+    console = stderr()
+    bar = progress(console)
+    with about(data), bar, working("") as warned:
+        line = bar.add_task("embedding", total=None)
+
+        def step(done: int, total: int, what: str) -> None:
+            bar.update(line, completed=done, total=total, description=what)
+
+        built = build(
+            prepare.fit_transform(selection.features),
+            columns=options.columns(selection, target),
+            ids=None if selection.ids is None else list(selection.ids),
+            feature_names=list(prepare.get_feature_names_out()),
+            title=options.title(data),
+            n_jobs=options.threads(len(selection.features)),
+            progress=step,
+            **parameters,
+        )
+    return str(built.html), warned
+
+
+def _check_ending(path: Path) -> None:
+    from patchfold.tables import check_ending
+
+    check_ending(path, (".html", ".htm"))
+
+
+def _stem(data: str) -> str:
+    """Return the name of a table without folder and endings."""
+    return "explorer" if data == "-" else Path(data).name.split(".")[0] or "explorer"
+
+
+def _serve(page: str, *, open_page: bool) -> None:
+    """Serve one page on this machine, on a free port, until Ctrl-C."""
+    with ThreadingHTTPServer((HOST, 0), _handler(page.encode())) as server:
+        address = f"http://{HOST}:{server.server_port}/"
+        say([f"Serving {address} until Ctrl-C"])
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        if open_page:
+            webbrowser.open(address)
+        try:
+            _wait()
+        except KeyboardInterrupt:
+            say(["Stopped serving."])
+        finally:
+            server.shutdown()
+
+
+def _wait() -> None:
+    """Wait for Ctrl-C."""
+    threading.Event().wait()
+
+
+def _handler(page: bytes) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        """Answers with the page, and only to who asked for this machine by its name."""
+
+        def do_GET(self) -> None:
+            port = self.connection.getsockname()[1]
+            # A page of another site that resolves its own name to this machine must not read ours.
+            if self.headers.get("Host") not in {f"{HOST}:{port}", f"localhost:{port}"}:
+                self.send_error(HTTPStatus.FORBIDDEN)
+            elif self.path != "/":
+                self.send_error(HTTPStatus.NOT_FOUND)
+            else:
+                self.send_response(HTTPStatus.OK)
+                self.send_header("Content-Type", "text/html; charset=utf-8")
+                self.send_header("Content-Length", str(len(page)))
+                self.end_headers()
+                self.wfile.write(page)
+
+        def log_message(self, *_: Any) -> None:
+            """Keep quiet: the terminal is for notes."""
+
+    return Handler

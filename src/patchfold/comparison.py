@@ -1,0 +1,260 @@
+"""All estimators beside the classical methods on one table: whose plane tells the target best.
+
+The rows are split into halves, again and again. Everything is fitted to one half, the coding of
+columns included; the other half is mapped into the plane, where its targets are predicted by the
+nearest neighbours among the first. A method that cannot map new rows is given all rows at once,
+without their targets, and marked: it saw the features of the rows it is tested on.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.manifold import TSNE, Isomap, LocallyLinearEmbedding, SpectralEmbedding
+from sklearn.model_selection import train_test_split
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import Pipeline
+
+from patchfold.embedding import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
+from patchfold.metrics import trustworthiness
+from patchfold.papers.reproduction.baselines import umap
+from patchfold.papers.reproduction.ranking import accuracy
+from patchfold.papers.reproduction.statistics import mean_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+# The classes of the rows themselves, without an embedding: what a plane may lose.
+ALL_COLUMNS = "all columns"
+# Halves have as many test as training rows.
+HALVES_OVERLAP = 1.0
+# As many nearest rows as the papers' classifier has.
+NEAREST = 7
+# The perplexity of t-SNE, and how many rows it needs for each unit of it.
+PERPLEXITY, ROWS_PER_PERPLEXITY = 30.0, 3
+# Neighbourhoods whose trustworthiness is measured, at most; they must be less than half the rows.
+TRUST_NEIGHBORS = 15
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to the plane.
+
+    Attributes
+    ----------
+    name : str
+        The estimator.
+    divergence : str
+        The divergence; empty for others' methods.
+    estimator : object
+        Unfitted.
+    supervised : bool
+        Whether it is fitted with the targets of the training half.
+    """
+
+    name: str
+    divergence: str
+    estimator: Any
+    supervised: bool = False
+
+    @property
+    def maps(self) -> bool:
+        """Whether new rows can be mapped."""
+        return self.estimator == "passthrough" or hasattr(self.estimator, "transform")
+
+
+@dataclass(frozen=True)
+class Score:
+    """How a method did.
+
+    Attributes
+    ----------
+    name, divergence : str
+        The method.
+    mean, low, high : float or None
+        Mean over test halves of the accuracy, or of R squared, and its 95 % interval.
+    trust : float or None
+        Trustworthiness of the plane.
+    seconds : float
+        Of one fit, on average.
+    maps, supervised : bool
+        As of the method.
+    error : str
+        Why there are no numbers; empty where there are.
+    """
+
+    name: str
+    divergence: str
+    mean: float | None
+    low: float | None
+    high: float | None
+    trust: float | None
+    seconds: float
+    maps: bool
+    supervised: bool
+    error: str = ""
+
+
+def methods(
+    n_train: int,
+    *,
+    divergences: Sequence[str],
+    n_neighbors: Any = 15,
+    classes: bool = True,
+    random_state: int = 0,
+) -> list[Method]:
+    """List what is compared, for training halves of so many rows.
+
+    Examples
+    --------
+    >>> found = methods(75, divergences=["kl"])
+    >>> [method.name for method in found if not method.maps]
+    ['spectral embedding', 't-SNE']
+    """
+    k, seed = n_neighbors, random_state
+    plain = k if isinstance(k, int) else min(15, n_train - 1)
+    perplexity = min(PERPLEXITY, (n_train - 1) / ROWS_PER_PERPLEXITY)
+    found = [
+        Method(ALL_COLUMNS, "", "passthrough"),
+        Method("PCA", "", PCA(2, random_state=seed)),
+        Method("Isomap", "", Isomap(n_neighbors=plain)),
+        Method("LLE", "", LocallyLinearEmbedding(n_neighbors=plain, random_state=seed)),
+        Method(
+            "spectral embedding",
+            "",
+            SpectralEmbedding(affinity="nearest_neighbors", n_neighbors=plain, random_state=seed),
+        ),
+        Method("t-SNE", "", TSNE(perplexity=perplexity, random_state=seed)),
+    ]
+    if find_spec("umap"):
+        found.append(Method("UMAP", "", umap(2, plain, seed)))
+    shared = {"n_neighbors": k}
+    ours: list[Any] = [
+        PatchIsomap(**shared),
+        PatchLLE(**shared),
+        PatchEigenmaps(bandwidth="median", **shared),
+    ]
+    if find_spec("openTSNE"):
+        ours.append(PatchTSNE(perplexity=perplexity, random_state=seed, **shared))
+    for estimator in ours:
+        for divergence in divergences:
+            own = clone(estimator).set_params(divergence=divergence)
+            found.append(Method(type(own).__name__, divergence, own))
+    if classes:
+        for divergence in divergences:
+            own = PatchIsomap(divergence=divergence, supervision="dissimilarity", **shared)
+            found.append(Method("PatchIsomap, supervised", divergence, own, supervised=True))
+    return found
+
+
+def halves(y: Any, count: int, *, classes: bool) -> list[tuple[Any, Any]]:
+    """Split rows into training and test halves, again and again; classes keep their shares."""
+    return [
+        train_test_split(
+            np.arange(len(y)), test_size=0.5, random_state=seed, stratify=y if classes else None
+        )
+        for seed in range(count)
+    ]
+
+
+def evaluate(
+    method: Method, prepare: Any, features: Any, y: Any, splits: Sequence[Any], *, classes: bool
+) -> Iterator[Score | None]:
+    """Score a method: yield None after each half, and its score at the end.
+
+    Parameters
+    ----------
+    method : Method
+        One of :func:`methods`.
+    prepare : transformer
+        Unfitted; makes points of features.
+    features : pandas.DataFrame of n_samples rows
+    y : array of shape (n_samples,)
+        Classes as text, or values.
+    splits : sequence of (train, test)
+        What :func:`halves` returns.
+    classes : bool
+        Whether accuracy is measured, or R squared.
+    """
+    scores, trusts, times = [], [], []
+    whole = None
+    try:
+        for train, test in splits:
+            start = time.perf_counter()
+            with warnings.catch_warnings():
+                # Disconnected graphs, collinear columns: part of what is compared.
+                warnings.simplefilter("ignore")
+                if method.maps:
+                    plane, new, points = _mapped(method, prepare, features, y, train, test)
+                else:
+                    whole = whole or _together(method, prepare, features)
+                    plane, new, points = whole[0][train], whole[0][test], whole[1][train]
+            times.append(time.perf_counter() - start)
+            scores.append(_score(plane, y[train], new, y[test], classes))
+            trusts.append(_trust(points, plane))
+            yield None
+    except Exception as error:  # noqa: BLE001 - one method that fails is told, the others go on
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        yield Score(
+            method.name,
+            method.divergence,
+            *(None, None, None, None),
+            0.0,
+            method.maps,
+            method.supervised,
+            reason,
+        )
+        return
+    mean, low, high = mean_interval(scores, overlap=HALVES_OVERLAP)
+    yield Score(
+        method.name,
+        method.divergence,
+        mean,
+        max(low, 0.0) if classes else low,
+        min(high, 1.0),  # of an accuracy as of R squared
+        float(np.mean(trusts)),
+        float(np.mean(times) if method.maps else np.sum(times)),
+        method.maps,
+        method.supervised,
+    )
+
+
+def _mapped(
+    method: Method, prepare: Any, features: Any, y: Any, train: Any, test: Any
+) -> tuple[Floats, Floats, Floats]:
+    """Fit one half and map the other; return both, and the points of the first."""
+    model = Pipeline([("columns", clone(prepare)), ("embedding", _fresh(method.estimator))])
+    plane = model.fit_transform(features.iloc[train], y[train] if method.supervised else None)
+    new = model.transform(features.iloc[test])
+    return np.asarray(plane), np.asarray(new), model[:1].transform(features.iloc[train])
+
+
+def _together(method: Method, prepare: Any, features: Any) -> tuple[Floats, Floats]:
+    points = clone(prepare).fit_transform(features)
+    return np.asarray(_fresh(method.estimator).fit_transform(points)), points
+
+
+def _fresh(estimator: Any) -> Any:
+    return estimator if isinstance(estimator, str) else clone(estimator)
+
+
+def _score(plane: Floats, y: Any, new: Floats, truth: Any, classes: bool) -> float:
+    if classes:
+        return accuracy(plane, y, new, truth)
+    return float(KNeighborsRegressor(n_neighbors=NEAREST).fit(plane, y).score(new, truth))
+
+
+def _trust(points: Floats, plane: Floats) -> float:
+    k = min(TRUST_NEIGHBORS, (len(points) - 1) // 2 - 1)
+    return trustworthiness(points, plane, max(k, 1))

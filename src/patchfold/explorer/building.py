@@ -1,0 +1,260 @@
+"""The page as an object, and the one call that makes it from data."""
+
+from __future__ import annotations
+
+import html as markup
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from patchfold import divergences as known
+from patchfold._files import write_whole
+from patchfold._validation import check_choice, check_count, check_points
+from patchfold.explorer.columns import pack_column, pack_ids
+from patchfold.explorer.fitting import ESTIMATORS, Fitted, fit_all, from_estimators, slider
+from patchfold.explorer.packing import ArrayStore
+from patchfold.explorer.page import assemble, size_of
+from patchfold.explorer.views import pack_view, views_of
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+# Features are shown beside the other columns while there are no more than so many of them, and of
+# values in all: pixels of images say nothing one by one, and would be most of the page.
+MOST_FEATURES, MOST_VALUES = 100, 5_000_000
+# Height of the page in a notebook, in pixels.
+INLINE_HEIGHT = 720
+
+
+class Explorer:
+    """A page of embeddings: one HTML text that needs neither a server nor a network.
+
+    Made by :func:`explore`, or from estimators that are fitted already by :meth:`from_estimators`.
+    A notebook shows it inline.
+
+    Attributes
+    ----------
+    html : str
+        The page.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from patchfold import PatchEigenmaps, PatchIsomap
+    >>> X, y = load_iris(return_X_y=True)
+    >>> fitted = {
+    ...     "Isomap": PatchIsomap(n_neighbors=30).fit(X),
+    ...     "eigenmaps": PatchEigenmaps(n_neighbors=30, bandwidth="median").fit(X),
+    ... }
+    >>> Explorer.from_estimators(fitted, X, columns={"species": y}, title="iris")
+    Explorer(150 points, 2 embeddings, ... kB)
+    """
+
+    def __init__(self, html: str, n_points: int, n_embeddings: int) -> None:
+        self.html = html
+        self._counts = n_points, n_embeddings
+
+    @staticmethod
+    def from_estimators(
+        estimators: Mapping[Any, Any],
+        X: Any,
+        *,
+        columns: Mapping[Any, Any] | None = None,
+        ids: Any = None,
+        feature_names: Iterable[Any] | None = None,
+        title: str | None = None,
+        n_jobs: int | None = None,
+    ) -> Explorer:
+        """Make a page of embeddings that are fitted already.
+
+        Parameters
+        ----------
+        estimators : mapping of a label to a fitted estimator
+            :class:`~patchfold.PatchIsomap` and its like. The first two are shown side by side.
+        X : array of shape (n_samples, n_features)
+            What they were fitted to.
+        columns, ids, feature_names, title, n_jobs
+            As in :func:`explore`.
+
+        Returns
+        -------
+        Explorer
+        """
+        if not estimators:
+            raise ValueError("estimators is empty; give at least one, {label: fitted estimator}.")
+        points = check_points(X).astype(np.float64, copy=False)
+        names = _feature_names(X, points.shape[1], feature_names)
+        fitted = from_estimators(estimators, points, n_jobs)
+        return _page_of(fitted, points, names, dict(columns or {}), ids, title, n_jobs, 0)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page to a file, whole or not at all, and return its path."""
+        path = Path(path)
+        write_whole(path, self.html)
+        return path
+
+    def _repr_html_(self) -> str:
+        # A document of its own: neither style nor program meets those of the notebook.
+        return (
+            '<iframe sandbox="allow-scripts allow-downloads" title="patchfold explorer" '
+            f'style="width: 100%; height: {INLINE_HEIGHT}px; border: 0" '
+            f'srcdoc="{markup.escape(self.html)}"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        n, count = self._counts
+        plural = "" if count == 1 else "s"
+        return f"Explorer({n} points, {count} embedding{plural}, {size_of(self.html)})"
+
+
+def explore(
+    X: Any,
+    y: Any = None,
+    *,
+    columns: Mapping[Any, Any] | None = None,
+    ids: Any = None,
+    feature_names: Iterable[Any] | None = None,
+    n_neighbors: Iterable[int] | None = None,
+    methods: Iterable[str] = ("isomap",),
+    divergences: Iterable[str] = ("euclidean", "kl"),
+    title: str | None = None,
+    n_jobs: int | None = None,
+    random_state: Any = 0,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Explorer:
+    """Embed data in several ways and make a page to explore them with.
+
+    The page has a slider over k, switches over divergence and method, two linked panes, the patch
+    of the point under the pointer, edges coloured by divergence, the geodesic between two points,
+    and how far each point can be trusted. It is one file, and works offline.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        Points, as for :class:`~patchfold.PatchIsomap`; standardise features in different units.
+    y : array of shape (n_samples,) or None
+        Classes or values to colour the points by; they do not change the embeddings.
+    columns : mapping of names to sequences of n_samples values, or None
+        What else is known about the points: text, numbers, None for missing. Shown on hover and in
+        the table, and to colour and search by.
+    ids : sequence of n_samples values, or None
+        What the points are called; None means the number of the row, from 0.
+    feature_names : sequence of n_features names, or None
+        None takes the names of a data frame's columns. Features are columns of the page, too,
+        unless there are more than 100 of them or more than 5 million values.
+    n_neighbors : sequence of int, or None
+        The steps of the slider. None means 6, 10, 15, 20 and 30; fewer beyond 20 000 points.
+    methods : sequence of {"isomap", "lle", "eigenmaps", "tsne"}, default=("isomap",)
+    divergences : sequence of names, default=("euclidean", "kl")
+        Of :data:`patchfold.divergences.NAMES`; ``"euclidean"`` is the classical method.
+    title : str or None
+    n_jobs : int or None
+        Number of threads.
+    random_state : int, default=0
+        Seed of t-SNE, of landmarks and of an approximate neighbour search.
+    progress : callable or None
+        Called before every fit as ``progress(done, total, what)``, and once when all are done.
+
+    Returns
+    -------
+    Explorer
+        Shown inline by a notebook; ``save`` writes it to a file.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> explore(X, y, n_neighbors=(10, 20), title="iris")
+    Explorer(150 points, 4 embeddings, ... kB)
+    """
+    points = check_points(X, min_samples=3).astype(np.float64, copy=False)
+    names = _feature_names(X, points.shape[1], feature_names)
+    fitted = fit_all(
+        points,
+        [check_choice("methods", method, ESTIMATORS) for method in _listed("methods", methods)],
+        [
+            check_choice("divergences", name, known.NAMES)
+            for name in _listed("divergences", divergences)
+        ],
+        _check_neighbors(n_neighbors, len(points)),
+        n_jobs=n_jobs,
+        random_state=random_state,
+        progress=progress or _silent,
+    )
+    columns = dict(columns or {})
+    if y is not None:
+        columns = {_name_of(y, columns): y, **columns}
+    return _page_of(fitted, points, names, columns, ids, title, n_jobs, random_state)
+
+
+def _page_of(
+    fitted: list[Fitted],
+    X: NDArray[np.float64],
+    feature_names: list[str],
+    columns: dict[Any, Any],
+    ids: Any,
+    title: str | None,
+    n_jobs: int | None,
+    random_state: Any,
+) -> Explorer:
+    n = len(X)
+    store = ArrayStore()
+    if X.size <= MOST_VALUES and X.shape[1] <= MOST_FEATURES:
+        features = {name: X[:, place] for place, name in enumerate(feature_names)}
+        columns = columns | {k: v for k, v in features.items() if k not in columns}
+    views = views_of(fitted, X, n_jobs=n_jobs, random_state=random_state)
+    description = {
+        "title": "patchfold" if title is None else str(title),
+        "n": n,
+        "ids": None if ids is None else pack_ids(ids, n, store),
+        "columns": [pack_column(name, cells, n, store) for name, cells in columns.items()],
+        "views": [pack_view(view, store) for view in views],
+    }
+    return Explorer(assemble(description, store), n, len(fitted))
+
+
+def _silent(done: int, total: int, what: str) -> None:
+    pass
+
+
+def _check_neighbors(n_neighbors: Iterable[int] | None, n: int) -> list[int]:
+    if n_neighbors is None:
+        return list(slider(n))
+    ks = sorted({check_count("n_neighbors", k) for k in _listed("n_neighbors", n_neighbors)})
+    if ks[-1] >= n:
+        raise ValueError(
+            f"n_neighbors={ks[-1]} needs more than {ks[-1]} samples, got {n}; give values of at "
+            f"most {n - 1}."
+        )
+    return ks
+
+
+def _listed(name: str, values: Any) -> list[Any]:
+    if isinstance(values, str) or not hasattr(values, "__iter__"):
+        values = [values]
+    result = list(dict.fromkeys(values))
+    if not result:
+        raise ValueError(f"{name} is empty; give at least one.")
+    return result
+
+
+def _feature_names(X: Any, m: int, given: Iterable[Any] | None) -> list[str]:
+    if given is None:
+        given = getattr(X, "columns", None)
+    names = [f"feature {place}" for place in range(m)] if given is None else list(map(str, given))
+    if len(names) != m:
+        raise ValueError(f"feature_names has {len(names)} names for {m} features; give one each.")
+    return names
+
+
+def _name_of(y: Any, columns: dict[Any, Any]) -> str:
+    """Return what the target is called: as its series is, unless another column is, too."""
+    name = getattr(y, "name", None)
+    name = "target" if name is None else str(name)
+    while name in columns:
+        name += " (target)"
+    return name

@@ -1,0 +1,138 @@
+// What colour a point has and why: classes or a scale made from a column, and which are shown.
+
+import { MOST_CLASSES, classColor, greyColor, ramp, scaleColor } from "./colors.js";
+
+const COLLATOR = new Intl.Collator("en", { numeric: true });
+
+/** A column whose numbers are few and whole is one of classes. */
+function classNumbers(column) {
+  if (!column.whole) return null;
+  const found = new Set();
+  for (const value of column.values) {
+    if (!Number.isNaN(value)) found.add(value);
+    if (found.size > MOST_CLASSES) return null;
+  }
+  return [...found].sort((a, b) => a - b);
+}
+
+/** Colours by category: the commonest have their own, the others share one, so do missing ones. */
+export class Classes {
+  constructor(column, numbers) {
+    const n = column.values.length;
+    const labels = numbers ? numbers.map(String) : column.texts;
+    const codeOf = numbers ? new Map(numbers.map((value, code) => [value, code])) : null;
+    const counts = new Uint32Array(labels.length);
+    let lost = 0;
+    const codes = Int32Array.from({ length: n }, (_, row) => {
+      if (column.missing(row)) return lost++, -1;
+      const code = codeOf ? codeOf.get(column.values[row]) : column.values[row];
+      counts[code]++;
+      return code;
+    });
+    const order = [...labels.keys()].sort((a, b) => counts[b] - counts[a] || a - b);
+    const own = order.slice(0, labels.length > MOST_CLASSES ? MOST_CLASSES - 1 : MOST_CLASSES);
+    const others = order.length - own.length;
+    if (numbers) own.sort((a, b) => a - b);
+    else own.sort((a, b) => COLLATOR.compare(labels[a].slice(0, 200), labels[b].slice(0, 200)));
+    this.entries = own.map((code, place) => ({
+      label: labels[code],
+      count: counts[code],
+      color: () => classColor(place),
+      shown: true,
+    }));
+    const rank = new Int32Array(labels.length).fill(own.length);
+    own.forEach((code, place) => (rank[code] = place));
+    if (others) {
+      const rest = order.slice(own.length).reduce((sum, code) => sum + counts[code], 0);
+      this.entries.push({ label: `${others} other values`, count: rest, color: greyColor, shown: true });
+    }
+    const missing = this.entries.length;
+    if (lost) this.entries.push({ label: "missing", count: lost, color: greyColor, shown: true });
+    this.places = Uint8Array.from(codes, (code) => (code < 0 ? missing : rank[code]));
+  }
+
+  shows(row) {
+    return this.entries[this.places[row]].shown;
+  }
+
+  /** Write red, green and blue of every point. */
+  paint(colors, theme) {
+    const palette = this.entries.map((entry) => entry.color(theme));
+    for (let row = 0; row < this.places.length; row++) colors.set(palette[this.places[row]], 4 * row);
+  }
+}
+
+/** Colours by a number, from the least to the largest; missing ones are grey. */
+export class Scale {
+  /**
+   * @param {ArrayLike<number>} values
+   * @param {[number, number]} range what the ends of the colours stand for
+   * @param {(share: number, theme: string) => number[]} color
+   */
+  constructor(values, range = extent(values), color = scaleColor) {
+    this.values = values;
+    [this.low, this.high] = range;
+    this.color = color;
+    this.from = 0;
+    this.to = 1;
+  }
+
+  share(row) {
+    const value = this.values[row];
+    if (!Number.isFinite(value)) return value === Infinity ? 1 : value === -Infinity ? 0 : NaN;
+    return this.high > this.low ? (value - this.low) / (this.high - this.low) : 0.5;
+  }
+
+  shows(row) {
+    if (this.from === 0 && this.to === 1) return true;
+    const share = this.share(row);
+    return share >= this.from && share <= this.to;
+  }
+
+  /** The value at a share of the scale. */
+  at(share) {
+    return this.low + (this.high - this.low) * share;
+  }
+
+  paint(colors, theme) {
+    const palette = ramp(this.color, theme);
+    const grey = greyColor(theme);
+    for (let row = 0; row < this.values.length; row++) {
+      const share = this.share(row);
+      if (Number.isNaN(share)) colors.set(grey, 4 * row);
+      else {
+        const place = 4 * Math.round(255 * Math.min(Math.max(share, 0), 1));
+        for (let part = 0; part < 3; part++) colors[4 * row + part] = palette[place + part];
+      }
+    }
+  }
+}
+
+/** One colour for all, where there is no column. */
+export class Plain {
+  entries = [];
+
+  shows() {
+    return true;
+  }
+
+  paint(colors) {
+    const color = classColor(0);
+    for (let start = 0; start < colors.length; start += 4) colors.set(color, start);
+  }
+}
+
+export function coloringOf(column) {
+  if (!column) return new Plain();
+  if (!column.numeric) return new Classes(column, null);
+  const numbers = classNumbers(column);
+  return numbers ? new Classes(column, numbers) : new Scale(column.values);
+}
+
+function extent(values) {
+  let [low, high] = [Infinity, -Infinity];
+  for (const value of values) {
+    if (Number.isFinite(value)) [low, high] = [Math.min(low, value), Math.max(high, value)];
+  }
+  return low <= high ? [low, high] : [0, 1];
+}

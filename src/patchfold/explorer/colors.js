@@ -1,0 +1,76 @@
+// Colours that readers with any colour vision can tell apart.
+
+// Okabe and Ito's palette, with the black left out and the yellow darkened for a light ground, then
+// tints between them.
+const CLASSES = [
+  "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#7a5ca8",
+  "#004b75", "#8c5f00", "#00634a", "#8f4573", "#8fd0f5", "#f2a07b", "#9c9c5c", "#b9a6dc",
+].map(fromHex);
+/** Categories beyond this many share one colour. */
+export const MOST_CLASSES = CLASSES.length;
+
+// Viridis (van der Walt and Smith), at equal steps.
+const VIRIDIS = [
+  "#440154", "#482475", "#414487", "#355f8d", "#2a788e", "#21918c", "#22a884", "#44bf70",
+  "#7ad151", "#bddf26", "#fde725",
+].map(fromHex);
+// Its ends fade into a dark and into a light ground.
+const RANGE = { light: [0, 0.93], dark: [0.16, 1] };
+
+const EDGE_COLORS = {
+  light: ["#c3cad3", "#b7b3c0", "#e0a06f", "#d55e00", "#8f1d00"].map(fromHex),
+  dark: ["#3d4651", "#5a5f75", "#b3683f", "#f08a3c", "#ffd68a"].map(fromHex),
+};
+const GREY = { light: fromHex("#b4b9c0"), dark: fromHex("#5c636d") };
+
+function fromHex(text) {
+  return [1, 3, 5].map((start) => parseInt(text.slice(start, start + 2), 16));
+}
+
+function between(stops, share) {
+  const place = Math.min(Math.max(share, 0), 1) * (stops.length - 1);
+  const low = Math.min(Math.floor(place), stops.length - 2);
+  return stops[low].map((value, i) => value + (stops[low + 1][i] - value) * (place - low));
+}
+
+export const classColor = (place) => CLASSES[place];
+export const greyColor = (theme) => GREY[theme];
+export const edgeColor = (share, theme) => between(EDGE_COLORS[theme], share);
+/** What is not to be trusted has the colours of a short circuit. */
+export const trustColor = (share, theme) => edgeColor(1 - share, theme);
+export const css = (color) => `rgb(${color.map(Math.round).join(" ")})`;
+
+export function scaleColor(share, theme) {
+  const [low, high] = RANGE[theme];
+  return between(VIRIDIS, low + (high - low) * share);
+}
+
+/** A ramp of 256 colours, for lookups point by point and as a texture. */
+export function ramp(color, theme) {
+  const colors = new Uint8Array(256 * 4);
+  for (let i = 0; i < 256; i++) colors.set([...color(i / 255, theme), 255], 4 * i);
+  return colors;
+}
+
+/** A colour bar as a CSS background. */
+export function gradient(color, theme) {
+  const stops = Array.from({ length: 11 }, (_, i) => css(color(i / 10, theme)));
+  return `linear-gradient(90deg, ${stops.join(", ")})`;
+}
+
+/**
+ * What makes the value of an edge a share of the colours, from 0 to 1: linear for most, logarithmic
+ * for the largest, so that a few huge values do not make all others look alike.
+ * @param {Float32Array} falling all values, the largest first
+ * @returns {{ low: number, high: number, share: (value: number) => number }}
+ */
+export function edgeScale(falling) {
+  const at = (share) => falling[Math.floor(share * (falling.length - 1))] ?? 0;
+  const low = at(0.95);
+  const unit = Math.max(at(0.05), (falling[0] ?? 0) / 1e6) || 1;
+  const high = falling[0] ?? 0;
+  const bottom = Math.asinh(low / unit);
+  const span = Math.asinh(high / unit) - bottom;
+  const share = (value) => (span > 1e-6 ? (Math.asinh(value / unit) - bottom) / span : 0);
+  return { low, high, share: (value) => Math.min(Math.max(share(value), 0), 1) };
+}

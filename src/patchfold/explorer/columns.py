@@ -1,0 +1,94 @@
+"""The columns of the data as a page shows them: exact numbers, or text by codes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from patchfold.explorer.packing import ArrayStore
+
+# The code of a missing text.
+MISSING = 2**32 - 1
+# Integers beyond are not exact as floating point numbers, and are shown as text.
+LARGEST_EXACT = 2**53
+# pandas' words for missing, known by name, as pandas need not be there.
+_MISSING_TYPES = {"NAType", "NaTType"}
+
+
+def pack_column(name: Any, values: Any, n: int, store: ArrayStore) -> dict[str, Any]:
+    """Keep a column in the store and describe it; text is whatever is not all numbers."""
+    cells = _listed(f"column {str(name)!r}", values, n)
+    numbers = _as_numbers(cells)
+    if numbers is not None:
+        whole = numbers[np.isfinite(numbers)]
+        return {
+            "name": str(name),
+            "kind": "number",
+            "whole": bool((whole == np.round(whole)).all()),
+            "values": store.add(numbers),
+        }
+    codes, texts = _as_codes(cells)
+    return {"name": str(name), "kind": "text", "texts": texts, "codes": store.add(codes)}
+
+
+def pack_ids(ids: Any, n: int, store: ArrayStore) -> dict[str, Any]:
+    """Keep the names of the points in the store, as text, and describe them."""
+    codes, texts = _as_codes(_listed("ids", ids, n))
+    return {"name": "id", "kind": "text", "texts": texts, "codes": store.add(codes)}
+
+
+def _listed(name: str, values: Any, n: int) -> list[Any]:
+    """Return cells as values of their own, None for what is missing."""
+    if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
+        raise TypeError(f"{name} is {str(values)[:60]!r}; give a sequence of {n} values.")
+    cells = _cells(values)
+    if len(cells) != n:
+        raise ValueError(f"{name} has {len(cells)} values for {n} points; give one a point.")
+    return [None if _is_missing(cell) else cell for cell in cells]
+
+
+def _cells(values: Iterable[Any]) -> list[Any]:
+    if isinstance(values, np.ma.MaskedArray):
+        return list(values.tolist())  # None where masked
+    kind = getattr(getattr(values, "dtype", None), "kind", "O")
+    if kind in "mM":  # times: as Python objects they would be integers
+        texts = np.asarray(values).astype(str)
+        return [None if text == "NaT" else text for text in texts.tolist()]
+    if kind == "f" and np.asarray(values).dtype.itemsize < 8:
+        # A float32 of 0.1 is shown as 0.1, not by the digits of its neighbour in float64.
+        return [float(text) for text in np.asarray(values).astype(str).tolist()]
+    return list(values.tolist() if isinstance(values, np.ndarray) else values)
+
+
+def _is_missing(cell: Any) -> bool:
+    if cell is None or type(cell).__name__ in _MISSING_TYPES:
+        return True
+    return isinstance(cell, float | np.floating) and bool(np.isnan(cell))
+
+
+def _as_numbers(cells: list[Any]) -> NDArray[np.float64] | None:
+    """Return numbers, NaN for missing; None where a cell is something else, or all are missing."""
+    if all(cell is None for cell in cells):
+        return None
+    if not all(cell is None or _is_number(cell) for cell in cells):
+        return None
+    return np.array([np.nan if cell is None else float(cell) for cell in cells])
+
+
+def _is_number(cell: Any) -> bool:
+    if isinstance(cell, float | np.floating):
+        return True
+    whole = isinstance(cell, int | np.integer) and not isinstance(cell, bool)
+    return whole and -LARGEST_EXACT <= cell <= LARGEST_EXACT
+
+
+def _as_codes(cells: list[Any]) -> tuple[NDArray[np.uint32], list[str]]:
+    known: dict[str, int] = {}
+    codes = [MISSING if cell is None else known.setdefault(str(cell), len(known)) for cell in cells]
+    return np.array(codes, dtype=np.uint32), list(known)

@@ -1,0 +1,106 @@
+// The data of the page: arrays that are unpacked when they are first needed, and columns.
+
+const TYPES = {
+  float32: Float32Array,
+  float64: Float64Array,
+  uint8: Uint8Array,
+  uint32: Uint32Array,
+};
+const MISSING = 0xffffffff;
+
+/** The description of everything on the page, as Python wrote it. */
+export const description = JSON.parse(document.getElementById("data").textContent);
+
+const unpacked = new Map();
+
+/**
+ * An array by its number, kept for the next time.
+ * @param {number} number
+ * @returns {Promise<Float32Array | Float64Array | Uint8Array | Uint32Array>}
+ */
+export function array(number) {
+  if (!unpacked.has(number)) unpacked.set(number, unpack(number));
+  return unpacked.get(number);
+}
+
+async function unpack(number) {
+  const { type, length, delta } = description.arrays[number];
+  const element = document.getElementById(`array-${number}`);
+  const packed = fromBase64(element.textContent);
+  element.remove(); // the text is not needed again, and may be large
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const planes = new Uint8Array(await new Response(stream).arrayBuffer());
+  const result = joinPlanes(planes, TYPES[type], length);
+  if (delta) for (let i = 1; i < length; i++) result[i] += result[i - 1];
+  return result;
+}
+
+function fromBase64(text) {
+  const letters = atob(text);
+  const bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = letters.charCodeAt(i);
+  return bytes;
+}
+
+/** Undo the order of bytes: first the lowest of all values, then the next. */
+function joinPlanes(planes, Type, length) {
+  const width = Type.BYTES_PER_ELEMENT;
+  const bytes = new Uint8Array(planes.length);
+  for (let plane = 0; plane < width; plane++) {
+    const start = plane * length;
+    for (let i = 0; i < length; i++) bytes[i * width + plane] = planes[start + i];
+  }
+  return new Type(bytes.buffer);
+}
+
+/** A column: every cell as text, and as a number or the code of a category. */
+export class Column {
+  static async load(packed) {
+    const values = await array(packed.kind === "number" ? packed.values : packed.codes);
+    return new Column(packed, values);
+  }
+
+  constructor({ name, kind, whole, texts }, values) {
+    this.name = name;
+    this.numeric = kind === "number";
+    this.whole = Boolean(whole);
+    this.texts = texts;
+    this.values = values;
+  }
+
+  /** The cell exactly, "" where it is missing. */
+  text(row) {
+    const value = this.values[row];
+    if (this.numeric) return Number.isNaN(value) ? "" : String(value);
+    return value === MISSING ? "" : this.texts[value];
+  }
+
+  missing(row) {
+    const value = this.values[row];
+    return this.numeric ? Number.isNaN(value) : value === MISSING;
+  }
+
+  /** The rows whose text contains the words, marked in `mask`. */
+  search(words, mask) {
+    if (this.numeric) return;
+    const hits = this.texts.map((text) => text.toLowerCase().includes(words));
+    for (let row = 0; row < mask.length; row++) if (hits[this.values[row]]) mask[row] = 1;
+  }
+}
+
+/** The beginning of a text that may be very long. */
+export function clipped(text, most = 160) {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}
+
+/** A number for reading: four digits. */
+export function rounded(value) {
+  if (!Number.isFinite(value)) return String(value);
+  if (Number.isInteger(value) && Math.abs(value) < 1e6) return String(value);
+  return String(Number(value.toPrecision(4)));
+}
+
+/** A count for reading, in groups of three digits. */
+export function counted(value) {
+  return value.toLocaleString("en").replaceAll(",", "\u202f");
+}

@@ -1,0 +1,104 @@
+// Geometry of the plane: who is nearest to a place, who is within a loop, what an ellipse is.
+
+/** Points sorted into square cells, to find the nearest one quickly. */
+export class Grid {
+  /** @param {Float32Array} positions x and y of every point */
+  constructor(positions) {
+    const n = positions.length / 2;
+    this.positions = positions;
+    this.box = bounds(positions);
+    const { left, right, bottom, top } = this.box;
+    const area = Math.max(right - left, 1e-9) * Math.max(top - bottom, 1e-9);
+    // About two points a cell; no side so long that a thin layout makes endless rows.
+    this.side = Math.max(Math.sqrt((2 * area) / n), (right - left) / 2000, (top - bottom) / 2000);
+    this.columns = Math.floor((right - left) / this.side) + 1;
+    this.rows = Math.floor((top - bottom) / this.side) + 1;
+    const cells = new Uint32Array(n);
+    this.starts = new Uint32Array(this.columns * this.rows + 1);
+    for (let i = 0; i < n; i++) {
+      cells[i] = this.cell(positions[2 * i], positions[2 * i + 1]);
+      this.starts[cells[i] + 1]++;
+    }
+    for (let c = 0; c < this.columns * this.rows; c++) this.starts[c + 1] += this.starts[c];
+    const free = this.starts.slice();
+    this.points = new Uint32Array(n);
+    for (let i = 0; i < n; i++) this.points[free[cells[i]]++] = i;
+  }
+
+  column(x) {
+    return Math.min(Math.max(Math.floor((x - this.box.left) / this.side), 0), this.columns - 1);
+  }
+
+  row(y) {
+    return Math.min(Math.max(Math.floor((y - this.box.bottom) / this.side), 0), this.rows - 1);
+  }
+
+  cell(x, y) {
+    return this.row(y) * this.columns + this.column(x);
+  }
+
+  /** Call `visit` with every point in the cells of a rectangle. */
+  visit(left, right, bottom, top, visit) {
+    for (let row = this.row(bottom); row <= this.row(top); row++) {
+      const start = row * this.columns;
+      const from = this.starts[start + this.column(left)];
+      const to = this.starts[start + this.column(right) + 1];
+      for (let place = from; place < to; place++) visit(this.points[place]);
+    }
+  }
+
+  /** The nearest point within `reach` for which `allowed` holds, or -1. */
+  nearest(x, y, reach, allowed) {
+    let best = -1;
+    let least = reach * reach;
+    this.visit(x - reach, x + reach, y - reach, y + reach, (i) => {
+      const gap = (this.positions[2 * i] - x) ** 2 + (this.positions[2 * i + 1] - y) ** 2;
+      if (gap <= least && allowed(i)) [best, least] = [i, gap];
+    });
+    return best;
+  }
+
+  /** The points within a loop, given as [x, y] pairs. */
+  within(loop) {
+    const { left, right, bottom, top } = bounds(loop.flat());
+    const found = [];
+    this.visit(left, right, bottom, top, (i) => {
+      if (inside(loop, this.positions[2 * i], this.positions[2 * i + 1])) found.push(i);
+    });
+    return found;
+  }
+}
+
+/** The rectangle around points. */
+export function bounds(positions) {
+  let [left, right, bottom, top] = [Infinity, -Infinity, Infinity, -Infinity];
+  for (let i = 0; i < positions.length; i += 2) {
+    left = Math.min(left, positions[i]);
+    right = Math.max(right, positions[i]);
+    bottom = Math.min(bottom, positions[i + 1]);
+    top = Math.max(top, positions[i + 1]);
+  }
+  return { left, right, bottom, top };
+}
+
+/** Whether a place is within a loop: a ray from it crosses the loop an odd number of times. */
+export function inside(loop, x, y) {
+  let within = false;
+  for (let i = 0, j = loop.length - 1; i < loop.length; j = i++) {
+    const [xi, yi] = loop[i];
+    const [xj, yj] = loop[j];
+    if (yi > y !== yj > y && x < ((xj - xi) * (y - yi)) / (yj - yi) + xi) within = !within;
+  }
+  return within;
+}
+
+/** Half axes and angle of the ellipse of a covariance, one standard deviation wide. */
+export function ellipseAxes(xx, xy, yy) {
+  const mean = (xx + yy) / 2;
+  const root = Math.hypot((xx - yy) / 2, xy);
+  return {
+    long: Math.sqrt(Math.max(mean + root, 0)),
+    short: Math.sqrt(Math.max(mean - root, 0)),
+    angle: Math.atan2(2 * xy, xx - yy) / 2,
+  };
+}

@@ -1,0 +1,230 @@
+// Points and edges drawn by the graphics card. Places are in textures, those of the view before and
+// those of the view after a change: points glide by one number that says how far they have come.
+
+const WIDTH = 2048; // of the textures; the least that WebGL 2 promises
+
+const COMMON = `#version 300 es
+precision highp float;
+precision highp int;
+precision highp sampler2D;
+uniform sampler2D before, after, colors;
+uniform float share;
+uniform vec2 scale, shift;
+ivec2 texel(int i) { return ivec2(i % ${WIDTH}, i / ${WIDTH}); }
+vec2 placed(int i) {
+  vec2 place = mix(texelFetch(before, texel(i), 0).xy, texelFetch(after, texel(i), 0).xy, share);
+  return place * scale + shift;
+}
+const vec4 NOWHERE = vec4(2.0, 2.0, 2.0, 1.0);
+`;
+
+const POINT_SHADERS = {
+  vertex: `${COMMON}
+uniform float size;
+uniform int every;
+uniform bool faint;
+out vec4 color;
+void main() {
+  int i = gl_VertexID * every;
+  color = texelFetch(colors, texel(i), 0);
+  bool shown = color.a > 0.0 && (color.a < 0.5) == faint;
+  gl_Position = shown ? vec4(placed(i), 0.0, 1.0) : NOWHERE;
+  gl_PointSize = size;
+}`,
+  fragment: `#version 300 es
+precision highp float;
+uniform float size;
+uniform vec3 ground;
+in vec4 color;
+out vec4 result;
+void main() {
+  float radius = 0.5 * size;
+  float away = length(gl_PointCoord - 0.5) * size;
+  float disc = clamp(radius - away, 0.0, 1.0);
+  // A rim in the colour of the ground keeps points apart that overlap.
+  float rim = size > 7.0 ? clamp(away - radius + 1.6, 0.0, 1.0) : 0.0;
+  result = vec4(mix(color.rgb, ground, 0.75 * rim), 1.0) * disc * color.a;
+}`,
+};
+
+const EDGE_SHADERS = {
+  vertex: `${COMMON}
+uniform sampler2D ramp;
+uniform vec2 viewport;
+uniform float ratio;
+in uvec2 ends;
+in float level;
+out vec4 color;
+void main() {
+  int i = int(ends.x), j = int(ends.y);
+  vec2 a = placed(i), b = placed(j);
+  vec2 along = (b - a) * viewport;
+  float far = length(along);
+  vec2 across = far > 0.0 ? vec2(-along.y, along.x) / far : vec2(0.0);
+  float wide = ratio * mix(0.7, 2.2, level);
+  vec2 corner = (gl_VertexID & 1) == 0 ? a : b;
+  corner += ((gl_VertexID & 2) == 0 ? wide : -wide) * across / viewport;
+  bool shown = texelFetch(colors, texel(i), 0).a > 0.0 && texelFetch(colors, texel(j), 0).a > 0.0;
+  gl_Position = shown ? vec4(corner, 0.0, 1.0) : NOWHERE;
+  color = vec4(texelFetch(ramp, ivec2(int(level * 255.0 + 0.5), 0), 0).rgb, mix(0.3, 0.95, level));
+}`,
+  fragment: `#version 300 es
+precision highp float;
+in vec4 color;
+out vec4 result;
+void main() { result = vec4(color.rgb, 1.0) * color.a; }`,
+};
+
+/** Draws one pane. */
+export class Renderer {
+  /** Throws where the browser has no WebGL 2. */
+  constructor(canvas, n) {
+    const gl = canvas.getContext("webgl2", { antialias: true, premultipliedAlpha: true });
+    if (!gl) throw new Error("no WebGL 2");
+    this.gl = gl;
+    this.n = n;
+    this.rows = Math.max(1, Math.ceil(n / WIDTH));
+    this.points = program(gl, POINT_SHADERS);
+    this.lines = program(gl, EDGE_SHADERS);
+    this.textures = {
+      before: this.texture(gl.RG32F, this.rows, gl.RG, gl.FLOAT),
+      after: this.texture(gl.RG32F, this.rows, gl.RG, gl.FLOAT),
+      colors: this.texture(gl.RGBA8, this.rows, gl.RGBA, gl.UNSIGNED_BYTE),
+      ramp: this.texture(gl.RGBA8, 1, gl.RGBA, gl.UNSIGNED_BYTE),
+    };
+    this.edges = { count: 0, ends: gl.createBuffer(), levels: gl.createBuffer() };
+    this.none = gl.createVertexArray();
+    this.quads = gl.createVertexArray();
+    gl.enable(gl.BLEND);
+    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+  }
+
+  texture(internal, rows, format, type) {
+    const { gl } = this;
+    const texture = gl.createTexture();
+    gl.bindTexture(gl.TEXTURE_2D, texture);
+    gl.texStorage2D(gl.TEXTURE_2D, 1, internal, WIDTH, rows);
+    for (const filter of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) {
+      gl.texParameteri(gl.TEXTURE_2D, filter, gl.NEAREST);
+    }
+    return { texture, format, type };
+  }
+
+  /** Fill a texture from the start: whole rows, then what is left of the last. */
+  fill(name, values, parts) {
+    const { gl } = this;
+    const { texture, format, type } = this.textures[name];
+    const count = values.length / parts;
+    const whole = Math.floor(count / WIDTH);
+    gl.bindTexture(gl.TEXTURE_2D, texture);
+    if (whole) gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, 0, WIDTH, whole, format, type, values);
+    const rest = values.subarray(whole * WIDTH * parts);
+    if (rest.length) {
+      const width = rest.length / parts;
+      gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, whole, width, 1, format, type, rest);
+    }
+  }
+
+  setPlaces(before, after) {
+    this.fill("before", before, 2);
+    this.fill("after", after, 2);
+  }
+
+  setColors(colors) {
+    this.fill("colors", colors, 4);
+  }
+
+  setRamp(colors) {
+    this.fill("ramp", colors, 4);
+  }
+
+  /** Edges by rising level, as pairs of points and levels from 0 to 255. */
+  setEdges(ends, levels) {
+    const { gl, edges } = this;
+    edges.count = levels.length;
+    gl.bindBuffer(gl.ARRAY_BUFFER, edges.ends);
+    gl.bufferData(gl.ARRAY_BUFFER, ends, gl.STATIC_DRAW);
+    gl.bindBuffer(gl.ARRAY_BUFFER, edges.levels);
+    gl.bufferData(gl.ARRAY_BUFFER, levels, gl.STATIC_DRAW);
+  }
+
+  /**
+   * Draw everything.
+   * @param {{ share: number, scale: number[], shift: number[], ratio: number, size: number,
+   *   every: number, edges: number, faint: boolean, ground: number[] }} frame
+   */
+  draw(frame) {
+    const { gl } = this;
+    gl.viewport(0, 0, gl.drawingBufferWidth, gl.drawingBufferHeight);
+    gl.clearColor(0, 0, 0, 0);
+    gl.clear(gl.COLOR_BUFFER_BIT);
+    ["before", "after", "colors", "ramp"].forEach((name, unit) => {
+      gl.activeTexture(gl.TEXTURE0 + unit);
+      gl.bindTexture(gl.TEXTURE_2D, this.textures[name].texture);
+    });
+    this.drawPoints(frame);
+    if (frame.edges) this.drawEdges(frame); // over the points: among many they would not be seen
+  }
+
+  use({ name, uniforms }, frame) {
+    const { gl } = this;
+    gl.useProgram(name);
+    ["before", "after", "colors"].forEach((texture, unit) => gl.uniform1i(uniforms[texture], unit));
+    gl.uniform1f(uniforms.share, frame.share);
+    gl.uniform2fv(uniforms.scale, frame.scale);
+    gl.uniform2fv(uniforms.shift, frame.shift);
+  }
+
+  drawPoints(frame) {
+    const { gl, points } = this;
+    this.use(points, frame);
+    gl.uniform1f(points.uniforms.size, frame.size);
+    gl.uniform1i(points.uniforms.every, frame.every);
+    gl.uniform3fv(points.uniforms.ground, frame.ground);
+    gl.bindVertexArray(this.none);
+    // Faint points first, so that they cover none of the others.
+    for (const faint of frame.faint ? [1, 0] : [0]) {
+      gl.uniform1i(points.uniforms.faint, faint);
+      gl.drawArrays(gl.POINTS, 0, Math.ceil(this.n / frame.every));
+    }
+  }
+
+  drawEdges(frame) {
+    const { gl, edges, lines } = this;
+    this.use(lines, frame);
+    gl.uniform1i(lines.uniforms.ramp, 3);
+    gl.uniform2f(lines.uniforms.viewport, gl.drawingBufferWidth, gl.drawingBufferHeight);
+    gl.uniform1f(lines.uniforms.ratio, frame.ratio);
+    gl.bindVertexArray(this.quads);
+    const count = Math.min(frame.edges, edges.count);
+    const first = edges.count - count; // those of the highest level are the last
+    gl.bindBuffer(gl.ARRAY_BUFFER, edges.ends);
+    gl.enableVertexAttribArray(lines.ends);
+    gl.vertexAttribIPointer(lines.ends, 2, gl.UNSIGNED_INT, 0, 8 * first);
+    gl.vertexAttribDivisor(lines.ends, 1);
+    gl.bindBuffer(gl.ARRAY_BUFFER, edges.levels);
+    gl.enableVertexAttribArray(lines.level);
+    gl.vertexAttribPointer(lines.level, 1, gl.UNSIGNED_BYTE, true, 0, first);
+    gl.vertexAttribDivisor(lines.level, 1);
+    gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, count);
+  }
+}
+
+function program(gl, { vertex, fragment }) {
+  const name = gl.createProgram();
+  for (const [type, source] of [[gl.VERTEX_SHADER, vertex], [gl.FRAGMENT_SHADER, fragment]]) {
+    const shader = gl.createShader(type);
+    gl.shaderSource(shader, source);
+    gl.compileShader(shader);
+    gl.attachShader(name, shader);
+  }
+  gl.linkProgram(name);
+  if (!gl.getProgramParameter(name, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(name));
+  const uniforms = {};
+  for (let i = 0; i < gl.getProgramParameter(name, gl.ACTIVE_UNIFORMS); i++) {
+    const uniform = gl.getActiveUniform(name, i).name;
+    uniforms[uniform] = gl.getUniformLocation(name, uniform);
+  }
+  const [ends, level] = ["ends", "level"].map((attribute) => gl.getAttribLocation(name, attribute));
+  return { name, uniforms, ends, level };
+}

@@ -1,0 +1,150 @@
+// The graph of a view: who is joined to whom, and the shortest path between two points.
+
+import { array } from "./data.js";
+import { edgeScale } from "./colors.js";
+
+const DRAWN_EDGES = 200_000; // the largest ones; more cannot be told apart
+const EDGE_LIMIT = 2 ** 22; // a graph of a page has fewer
+
+/** A symmetric graph in rows: row i has the neighbours `targets[starts[i]..starts[i + 1])`. */
+export class Graph {
+  static async load(packed) {
+    const parts = ["degrees", "targets", "lengths", "colours"].map((name) => array(packed[name]));
+    return new Graph(...(await Promise.all(parts)));
+  }
+
+  /** Every edge is given once, from the smaller end: `degrees[i]` of them belong to row i. */
+  constructor(degrees, uppers, lengths, colours) {
+    this.n = degrees.length;
+    this.edges = uppers.length;
+    this.lengths = lengths;
+    this.colours = colours;
+    this.lows = new Uint32Array(this.edges);
+    this.highs = uppers;
+    this.starts = new Uint32Array(this.n + 1);
+    for (let i = 0, edge = 0; i < this.n; i++) {
+      this.starts[i + 1] += degrees[i];
+      for (let end = edge + degrees[i]; edge < end; edge++) {
+        this.lows[edge] = i;
+        this.starts[uppers[edge] + 1]++;
+      }
+    }
+    for (let i = 0; i < this.n; i++) this.starts[i + 1] += this.starts[i];
+    const free = this.starts.slice();
+    this.targets = new Uint32Array(2 * this.edges);
+    this.numbers = new Uint32Array(2 * this.edges); // which edge it is
+    for (let edge = 0; edge < this.edges; edge++) {
+      const [i, j] = [this.lows[edge], this.highs[edge]];
+      this.targets[free[i]] = j;
+      this.numbers[free[i]++] = edge;
+      this.targets[free[j]] = i;
+      this.numbers[free[j]++] = edge;
+    }
+  }
+
+  /** The edges that can be drawn, the largest first, and what gives their values a colour. */
+  get ranking() {
+    if (!this.ranked) {
+      // The bits of positive floating point numbers are ordered as the numbers are; with the number
+      // of the edge behind them they fit into the 53 bits of a float64, which sort quickly.
+      const bits = new Uint32Array(this.colours.buffer);
+      const keys = new Float64Array(this.edges);
+      for (let edge = 0; edge < this.edges; edge++) keys[edge] = bits[edge] * EDGE_LIMIT + edge;
+      keys.sort();
+      const order = new Uint32Array(Math.min(this.edges, DRAWN_EDGES));
+      for (let i = 0; i < order.length; i++) order[i] = keys[this.edges - 1 - i] % EDGE_LIMIT;
+      const values = this.colours.slice().sort().reverse();
+      this.ranked = { order, values, scale: edgeScale(values) };
+    }
+    return this.ranked;
+  }
+
+  neighbors(row) {
+    const found = [];
+    for (let place = this.starts[row]; place < this.starts[row + 1]; place++) {
+      found.push({ row: this.targets[place], colour: this.colours[this.numbers[place]] });
+    }
+    return found;
+  }
+
+  /**
+   * The shortest path between two points (Dijkstra), or null where there is none.
+   * @returns {{ rows: number[], length: number } | null}
+   */
+  path(from, to) {
+    const distance = new Float64Array(this.n).fill(Infinity);
+    const before = new Int32Array(this.n).fill(-1);
+    const queue = new Queue();
+    distance[from] = 0;
+    queue.push(from, 0);
+    while (queue.size) {
+      const { item: row, key } = queue.pop();
+      if (row === to) break;
+      if (key > distance[row]) continue; // a longer way to a row that is done
+      for (let place = this.starts[row]; place < this.starts[row + 1]; place++) {
+        const next = this.targets[place];
+        const through = key + this.lengths[this.numbers[place]];
+        if (through < distance[next]) {
+          distance[next] = through;
+          before[next] = row;
+          queue.push(next, through);
+        }
+      }
+    }
+    if (distance[to] === Infinity) return null;
+    const rows = [to];
+    while (rows.at(-1) !== from) rows.push(before[rows.at(-1)]);
+    return { rows: rows.reverse(), length: distance[to] };
+  }
+}
+
+/** A binary heap: the item with the least key comes first. */
+class Queue {
+  constructor() {
+    this.items = new Uint32Array(1024);
+    this.keys = new Float64Array(1024);
+    this.size = 0;
+  }
+
+  push(item, key) {
+    if (this.size === this.items.length) {
+      this.items = grown(this.items);
+      this.keys = grown(this.keys);
+    }
+    let place = this.size++;
+    while (place > 0) {
+      const parent = (place - 1) >> 1;
+      if (this.keys[parent] <= key) break;
+      this.items[place] = this.items[parent];
+      this.keys[place] = this.keys[parent];
+      place = parent;
+    }
+    this.items[place] = item;
+    this.keys[place] = key;
+  }
+
+  pop() {
+    const first = { item: this.items[0], key: this.keys[0] };
+    const item = this.items[--this.size];
+    const key = this.keys[this.size];
+    let place = 0;
+    for (;;) {
+      let child = 2 * place + 1;
+      if (child >= this.size) break;
+      if (child + 1 < this.size && this.keys[child + 1] < this.keys[child]) child++;
+      if (this.keys[child] >= key) break;
+      this.items[place] = this.items[child];
+      this.keys[place] = this.keys[child];
+      place = child;
+    }
+    this.items[place] = item;
+    this.keys[place] = key;
+    return first;
+  }
+}
+
+function grown(values) {
+  const larger = new values.constructor(2 * values.length);
+  larger.set(values);
+  return larger;
+}

@@ -1,0 +1,110 @@
+// What is drawn over the points: the patch under the pointer, the geodesic, the lasso.
+
+import { css, edgeColor } from "./colors.js";
+import { ellipseAxes } from "./geometry.js";
+
+/** Draw the overlay of a pane anew. */
+export function drawOverlay(pane) {
+  const { app, over, ratio } = pane;
+  const pen = over.getContext("2d");
+  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+  pen.clearRect(0, 0, pane.width, pane.height);
+  pen.lineJoin = "round";
+  pen.lineCap = "round";
+  if (app.pointed >= 0) drawPointed(pane, pen);
+  if (pane.path) drawPath(pane, pen);
+  app.ends.forEach((row, i) => drawEnd(pane, pen, row, "AB"[i]));
+  if (pane.lasso) drawLasso(pane, pen);
+}
+
+function drawPointed(pane, pen) {
+  const { app } = pane;
+  const at = pane.toScreen(pane.place(app.pointed));
+  pane.ellipse = null;
+  if (app.layers.patch) {
+    drawNeighbors(pane, pen, at);
+    if (pane.ellipses) drawEllipse(pane, pen);
+  }
+  circle(pen, at, pane.pointSize() / 2 + 3);
+  pen.lineWidth = 2;
+  pen.strokeStyle = app.ink;
+  pen.stroke();
+}
+
+function drawNeighbors(pane, pen, at) {
+  if (!pane.graph) return;
+  const { scale } = pane.graph.ranking;
+  for (const { row, colour } of pane.graph.neighbors(pane.app.pointed)) {
+    const end = pane.toScreen(pane.place(row));
+    pen.beginPath();
+    pen.moveTo(...at);
+    pen.lineTo(...end);
+    pen.lineWidth = 1.2;
+    // Not quite as pale as they would be among thousands of edges.
+    pen.strokeStyle = css(edgeColor(0.3 + 0.7 * scale.share(colour), pane.app.theme));
+    pen.stroke();
+    circle(pen, end, pane.pointSize() / 2 + 1.5);
+    pen.stroke();
+  }
+}
+
+function drawEllipse(pane, pen) {
+  const { ellipses, n, app } = pane;
+  const [x, y, xx, xy, yy] = [0, 1, 2, 3, 4].map((part) => ellipses[part * n + app.pointed]);
+  const { long, short, angle } = ellipseAxes(xx, xy, yy);
+  const { zoom } = pane.camera;
+  // Two standard deviations hold most of a patch.
+  const half = [long, short].map((axis) => Math.max(2 * axis * zoom, 1));
+  const centre = pane.toScreen([x, y]);
+  pane.ellipse = { centre, half, angle };
+  pen.beginPath();
+  pen.ellipse(...centre, ...half, -angle, 0, 2 * Math.PI);
+  pen.fillStyle = app.wash;
+  pen.fill();
+  pen.lineWidth = 1.5;
+  pen.strokeStyle = app.accent;
+  pen.stroke();
+}
+
+function drawPath(pane, pen) {
+  pen.beginPath();
+  for (const row of pane.path.rows) pen.lineTo(...pane.toScreen(pane.place(row)));
+  for (const [width, color] of [[5, pane.app.paper], [2.5, pane.app.ink]]) {
+    pen.lineWidth = width;
+    pen.strokeStyle = color;
+    pen.stroke();
+  }
+}
+
+function drawEnd(pane, pen, row, name) {
+  const at = pane.toScreen(pane.place(row));
+  circle(pen, at, 9);
+  pen.fillStyle = pane.app.ink;
+  pen.fill();
+  pen.lineWidth = 2;
+  pen.strokeStyle = pane.app.paper;
+  pen.stroke();
+  pen.fillStyle = pane.app.paper;
+  pen.font = "600 11px system-ui, sans-serif";
+  pen.textAlign = "center";
+  pen.textBaseline = "middle";
+  pen.fillText(name, at[0], at[1] + 0.5);
+}
+
+function drawLasso(pane, pen) {
+  pen.beginPath();
+  for (const place of pane.lasso) pen.lineTo(...pane.toScreen(place));
+  pen.closePath();
+  pen.fillStyle = pane.app.wash;
+  pen.fill();
+  pen.setLineDash([5, 4]);
+  pen.lineWidth = 1.5;
+  pen.strokeStyle = pane.app.accent;
+  pen.stroke();
+  pen.setLineDash([]);
+}
+
+function circle(pen, [x, y], radius) {
+  pen.beginPath();
+  pen.arc(x, y, radius, 0, 2 * Math.PI);
+}

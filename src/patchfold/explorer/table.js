@@ -1,0 +1,124 @@
+// The table of selected rows, of which only those in sight are in the document, and its export.
+
+import { clipped, rounded } from "./data.js";
+
+const ROW_HEIGHT = 27; // as in style.css
+const SPARE = 6; // rows beyond the edge of sight
+const MOST_COLUMNS = 40; // shown; all are exported
+
+/** Quote a cell of a CSV file where it needs it (RFC 4180). */
+function quoted(text) {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** The rows as a CSV file. A missing cell is empty, an empty text is "". */
+export function csvOf(rows, idOf, columns) {
+  const lines = [["id", ...columns.map((column) => column.name)].map(quoted).join(",")];
+  for (const row of rows) {
+    const cells = columns.map((column) => {
+      if (column.missing(row)) return "";
+      return quoted(column.text(row)) || '""';
+    });
+    lines.push([quoted(idOf(row)), ...cells].join(","));
+  }
+  return `${lines.join("\r\n")}\r\n`;
+}
+
+/** Let the browser save a text as a file. */
+export function saveText(name, text) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+export class Table {
+  /**
+   * @param {HTMLElement} place
+   * @param {(row: number) => string} idOf
+   * @param {{ point: (row: number) => void, pick: (row: number) => void }} actions
+   */
+  constructor(place, idOf, columns, actions) {
+    this.place = place;
+    this.idOf = idOf;
+    this.columns = columns.slice(0, MOST_COLUMNS);
+    this.actions = actions;
+    this.rows = [];
+    this.active = -1;
+    this.head = document.createElement("div");
+    this.head.className = "row head";
+    this.head.append(cell("id"));
+    for (const column of this.columns) this.head.append(cell(clipped(column.name), column.numeric));
+    if (columns.length > MOST_COLUMNS) {
+      this.head.append(cell(`${columns.length - MOST_COLUMNS} more in the export`));
+    }
+    this.body = document.createElement("div");
+    this.body.className = "rows";
+    place.append(this.head, this.body);
+    place.setAttribute("role", "listbox");
+    place.setAttribute("aria-label", "Selected rows");
+    place.addEventListener("scroll", () => this.draw());
+    place.addEventListener("keydown", (event) => this.key(event));
+    new ResizeObserver(() => this.draw()).observe(place);
+  }
+
+  show(rows) {
+    this.rows = rows;
+    this.active = -1;
+    this.body.style.height = `${rows.length * ROW_HEIGHT}px`;
+    this.place.scrollTop = 0;
+    this.draw();
+  }
+
+  draw() {
+    const first = Math.max(0, Math.floor(this.place.scrollTop / ROW_HEIGHT) - SPARE);
+    const count = Math.ceil(this.place.clientHeight / ROW_HEIGHT) + 2 * SPARE;
+    const shown = this.rows.slice(first, first + count);
+    this.body.replaceChildren(...shown.map((row, i) => this.line(row, first + i)));
+  }
+
+  line(row, place) {
+    const line = document.createElement("div");
+    line.className = "row";
+    line.id = `selected-${place}`;
+    line.setAttribute("role", "option");
+    line.setAttribute("aria-selected", String(place === this.active));
+    line.style.top = `${place * ROW_HEIGHT}px`;
+    line.append(cell(clipped(this.idOf(row))));
+    for (const column of this.columns) {
+      line.append(cell(column.missing(row) ? "–" : this.shown(column, row), column.numeric));
+    }
+    line.addEventListener("pointerenter", () => this.actions.point(row));
+    line.addEventListener("click", () => this.actions.pick(row));
+    return line;
+  }
+
+  shown(column, row) {
+    return column.numeric ? rounded(column.values[row]) : clipped(column.text(row));
+  }
+
+  key(event) {
+    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 };
+    if (event.key === "Enter" && this.active >= 0) this.actions.pick(this.rows[this.active]);
+    if (!(event.key in steps)) return;
+    event.preventDefault();
+    const last = this.rows.length - 1;
+    this.active = Math.min(Math.max(this.active + steps[event.key], 0), last);
+    const top = this.active * ROW_HEIGHT;
+    const room = this.place.clientHeight - 2 * ROW_HEIGHT;
+    if (top < this.place.scrollTop) this.place.scrollTop = top;
+    if (top > this.place.scrollTop + room) this.place.scrollTop = top - room;
+    this.draw();
+    this.place.setAttribute("aria-activedescendant", `selected-${this.active}`);
+    this.actions.point(this.rows[this.active]);
+  }
+}
+
+function cell(text, numeric = false) {
+  const element = document.createElement("span");
+  element.dir = "auto";
+  element.classList.toggle("number", numeric);
+  element.textContent = text;
+  return element;
+}

@@ -1,0 +1,90 @@
+"""How far each point of an embedding can be trusted: trustworthiness, point by point."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.spatial import KDTree
+from scipy.spatial.distance import cdist
+from sklearn.utils import check_random_state
+
+from patchfold.blocks import map_blocks
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+# The neighbours in the plane that are looked up in the data.
+NEIGHBORS = 15
+# Ranks are counted among all points up to this many, and beyond among so many drawn ones, which
+# makes a share of nearer points wrong by 0.016 at most (one standard deviation).
+MOST_RANKED, DRAWN = 5000, 1000
+
+
+def pointwise_trust(
+    X: Any, planes: list[Floats], *, random_state: Any = 0, n_jobs: int | None = None
+) -> list[Floats]:
+    """Return the trustworthiness of every point in every embedding, from 0 to 1.
+
+    ``1 - sum(rank - K) / worst`` over the K = 15 nearest of a point in the plane whose rank in the
+    data is above K; ``worst`` is the largest sum there can be. The mean over all points is
+    :func:`patchfold.metrics.trustworthiness`. Where there are many points, a rank is estimated by
+    the share of a random sample that is nearer, which is as good: only large ranks count.
+
+    Parameters
+    ----------
+    X : array of shape (n, m)
+    planes : list of arrays of shape (n, 2)
+    random_state : int, RandomState or None
+        Seed of the sample.
+    n_jobs : int or None
+
+    Returns
+    -------
+    list of arrays of shape (n,)
+    """
+    n = len(X)
+    k = min(NEIGHBORS, n - 2)
+    if k < 1:
+        return [np.ones(n) for _ in planes]
+    near = [_nearest(plane, k) for plane in planes]
+    drawn = np.arange(n)
+    if n > MOST_RANKED:
+        drawn = np.sort(check_random_state(random_state).permutation(n)[:DRAWN])
+    sample = X[drawn]
+    most = min(k, n - 1 - k)
+    worst = most * (2 * (n - k) - most - 1) / 2
+    # The point itself is nearer than all and has rank 0, be it in the sample or not.
+    share = (n - 1) / (len(drawn) - (len(drawn) == n))
+
+    def score(block: slice) -> Floats:
+        distances = cdist(X[block], sample)
+        ordered = np.sort(distances, axis=1)
+        trust = np.empty((len(planes), len(distances)))
+        for view, who in enumerate(near):
+            gaps = (
+                np.take_along_axis(distances, who[block], axis=1)
+                if len(drawn) == n
+                else np.linalg.norm(X[who[block]] - X[block, None, :], axis=2)
+            )
+            nearer = np.stack(
+                [np.searchsorted(*pair, side="left") for pair in zip(ordered, gaps, strict=True)]
+            )
+            ranks = (nearer - (len(drawn) == n)) * share + 1
+            trust[view] = 1 - np.clip(ranks - k, 0, None).sum(axis=1) / worst
+        return np.clip(trust, 0.0, 1.0)
+
+    row_bytes = 3 * 8 * len(drawn) + 3 * 8 * k * X.shape[1]
+    return list(np.concatenate(map_blocks(score, n, row_bytes, n_jobs), axis=1))
+
+
+def _nearest(plane: Floats, k: int) -> NDArray[np.intp]:
+    """Return the k nearest other points in the plane."""
+    _, found = KDTree(plane).query(plane, k + 1)
+    found = np.asarray(found, dtype=np.intp)
+    # Copies of a point may stand before it, or push it out.
+    own = found == np.arange(len(plane))[:, None]
+    own[~own.any(axis=1), -1] = True
+    return np.asarray(found[~own].reshape(len(plane), k))

@@ -1,0 +1,34 @@
+"""Tables of any make: read, cleaned, turned into points, and written.
+
+Needs pandas, and pyarrow for Parquet: the extra ``patchfold[cli]``.
+"""
+
+from patchfold.tables._naming import TableError
+from patchfold.tables.preparation import (
+    Selection,
+    check_column,
+    check_rows,
+    classes,
+    conform,
+    is_continuous,
+    preprocessor,
+    select,
+)
+from patchfold.tables.reading import Table, read_table
+from patchfold.tables.writing import check_ending, encode_table
+
+__all__ = [
+    "Selection",
+    "Table",
+    "TableError",
+    "check_column",
+    "check_ending",
+    "check_rows",
+    "classes",
+    "conform",
+    "encode_table",
+    "is_continuous",
+    "preprocessor",
+    "read_table",
+    "select",
+]

@@ -1,0 +1,64 @@
+"""What messages about tables share: the error, lists of names that end, and the needed packages."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Lists in messages stop here: a table may have thousands of columns.
+NAMED = 5
+# Of a value that a message shows, this much: a cell may hold a book.
+SHOWN = 40
+
+
+class TableError(ValueError):
+    """What is wrong with a table, in one line that says what to do."""
+
+
+def listed(names: Sequence[Any], most: int = NAMED) -> str:
+    """List names in quotes, the first few of many.
+
+    Examples
+    --------
+    >>> listed(["a", "b"]), listed(list("abcdefg"))
+    ("'a', 'b'", "'a', 'b', 'c', 'd', 'e' and 2 more")
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(quoted(name) for name in names[:most]) + more
+
+
+def quoted(value: Any) -> str:
+    """Show a value on one line, cut where it is long.
+
+    Examples
+    --------
+    >>> quoted("two" + chr(10) + "lines"), len(quoted("x" * 1000))
+    ("'two lines'", 45)
+    """
+    text = " ".join(str(value).split())
+    return f"'{text}'" if len(text) <= SHOWN else f"'{text[:SHOWN]}...'"
+
+
+def counted(number: int, word: str) -> str:
+    """Count things in words.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1200 rows')
+    """
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def require(module: str, purpose: str) -> Any:
+    """Import a package of the extra, or say how to get it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f"{purpose} needs {module.split('.', maxsplit=1)[0]}; install it with: "
+            "pip install 'patchfold[cli]'"
+        ) from error

@@ -1,0 +1,118 @@
+"""The command as a process of its own: exit codes, streams, pipes, signals, and no partial file."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+import patchfold
+
+COMMAND = (sys.executable, "-c", "from patchfold.cli import app; app(prog_name='patchfold')")
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(patchfold.__file__).parents[1])}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("process")
+    frame = load_iris(as_frame=True).frame.drop_duplicates()
+    frame.to_csv(folder / "iris.csv", index=False)
+    return folder
+
+
+def start(folder, *words, **options):
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": ENVIRONMENT}
+    return subprocess.Popen([*COMMAND, *words], cwd=folder, **(pipes | options))  # noqa: S603
+
+
+def run(folder, *words, given=None):
+    process = start(folder, *words, stdin=subprocess.PIPE)
+    out, err = process.communicate(given, timeout=120)
+    assert b"Traceback" not in err
+    return process.returncode, out.decode(), err.decode()
+
+
+def test_a_table_is_embedded_and_mapped_through_pipes(folder):
+    data = (folder / "iris.csv").read_bytes()
+    words = ("--target", "target", "--model", "model.skops", "-o", "out.csv", "--json")
+    code, out, err = run(folder, "embed", "-", *words, given=data)
+    assert (code, json.loads(out)["rows"]) == (0, 149)
+    assert "\x1b" not in err  # neither colours nor bars in a pipe
+    code, out, err = run(folder, "apply", "model.skops", "-", given=data)
+    assert code == 0
+    assert out == (folder / "out.csv").read_text(encoding="utf-8")
+    assert "149 rows mapped" in err
+
+
+def test_a_refusal_is_one_line_and_leaves_no_file(folder):
+    (folder / "bad.csv").write_bytes(b"a,b\n1,\n2,3\n4,5\n")
+    before = set(folder.iterdir())
+    code, out, err = run(folder, "embed", "bad.csv", "-o", "never.csv", "--model", "never.skops")
+    assert (code, out) == (2, "")
+    assert err.startswith("Error: bad.csv: 1 of 3 rows has a missing value: row 1 ('b');")
+    assert err.count("\n") == 1
+    assert set(folder.iterdir()) == before
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read and write everything"
+)
+def test_files_and_folders_without_permission_are_told(folder):
+    closed = folder / "closed.csv"
+    closed.write_text("a\n1\n", encoding="utf-8")
+    closed.chmod(0)
+    assert run(folder, "embed", "closed.csv")[::2] == (2, "Error: closed.csv: permission denied.\n")
+    shut = folder / "shut"
+    shut.mkdir(mode=0o500)
+    code, _, err = run(folder, "embed", "iris.csv", "-o", "shut/out.csv")
+    assert code == 2
+    assert "cannot be written to" in err
+
+
+def test_a_reader_that_leaves_early_is_no_error_to_talk_about(folder):
+    np.savetxt(folder / "long.csv", np.random.default_rng(0).normal(size=(3000, 2)), delimiter=",")
+    process = start(folder, "embed", "long.csv", "--method", "eigenmaps")
+    process.stdout.close()
+    err = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(timeout=120) in {0, 1}
+    assert b"Traceback" not in err
+    assert b"BrokenPipe" not in err
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_ctrl_c_ends_with_130_and_leaves_no_file(folder):
+    os.mkfifo(folder / "pipe.csv")
+    before = set(folder.iterdir())
+    process = start(folder, "embed", "pipe.csv", "-o", "never.csv")
+    with (folder / "pipe.csv").open("wb"):  # opens when the command does, which then waits
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, b"", b"Stopped.\n")
+    assert set(folder.iterdir()) == before
+
+
+def test_a_page_is_built_without_a_browser(folder):
+    words = ("--target", "target", "--neighbors", "8", "--no-open", "-o", "page.html")
+    code, out, err = run(folder, "explore", "iris.csv", *words)
+    assert (code, out) == (0, "")
+    assert "Wrote page.html" in err
+
+
+def test_completion_knows_the_commands(folder):
+    environment = {
+        **ENVIRONMENT,
+        "_PATCHFOLD_COMPLETE": "complete_bash",
+        "COMP_WORDS": "patchfold ex",
+        "COMP_CWORD": "1",
+    }
+    process = start(folder, env=environment)
+    out, _ = process.communicate(timeout=60)
+    assert out.split() == [b"explore"]

@@ -1,0 +1,127 @@
+"""A saved model maps as the fitted one does, and a file can make nothing else happen."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+import skops.io
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from patchfold import GaussianPatch
+from patchfold.models import METHODS, ModelError, Origin, dump_model, load_model
+
+DATA = load_iris()
+X, y = DATA.data, DATA.target
+
+
+def fitted(method="isomap", **parameters):
+    if method == "tsne":
+        parameters |= {"n_iter": 50, "perplexity": 5.0}
+    estimator = METHODS[method](random_state=0, **parameters)
+    return Pipeline([("scale", StandardScaler()), ("embedding", estimator)]).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore:bandwidth=1:UserWarning", "ignore:the neighbourhood graph")
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"divergence": "euclidean"},
+        {"supervision": "dissimilarity"},
+        {"supervision": "cut", "out_of_sample": "grnn", "divergence": "hellinger"},
+        {"supervision": "min-sum", "patch": GaussianPatch(size=20)},
+        {"radius": 2.0},
+        {"knn": "approximate"},
+    ],
+    ids=str,
+)
+def test_a_loaded_model_maps_new_rows_to_the_same_bits(method, parameters):
+    model = fitted(method, **parameters)
+    origin = Origin(target="species", ids="name", dropped=["a", "b"])
+    loaded, found = load_model(dump_model(model, origin))
+    assert found == origin
+    new = X[:10] + 0.01
+    assert np.array_equal(loaded.transform(new), model.transform(new))
+    assert np.array_equal(loaded.transform(X), model.transform(X))
+
+
+def test_the_file_is_a_pipeline_of_skops():
+    data = dump_model(fitted(), Origin())
+    loaded = skops.io.loads(data, trusted=skops.io.get_untrusted_types(data=data))
+    assert isinstance(loaded, Pipeline)
+
+
+class Evil:
+    def __reduce__(self):
+        return (print, ("harm",))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"no model", pickle.dumps({}), pickle.dumps(Evil())],
+    ids=["empty", "text", "pickle", "evil"],
+)
+def test_what_skops_did_not_write_is_refused_and_not_run(data, capsys):
+    with pytest.raises(ModelError, match="pickles are not loaded"):
+        load_model(data)
+    assert not capsys.readouterr().out
+
+
+def test_types_that_are_not_trusted_are_named_and_not_loaded():
+    model = fitted()
+    model.extra = subprocess.run
+    with pytest.raises(ModelError, match=r"not trusted, and is not loaded: subprocess.run"):
+        load_model(dump_model(model, Origin()))
+
+
+def test_a_class_of_the_package_that_starts_processes_is_not_trusted():
+    data = dump_model(fitted(), Origin())
+    changed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(changed, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "schema.json":
+                content = content.replace(b'"RowTable"', b'"_Worker"').replace(
+                    b'"patchfold._rows"', b'"patchfold.papers.reproduction.engine"'
+                )
+            new.writestr(name, content)
+    with pytest.raises(ModelError, match=r"not trusted.*engine\._Worker"):
+        load_model(changed.getvalue())
+
+
+def test_other_models_and_damaged_ones_are_refused():
+    other = LinearRegression().fit(X, y)
+    with pytest.raises(ModelError, match="holds a LinearRegression"):
+        load_model(skops.io.dumps(other))
+    with pytest.raises(ModelError, match="holds a Pipeline that"):
+        load_model(skops.io.dumps(Pipeline([("scale", StandardScaler())]).fit(X)))
+    whole = dump_model(fitted(), Origin())
+    with pytest.raises(ModelError, match="damaged"):
+        load_model(whole[: len(whole) // 2])
+
+
+def test_a_file_without_its_arrays_is_refused():
+    whole = dump_model(fitted(), Origin())
+    changed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(whole)) as old, zipfile.ZipFile(changed, "w") as new:
+        new.writestr("schema.json", old.read("schema.json"))
+        json.loads(old.read("schema.json"))
+    with pytest.raises(ModelError, match=r"damaged|cannot be loaded"):
+        load_model(changed.getvalue())
+
+
+def test_without_skops_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    with pytest.raises(ImportError, match=r"pip install 'patchfold\[cli\]'"):
+        dump_model(fitted(), Origin())
