@@ -1,18 +1,29 @@
 """Divergence-based manifold learning: points become Gaussian patches, patches become graphs."""
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from patchfold import datasets, divergences, metrics, neighbors, papers, supervision
-from patchfold.embedding import (
-    PatchEigenmaps,
-    PatchIsomap,
-    PatchLLE,
-    PatchSpace,
-    PatchTSNE,
-)
-from patchfold.gaussians import Patches
-from patchfold.mapping import GRNN
-from patchfold.patches import GaussianPatch
+if TYPE_CHECKING:
+    from patchfold import (
+        datasets,
+        divergences,
+        metrics,
+        neighbors,
+        papers,
+        plotting,
+        supervision,
+    )
+    from patchfold.embedding import (
+        PatchEigenmaps,
+        PatchIsomap,
+        PatchLLE,
+        PatchSpace,
+        PatchTSNE,
+    )
+    from patchfold.explorer import explore
+    from patchfold.gaussians import Patches
+    from patchfold.mapping import GRNN
+    from patchfold.patches import GaussianPatch
 
 __version__ = "0.1.0"
 
@@ -31,14 +42,33 @@ __all__ = [
     "metrics",
     "neighbors",
     "papers",
+    "plotting",
     "supervision",
 ]
 
+# Where the names come from that are no modules themselves.
+_HOMES = {
+    "GRNN": "mapping",
+    "GaussianPatch": "patches",
+    "PatchEigenmaps": "embedding",
+    "PatchIsomap": "embedding",
+    "PatchLLE": "embedding",
+    "PatchSpace": "embedding",
+    "PatchTSNE": "embedding",
+    "Patches": "gaussians",
+    "explore": "explorer",
+}
+
 
 def __getattr__(name: str) -> Any:
-    # Imported when it is first used: the page is no part of most programs.
-    if name == "explore":
-        from patchfold.explorer import explore
+    """Import a name when it is first used: importing the package alone takes no time."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(f"{__name__}.{_HOMES.get(name, name)}")
+    value = getattr(module, name) if name in _HOMES else module
+    globals()[name] = value
+    return value
 
-        return explore
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
