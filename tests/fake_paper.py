@@ -15,6 +15,7 @@ from patchfold.papers.reproduction.cells import Result, Task, rows
 
 PROTOCOL = 1
 TABLES = ("1",)
+NOTE = "Accounts: as usual."
 
 # What a trouble is met by.
 TROUBLED = Task("pelle", "1", "parity5", "LLE", "published")

@@ -150,7 +150,8 @@ def test_what_a_killed_run_left_unfinished_is_removed(tmp_path):
 def test_the_stamp_has_the_protocol_and_the_versions():
     found = stamp(fake_paper)
     assert found.protocol == fake_paper.PROTOCOL
-    assert list(found.versions) == ["patchfold", "numpy", "scipy", "scikit-learn"]
+    assert list(found.versions)[:4] == ["patchfold", "numpy", "scipy", "scikit-learn"]
+    assert set(found.versions) <= {"patchfold", *engine.PACKAGES}
     assert found.versions["numpy"] == np.__version__
 
 
@@ -283,7 +284,9 @@ def test_a_run_killed_again_and_again_ends_with_the_report_of_an_undisturbed_one
     undisturbed = outcomes(["published"])
     tasks = [outcome.task for outcome in undisturbed]
     command = f"{COMMAND} --account published"
-    expected = render("pelle", undisturbed, command=command, stamp=stamp(fake_paper))
+    expected = render(
+        "pelle", undisturbed, command=command, stamp=stamp(fake_paper), note=fake_paper.NOTE
+    )
 
     moment = random.Random(0)  # noqa: S311 - moments of kills, not secrets
     seen = 0
@@ -350,7 +353,7 @@ class Page(HTMLParser):
 
 
 def report(paper, some, **arguments):
-    return render(paper, some, command=COMMAND, stamp=STAMP, **arguments)
+    return render(paper, some, command=COMMAND, stamp=STAMP, note="What they are.", **arguments)
 
 
 def test_the_same_outcomes_give_the_same_bytes():
@@ -504,13 +507,26 @@ def test_ranks_are_over_rows_that_all_methods_have_and_never_over_sums():
     assert published.n_datasets == 24
 
 
+def test_few_rows_are_not_tested_and_rows_without_a_number_are_not_shown():
+    names = [cell.data_set for cell in tables.read("pelle", "1") if cell.column == "PCA"]
+    some = [outcome for outcome in perfect("pelle", "1") if outcome.task.dataset in names[:4]]
+    page = report("pelle", some)["pelle.md"]
+    assert "| published |" in page
+    (sheet,) = sheets.build("pelle", some)
+    assert not sheets.comparisons(sheet, "published")
+    shown = {line.split(" | ")[0].strip("| ") for line in page.splitlines() if " | PCA | " in line}
+    assert len(shown) == 4
+
+
 def test_a_paper_without_printed_tables_is_reported_too():
     some = [
         Outcome(Task("new", "all", name, method, "honest"), (Result(name, value),))
-        for name in ("iris", "wine", "car")
+        for name in ("iris", "wine", "car", "sonar", "wdbc")
         for method, value in (("A", 0.1), ("B", 0.2), ("C", 0.3))
     ]
     files = report("new", some)
+    assert files["new.md"].startswith("# New\n")
+    assert "A mark says" not in files["new.md"]
     assert "| row | method | honest |" in files["new.md"]
     assert "C 1.00, B 2.00, A 3.00" in files["new.md"]
     assert "printed" not in files["new.md"].split("## Table all")[1]

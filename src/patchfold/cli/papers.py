@@ -72,7 +72,8 @@ def reproduce(
     """Compute the tables of a paper again and report them beside the printed ones.
 
     Every finished cell is stored at once in OUTPUT/PAPER, and a command that was stopped or killed
-    goes on from there. The report is OUTPUT/PAPER.md and OUTPUT/PAPER.html.
+    goes on from there. The report, OUTPUT/PAPER.md and OUTPUT/PAPER.html, has all that is stored:
+    what several commands compute in parts becomes one report.
 
     The exit code is 0 when all is computed, 1 when something failed (the report names it, and the
     same command tries it again), 2 for wrong arguments.
@@ -114,18 +115,24 @@ def reproduce(
         write_whole(store.folder / PROBE, "")  # before hours are spent on what cannot be kept
         (store.folder / PROBE).unlink()
     try:
-        outcomes = _complete(module, tasks, store, jobs or joblib.cpu_count(), console)
+        stored = _complete(module, tasks, store, jobs or joblib.cpu_count(), console)
     except KeyboardInterrupt:
         console.print(f"Stopped. The same command goes on from what is in {store.folder}.")
         raise typer.Exit(STOPPED) from None
     command = _command(paper, table, names, account, quick=quick)
-    report = render(paper, outcomes, command=command, stamp=store.stamp)
-    with about(output):
-        remove_unfinished(output, paper)
-        for name, text in report.items():
-            write_whole(output / name, text)
-    pages = [str(output / f"{paper}.{suffix}") for suffix in ("md", "html")]
-    failed = sum(bool(outcome.error) for outcome in outcomes)
+    others = sorted(stored.keys() - set(tasks), key=str)
+    if others:
+        console.print(f"The report has {len(others)} results of other commands, too.")
+        command += "  # and others, into the same folder"
+    report = render(
+        paper,
+        [stored[task] for task in (*tasks, *others)],
+        command=command,
+        stamp=store.stamp,
+        note=module.NOTE,
+    )
+    pages = _write(report, output, paper)
+    failed = sum(bool(stored[task].error) for task in tasks)
     if as_json:
         summary = {
             "command": "reproduce",
@@ -185,6 +192,18 @@ def list_datasets(as_json: options.Json = False) -> None:
     Console(highlight=False, markup=False).print(grid)
 
 
+def _write(report: dict[str, str], output: Path, paper: str) -> list[str]:
+    """Write the files of a report, and return the names of its pages."""
+    with about(output):
+        remove_unfinished(output, paper)
+        for name, text in report.items():
+            write_whole(output / name, text)
+        for picture in output.glob(f"{paper}-*.svg"):  # of tables that are in it no more
+            if picture.name not in report:
+                picture.unlink()
+    return [str(output / f"{paper}.{suffix}") for suffix in ("md", "html")]
+
+
 def _names(datasets: str | None) -> list[str]:
     """Return the names in a list that the user gave; none where there is no list."""
     names = [name.strip() for name in (datasets or "").split(",") if name.strip()]
@@ -219,8 +238,8 @@ def _tasks(
 
 def _complete(
     paper: "Paper", tasks: list["Task"], store: "Store", jobs: int, console: Console
-) -> list["Outcome"]:
-    """Compute what is not stored yet, and return the outcomes of all tasks in their order."""
+) -> dict["Task", "Outcome"]:
+    """Compute what is not stored yet, and return all that is stored then."""
     from patchfold.papers.reproduction import engine
 
     outcomes, ignored = store.load()
@@ -245,4 +264,4 @@ def _complete(
             elif not console.is_terminal:
                 left = (time.monotonic() - start) * (total - done) / done
                 console.print(f"{place}, about {duration(left)} left")
-    return [outcomes[task] for task in tasks]
+    return outcomes

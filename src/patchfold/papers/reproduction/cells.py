@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 # The three ways to compute a cell: as the authors' programs do, by the paper's equations with its
 # protocol, and by the equations with K chosen without the labels of the test points.
 ACCOUNTS = ("published", "equations", "honest")
+ACCOUNTS_NOTE = (
+    "Accounts: published is what the authors' released programs compute, equations is what the "
+    "paper's equations give with its own protocol, honest is the same with every choice made "
+    "without the labels of the test points."
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from patchfold import divergences
 from patchfold.neighborhoods import Neighborhoods
 from patchfold.papers import presets
 from patchfold.papers.reproduction import old_tree, protocol
+from patchfold.papers.reproduction.cells import ACCOUNTS_NOTE
 from patchfold.patches import GaussianPatch
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ PROTOCOL = 1
 TABLES = ("I", "II")
 # Above this a full matrix takes minutes for every K, and Lanczos finds the same vectors.
 DENSE_ROWS = 3000
+NOTE = ACCOUNTS_NOTE
 
 
 def tasks(

@@ -20,12 +20,9 @@ import warnings
 from collections import deque
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
 from multiprocessing import connection
 from typing import TYPE_CHECKING, Any, Protocol, cast
-
-import numpy as np
-import scipy
-import sklearn
 
 import patchfold
 from patchfold._files import remove_unfinished, write_whole
@@ -39,6 +36,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     Wire = connection.Connection[Any, Any]
+
+# What numbers depend on, beside this package.
+PACKAGES = ("numpy", "scipy", "scikit-learn", "umap-learn", "openTSNE")
 
 # Digits that keep two tasks apart whose names differ only in signs a file name cannot have.
 KEY_DIGITS = 8
@@ -64,6 +64,7 @@ class Paper(Protocol):
     __name__: str
     PROTOCOL: int
     TABLES: tuple[str, ...]
+    NOTE: str
 
     def tasks(
         self, table: str, datasets: Sequence[str] | None, accounts: Sequence[str], quick: bool
@@ -101,12 +102,10 @@ class Stamp:
 
 def stamp(paper: Paper) -> Stamp:
     """Return the stamp of results that are computed now."""
-    versions = {
-        "patchfold": patchfold.__version__,
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "scikit-learn": sklearn.__version__,
-    }
+    versions = {"patchfold": patchfold.__version__}
+    for package in PACKAGES:
+        with suppress(PackageNotFoundError):  # what is not there computes nothing
+            versions[package] = version(package)
     return Stamp(paper.PROTOCOL, versions)
 
 
@@ -168,11 +167,11 @@ class Store:
             raise ValueError(
                 f"protocol {content['protocol']}, and {self.stamp.protocol} is the current one"
             )
-        for package, version in self.stamp.versions.items():
-            if content["versions"].get(package) != version:
+        for package, current in self.stamp.versions.items():
+            if content["versions"].get(package) != current:
                 raise ValueError(
                     f"computed with {package} {content['versions'].get(package)}, "
-                    f"and {version} is installed"
+                    f"and {current} is installed"
                 )
         results = [Result(**result) for result in content["results"]]
         return _check(Outcome(task, tuple(results), str(content["error"])))

@@ -30,7 +30,7 @@ from patchfold.embedding import PatchIsomap
 from patchfold.geodesics import shortest_paths
 from patchfold.papers import presets
 from patchfold.papers.reproduction import baselines
-from patchfold.papers.reproduction.cells import Result, Task, printed, row_name
+from patchfold.papers.reproduction.cells import ACCOUNTS_NOTE, Result, Task, printed, row_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,6 +43,7 @@ PAPER = "isomap-kl"
 PROTOCOL = 1
 TABLES = ("I", "II", "III")
 METHODS = ("PCA", "KPCA", "ISO", "ISO-KL", "LLE", "LAP")
+NOTE = ACCOUNTS_NOTE
 
 # K of the baselines: the paper does not say it, but with it 95 of their 100 cells come out.
 BASELINE_NEIGHBORS = 40

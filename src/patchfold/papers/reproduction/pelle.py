@@ -14,6 +14,7 @@ from scipy.linalg import eigh
 
 from patchfold.papers import presets
 from patchfold.papers.reproduction import old_tree, protocol
+from patchfold.papers.reproduction.cells import ACCOUNTS_NOTE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 PROTOCOL = 1
 TABLES = ("1",)
+NOTE = ACCOUNTS_NOTE
 
 
 def tasks(

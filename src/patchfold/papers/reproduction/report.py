@@ -33,11 +33,8 @@ if TYPE_CHECKING:
     from patchfold.papers.reproduction.statistics import Comparison
 
 LEGEND = (
-    f"Accounts: published is what the authors' released programs compute, equations is what the "
-    f"paper's equations give with its own protocol, honest is the same with every choice made "
-    f"without the labels of the test points. A mark says by how much a number differs from the "
-    f"printed one: △ higher and ▽ lower by more than {TOLERANCES[0]}, ▲ and ▼ by more than "
-    f"{TOLERANCES[1]}."
+    f"A mark says by how much a number differs from the printed one: △ higher and ▽ lower by more "
+    f"than {TOLERANCES[0]}, ▲ and ▼ by more than {TOLERANCES[1]}."
 )
 
 # By the steps that a number is off.
@@ -45,7 +42,7 @@ MARKS = {0: "", 1: " △", 2: " ▲", -1: " ▽", -2: " ▼"}
 
 
 def render(
-    paper: str, outcomes: Sequence[Outcome], *, command: str, stamp: Stamp
+    paper: str, outcomes: Sequence[Outcome], *, command: str, stamp: Stamp, note: str
 ) -> dict[str, str]:
     """Write the report on a paper.
 
@@ -59,6 +56,8 @@ def render(
         The command that computes it, for the top of the report.
     stamp : Stamp
         The versions, for the same place.
+    note : str
+        What the accounts are.
 
     Returns
     -------
@@ -66,14 +65,17 @@ def render(
         File name to text: ``<paper>.md``, ``<paper>.html`` and the pictures of the former.
     """
     versions = ", ".join(f"{name} {version}" for name, version in stamp.versions.items())
+    sheets = build(paper, outcomes)
+    compared = any(sheet.printed for sheet in sheets)
+    title = f"Reproduction of {paper}" if compared else paper.capitalize()
     blocks: list[Block] = [
-        document.heading(1, f"Reproduction of {paper}"),
+        document.heading(1, title),
         document.code(command),
         document.text(f"Versions: {versions}; protocol {stamp.protocol}."),
-        document.text(LEGEND),
+        document.text(f"{note} {LEGEND}" if compared else note),
     ]
     pictures = {}
-    for sheet in build(paper, outcomes):
+    for sheet in sheets:
         blocks += [document.heading(2, f"Table {sheet.table}"), *_summary(sheet), _cells(sheet)]
         tests = [test for account in _shown(sheet) for test in comparisons(sheet, account)]
         if tests:
@@ -83,7 +85,7 @@ def render(
             pictures[file] = f"{svg}\n"
     return {
         f"{paper}.md": document.to_markdown(blocks),
-        f"{paper}.html": document.to_html(f"Reproduction of {paper}", blocks),
+        f"{paper}.html": document.to_html(title, blocks),
         **pictures,
     }
 
@@ -186,10 +188,16 @@ def _cells(sheet: Sheet) -> Block:
     return Block(_markdown_cells(sheet), _html_cells(sheet))
 
 
+def _computed_rows(sheet: Sheet) -> list[str]:
+    """Leave out rows of which nothing was computed; the summary names them."""
+    there = {row for cells in sheet.computed.values() for row, _ in cells}
+    return [row for row in sheet.rows if row in there]
+
+
 def _markdown_cells(sheet: Sheet) -> str:
     """One line a cell: a column for every method and account would be too wide here."""
     rows = []
-    for key in product(sheet.rows, sheet.columns):
+    for key in product(_computed_rows(sheet), sheet.columns):
         texts = {
             name: f"{_number(cells[key])}{MARKS[_step(sheet, name, key)]} {cells[key].note}".strip()
             for name, cells in sheet.computed.items()
@@ -213,7 +221,7 @@ def _html_cells(sheet: Sheet) -> str:
         for _, name in product(sheet.columns, shown)
     )
     body = []
-    for row in sheet.rows:
+    for row in _computed_rows(sheet):
         cells = "".join(
             _html_cell(sheet, name, (row, column), first=name == shown[0])
             for column, name in product(sheet.columns, shown)

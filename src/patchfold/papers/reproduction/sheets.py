@@ -26,6 +26,8 @@ Key = tuple[str, str]  # row and column
 TOLERANCES = (0.005, 0.02)
 # Both numbers have decimal digits: a difference of 0.005 must not fail for its binary rounding.
 ROUNDING = 1e-9
+# Rows over which methods are compared: fewer cannot tell ranks from chance.
+LEAST_ROWS = 5
 
 # The rows that sum up others; standard deviations are those of a sample, as the papers have them.
 SUMS: dict[str, Callable[[list[float]], float | np.floating[Any]]] = {
@@ -195,7 +197,7 @@ def comparisons(sheet: Sheet, account: str) -> list[tuple[str, Comparison]]:
     -------
     list of (title, Comparison)
         One for each score and, in the X-space paper, each learner; none where fewer than three
-        methods have two rows in common.
+        methods have enough rows in common.
     """
     values = (
         sheet.printed
@@ -212,7 +214,7 @@ def comparisons(sheet: Sheet, account: str) -> list[tuple[str, Comparison]]:
                 for row in rows
                 if all((row, column) in values for column in there)
             ]
-            if len(there) >= 3 and len(scores) >= 2 and (not control or control in there):
+            if len(there) >= 3 and len(scores) >= LEAST_ROWS and (not control or control in there):
                 title = ", ".join(part for part in (account, score, control) if part)
                 found.append((title, compare(there, scores, control=control)))
     return found
