@@ -329,3 +329,21 @@ def test_checksums_ignore_order_and_names_and_see_every_value(data):
     changed = X.copy()
     changed[0, 0] += 0.5
     assert checksum(X, y) != checksum(changed, y)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"not compressed",
+        gzip.compress(b"a,target\n1,x\n", mtime=0)[:-9],
+        gzip.compress(b"", mtime=0),
+        gzip.compress(b"a,target\n1\n", mtime=0),
+        gzip.compress(b"\xff\xfe,target\n1,x\n", mtime=0),
+    ],
+    ids=["plain", "cut off", "empty", "ragged", "not text"],
+)
+def test_a_local_file_that_cannot_be_read_is_named(content, monkeypatch, tmp_path):
+    (tmp_path / "servo.csv.gz").write_bytes(content)
+    monkeypatch.setenv("PATCHFOLD_DATA", str(tmp_path))
+    with pytest.raises(ValueError, match=r"servo\.csv\.gz in .* cannot be read: .* Replace"):
+        datasets.load("servo")

@@ -14,6 +14,8 @@ import gzip
 import json
 import os
 import warnings
+import zipfile
+import zlib
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -179,7 +181,7 @@ def _read(entry: Entry, source: str) -> Raw:
         return Raw(bunch.data, labels, [str(column) for column in bunch.feature_names], {})
     path = _local_file(entry.name)
     if path is not None:
-        return _read_npz(path) if path.suffix == ".npz" else _read_csv(path, entry.name)
+        return _read_file(path, entry.name)
     return _fetch(entry)
 
 
@@ -195,6 +197,16 @@ def _local_file(name: str) -> Path | None:
         )
     paths = (Path(folder) / f"{name}.csv.gz", Path(folder) / "scale" / f"{name}.npz")
     return next((path for path in paths if path.is_file()), None)
+
+
+def _read_file(path: Path, name: str) -> Raw:
+    try:
+        return _read_npz(path) if path.suffix == ".npz" else _read_csv(path, name)
+    except (EOFError, KeyError, OSError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+        raise ValueError(
+            f"{path.name} in {path.parent} cannot be read: {error} Replace the file, or remove it "
+            "to load the data set from elsewhere."
+        ) from error
 
 
 def _read_npz(path: Path) -> Raw:
@@ -213,6 +225,11 @@ def _read_csv(path: Path, name: str) -> Raw:
         raise ValueError(
             f"{path.name} has the last column {last!r}; put the classes there, as 'target'."
         )
+    for number, row in enumerate(rows, start=2):
+        if len(row) != len(feature_names) + 1:
+            raise ValueError(
+                f"line {number} has {len(row)} cells, the header {len(feature_names) + 1}."
+            )
     columns = list(zip(*rows, strict=True))
     X = np.empty((len(rows), len(feature_names)))
     for place, (column, cells) in enumerate(zip(feature_names, columns, strict=False)):
