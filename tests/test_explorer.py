@@ -511,19 +511,20 @@ def test_a_page_of_estimators_shows_their_embeddings() -> None:
         "classical": PatchIsomap(n_neighbors=8, divergence="euclidean").fit(X),
         "patches": PatchIsomap(n_neighbors=8, patch=GaussianPatch(size=12)).fit(X),
         "supervised": PatchIsomap(n_neighbors=8, supervision="dissimilarity").fit(X, y),
-        "function": PatchIsomap(n_neighbors=8, divergence=divergences.NAMES and _gap).fit(X),
+        "function": PatchIsomap(n_neighbors=8, divergence=_gap).fit(X),
+        "radius": PatchIsomap(radius=12.0).fit(X),
         "given": PatchIsomap(n_neighbors=8, divergence="precomputed").fit(cdist(X, X)),
     }
-    page = Explorer.from_estimators(fits, X, columns={"t": t}, ids=range(60), title="five")
-    assert repr(page).startswith("Explorer(60 points, 5 embeddings, ")
+    page = Explorer.from_estimators(fits, X, columns={"t": t}, ids=range(60), title="six")
+    assert repr(page).startswith("Explorer(60 points, 6 embeddings, ")
     data = data_of(page)
     assert [view["method"] for view in data["views"]] == list(fits)
     assert {view["k"] for view in data["views"]} == {None}
     measures = [view["graph"]["measure"] for view in data["views"]]
-    assert measures == ["kl", "kl", "kl", "_gap", "distance"]
+    assert measures == ["kl", "kl", "kl", "_gap", "kl", "distance"]
     same = [v["graph"]["colours"] == v["graph"]["lengths"] for v in data["views"]]
-    assert same == [False, True, False, True, True]
-    assert [view["ellipses"] is None for view in data["views"]] == [False] * 4 + [True]
+    assert same == [False, True, False, True, True, True]
+    assert [view["ellipses"] is None for view in data["views"]] == [False] * 5 + [True]
     first = unpacked(store_of(page), data["views"][0]["positions"]).reshape(-1, 2)
     np.testing.assert_allclose(first, placed(fits["classical"].embedding_), atol=1e-6)
 
