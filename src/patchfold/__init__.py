@@ -1,6 +1,6 @@
 """Divergence-based manifold learning: points become Gaussian patches, patches become graphs."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from patchfold import datasets, divergences, metrics, neighbors, papers, supervision
 from patchfold.embedding import (
@@ -13,6 +13,9 @@ from patchfold.embedding import (
 from patchfold.gaussians import Patches
 from patchfold.mapping import GRNN
 from patchfold.patches import GaussianPatch
+
+if TYPE_CHECKING:
+    from patchfold.explorer import explore
 
 __version__ = "0.1.0"
 
@@ -34,11 +37,12 @@ __all__ = [
     "supervision",
 ]
 
+if not TYPE_CHECKING:
 
-def __getattr__(name: str) -> Any:
-    # Imported when it is first used: the page is no part of most programs.
-    if name == "explore":
-        from patchfold.explorer import explore
+    def __getattr__(name: str) -> Any:
+        # Imported when it is first used: the page is no part of most programs.
+        if name == "explore":
+            from patchfold.explorer import explore
 
-        return explore
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            return explore
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
