@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, triu
 from scipy.spatial.distance import cdist
 from sklearn.datasets import make_swiss_roll
+from sklearn.manifold import LocallyLinearEmbedding
 
 import patchfold
 from patchfold import GaussianPatch, PatchIsomap, divergences
@@ -303,6 +304,11 @@ def test_trust_from_a_sample_is_close(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.abs(exact - estimated).max() < 0.05
 
 
+def test_two_points_are_trusted() -> None:
+    (got,) = pointwise_trust(np.eye(2), [np.eye(2)])
+    np.testing.assert_array_equal(got, 1)
+
+
 def test_copies_of_points_do_not_disturb_trust() -> None:
     X = np.repeat(np.random.default_rng(0).standard_normal((4, 2)), 10, axis=0)
     (got,) = pointwise_trust(X, [X.copy()])
@@ -391,6 +397,14 @@ def test_the_fits_are_those_of_the_estimators(method: str) -> None:
     fitted = fitting.ESTIMATORS[method](n_neighbors=12, random_state=0, **own).fit(X)
     got = unpacked(store_of(page), view["positions"]).reshape(-1, 2)
     np.testing.assert_allclose(got, placed(fitted.embedding_), atol=1e-4)
+
+
+def test_classical_lle_is_scikit_learns() -> None:
+    X, _ = roll(100)
+    page = explore(X, methods=["lle"], divergences=["euclidean"], n_neighbors=[10])
+    got = unpacked(store_of(page), data_of(page)["views"][0]["positions"]).reshape(-1, 2)
+    theirs = LocallyLinearEmbedding(n_neighbors=10, eigen_solver="dense").fit_transform(X)
+    np.testing.assert_allclose(turned(placed(theirs), got), got, atol=1e-3)
 
 
 def test_the_slider_has_fewer_steps_for_many_points() -> None:
