@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 # WebGL without a graphics card, also in a container whose user may not make sandboxes.
 FLAGS = ("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
-DOWNLOAD_SECONDS = 300
+DOWNLOAD_SECONDS = 120
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, triu
 from scipy.spatial.distance import cdist
 from sklearn.datasets import make_swiss_roll
+from sklearn.manifold import LocallyLinearEmbedding
 
 import patchfold
 from patchfold import GaussianPatch, PatchIsomap, divergences
@@ -303,6 +304,11 @@ def test_trust_from_a_sample_is_close(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.abs(exact - estimated).max() < 0.05
 
 
+def test_two_points_are_trusted() -> None:
+    (got,) = pointwise_trust(np.eye(2), [np.eye(2)])
+    np.testing.assert_array_equal(got, 1)
+
+
 def test_copies_of_points_do_not_disturb_trust() -> None:
     X = np.repeat(np.random.default_rng(0).standard_normal((4, 2)), 10, axis=0)
     (got,) = pointwise_trust(X, [X.copy()])
@@ -391,6 +397,14 @@ def test_the_fits_are_those_of_the_estimators(method: str) -> None:
     fitted = fitting.ESTIMATORS[method](n_neighbors=12, random_state=0, **own).fit(X)
     got = unpacked(store_of(page), view["positions"]).reshape(-1, 2)
     np.testing.assert_allclose(got, placed(fitted.embedding_), atol=1e-4)
+
+
+def test_classical_lle_is_scikit_learns() -> None:
+    X, _ = roll(100)
+    page = explore(X, methods=["lle"], divergences=["euclidean"], n_neighbors=[10])
+    got = unpacked(store_of(page), data_of(page)["views"][0]["positions"]).reshape(-1, 2)
+    theirs = LocallyLinearEmbedding(n_neighbors=10, eigen_solver="dense").fit_transform(X)
+    np.testing.assert_allclose(turned(placed(theirs), got), got, atol=1e-3)
 
 
 def test_the_slider_has_fewer_steps_for_many_points() -> None:
@@ -511,19 +525,20 @@ def test_a_page_of_estimators_shows_their_embeddings() -> None:
         "classical": PatchIsomap(n_neighbors=8, divergence="euclidean").fit(X),
         "patches": PatchIsomap(n_neighbors=8, patch=GaussianPatch(size=12)).fit(X),
         "supervised": PatchIsomap(n_neighbors=8, supervision="dissimilarity").fit(X, y),
-        "function": PatchIsomap(n_neighbors=8, divergence=divergences.NAMES and _gap).fit(X),
+        "function": PatchIsomap(n_neighbors=8, divergence=_gap).fit(X),
+        "radius": PatchIsomap(radius=12.0).fit(X),
         "given": PatchIsomap(n_neighbors=8, divergence="precomputed").fit(cdist(X, X)),
     }
-    page = Explorer.from_estimators(fits, X, columns={"t": t}, ids=range(60), title="five")
-    assert repr(page).startswith("Explorer(60 points, 5 embeddings, ")
+    page = Explorer.from_estimators(fits, X, columns={"t": t}, ids=range(60), title="six")
+    assert repr(page).startswith("Explorer(60 points, 6 embeddings, ")
     data = data_of(page)
     assert [view["method"] for view in data["views"]] == list(fits)
     assert {view["k"] for view in data["views"]} == {None}
     measures = [view["graph"]["measure"] for view in data["views"]]
-    assert measures == ["kl", "kl", "kl", "_gap", "distance"]
+    assert measures == ["kl", "kl", "kl", "_gap", "kl", "distance"]
     same = [v["graph"]["colours"] == v["graph"]["lengths"] for v in data["views"]]
-    assert same == [False, True, False, True, True]
-    assert [view["ellipses"] is None for view in data["views"]] == [False] * 4 + [True]
+    assert same == [False, True, False, True, True, True]
+    assert [view["ellipses"] is None for view in data["views"]] == [False] * 5 + [True]
     first = unpacked(store_of(page), data["views"][0]["positions"]).reshape(-1, 2)
     np.testing.assert_allclose(first, placed(fits["classical"].embedding_), atol=1e-6)
 

@@ -191,6 +191,43 @@ def test_the_slider_obeys_the_keyboard(reader: Reader) -> None:
     assert reader.page.locator("#k").get_attribute("aria-valuetext") == "6 neighbours"
 
 
+def test_points_jump_where_the_reader_wants_no_motion(browser: Any, roll_file: Path) -> None:
+    reader = Reader(browser, roll_file, reduced_motion="reduce")
+    reader.ask(
+        """() => {
+          const pane = patchfold.panes[1];
+          window.shares = new Set();
+          const look = () => window.shares.add(pane.share) && requestAnimationFrame(look);
+          look();
+        }"""
+    )
+    reader.page.locator("#play").click()
+    reader.wait("() => patchfold.panes.every((pane) => pane.view.k === 16 && pane.graph)")
+    reader.page.locator("#play").click()
+    assert reader.ask("() => [...window.shares]") == [1]
+    reader.leave()
+
+
+def test_a_graphics_card_that_forgets_is_told_again(reader: Reader) -> None:
+    reader.page.locator("#edges").check()
+    reader.settle()
+    picture = reader.drawn()
+    reader.ask(
+        """async () => {
+          const pane = patchfold.panes[1];
+          const extension = pane.renderer.gl.getExtension("WEBGL_lose_context");
+          const restored = new Promise((done) =>
+            pane.canvas.addEventListener("webglcontextrestored", done));
+          extension.loseContext();
+          await new Promise((done) => setTimeout(done, 50));
+          extension.restoreContext();
+          await restored;
+        }"""
+    )
+    reader.settle()
+    assert np.abs(reader.drawn() - picture).max() == 0
+
+
 def test_a_switch_changes_the_divergence_of_its_pane_alone(reader: Reader) -> None:
     reader.page.locator(".pane .divergence").nth(0).select_option("kl")
     reader.wait("() => patchfold.panes[0].view === patchfold.panes[1].view")
@@ -566,7 +603,7 @@ def test_hostile_words_are_shown_as_text_and_harm_nothing(browser: Any, tmp_path
     assert [row["</style>"] for row in rows] == words
     assert rows[0]["long"] == "x" * 1_000_000
     assert [row["=1+1"] for row in rows] == ["", "0", "1", "2", "3"]
-    reader.ask("() => patchfold.point(0, patchfold.panes[0], { clientX: 300, clientY: 300 })")
+    reader.ask("() => patchfold.point(0, { clientX: 300, clientY: 300 })")
     assert script in reader.page.locator("#card").inner_text()
     assert reader.page.locator("img, b").count() == 0
     reader.page.locator("#search").fill("category 77")

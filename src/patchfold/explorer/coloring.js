@@ -44,7 +44,8 @@ export class Classes {
     own.forEach((code, place) => (rank[code] = place));
     if (others) {
       const rest = order.slice(own.length).reduce((sum, code) => sum + counts[code], 0);
-      this.entries.push({ label: `${others} other values`, count: rest, color: greyColor, shown: true });
+      const label = `${others} other values`;
+      this.entries.push({ label, count: rest, color: greyColor, shown: true });
     }
     const missing = this.entries.length;
     if (lost) this.entries.push({ label: "missing", count: lost, color: greyColor, shown: true });
@@ -58,7 +59,7 @@ export class Classes {
   /** Write red, green and blue of every point. */
   paint(colors, theme) {
     const palette = this.entries.map((entry) => entry.color(theme));
-    for (let row = 0; row < this.places.length; row++) colors.set(palette[this.places[row]], 4 * row);
+    this.places.forEach((place, row) => colors.set(palette[place], 4 * row));
   }
 }
 
@@ -109,9 +110,7 @@ export class Scale {
 }
 
 /** One colour for all, where there is no column. */
-export class Plain {
-  entries = [];
-
+class Plain {
   shows() {
     return true;
   }

@@ -87,20 +87,3 @@ export class Column {
     for (let row = 0; row < mask.length; row++) if (hits[this.values[row]]) mask[row] = 1;
   }
 }
-
-/** The beginning of a text that may be very long. */
-export function clipped(text, most = 160) {
-  return text.length > most ? `${text.slice(0, most)}…` : text;
-}
-
-/** A number for reading: four digits. */
-export function rounded(value) {
-  if (!Number.isFinite(value)) return String(value);
-  if (Number.isInteger(value) && Math.abs(value) < 1e6) return String(value);
-  return String(Number(value.toPrecision(4)));
-}
-
-/** A count for reading, in groups of three digits. */
-export function counted(value) {
-  return value.toLocaleString("en").replaceAll(",", "\u202f");
-}

@@ -152,8 +152,7 @@ def from_estimators(
         measure, measured = "distance", True
         if estimator.divergence != "precomputed":
             recipe = estimator.patch or GaussianPatch()
-            size = recipe.size or estimator.n_neighbors
-            members = find_neighbors(X, min(size, len(X) - 1), n_jobs=n_jobs)
+            members = _members(estimator, recipe.size, X, n_jobs)
             patches = recipe.fit(X, members, n_jobs=n_jobs) if patches is None else patches
             measure, measured = _measure_of(estimator)
         fitted.append(
@@ -194,6 +193,16 @@ def _own_parameters(method: str, divergence: str, perplexity: float) -> dict[str
     if method == "lle" and divergence == "euclidean":
         return {"weights": "euclidean"}  # ordinary LLE
     return {}
+
+
+def _members(estimator: Any, size: int | None, X: Floats, n_jobs: int | None) -> Neighborhoods:
+    """Return the points that the patches of an estimator consist of, themselves left out."""
+    if estimator.radius is not None:
+        found = find_neighbors(X, radius=estimator.radius, n_jobs=n_jobs)
+        return found if size is None else found.nearest(size)
+    # What "auto" has chosen is an attribute of the fit.
+    k = size or getattr(estimator, "n_neighbors_", estimator.n_neighbors)
+    return find_neighbors(X, k, n_jobs=n_jobs)
 
 
 def _measure_of(estimator: Any) -> tuple[str, bool]:

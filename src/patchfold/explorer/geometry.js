@@ -82,7 +82,7 @@ export function bounds(positions) {
 }
 
 /** Whether a place is within a loop: a ray from it crosses the loop an odd number of times. */
-export function inside(loop, x, y) {
+function inside(loop, x, y) {
   let within = false;
   for (let i = 0, j = loop.length - 1; i < loop.length; j = i++) {
     const [xi, yi] = loop[i];

@@ -1,8 +1,8 @@
 // The legend: says what the colours mean, and hides what is not to be seen.
 
-import { clipped, counted, rounded } from "./data.js";
 import { Classes, Scale } from "./coloring.js";
 import { css, gradient } from "./colors.js";
+import { clipped, counted, rounded } from "./words.js";
 
 /**
  * Show the legend of a coloring.

@@ -1,11 +1,12 @@
 // A pane: one embedding that can be moved, zoomed, pointed at and selected from.
 
-import { array, counted, rounded } from "./data.js";
+import { array } from "./data.js";
 import { edgeColor, ramp } from "./colors.js";
 import { Grid, bounds } from "./geometry.js";
 import { Renderer } from "./gl.js";
 import { Graph } from "./graph.js";
 import { drawOverlay } from "./overlay.js";
+import { counted, rounded } from "./words.js";
 
 const GLIDE = 700; // milliseconds from one embedding to the next
 const CLICK = 4; // pixels that the pointer may move during a click
@@ -297,7 +298,7 @@ export class Pane {
     canvas.addEventListener("pointermove", (event) => this.move(event));
     canvas.addEventListener("pointerup", (event) => this.release(event));
     canvas.addEventListener("pointercancel", () => this.cancel());
-    canvas.addEventListener("pointerleave", () => this.app.point(-1, null));
+    canvas.addEventListener("pointerleave", () => this.app.point(-1));
     canvas.addEventListener("dblclick", () => this.fit());
     canvas.addEventListener("keydown", (event) => this.key(event));
     canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
@@ -339,13 +340,13 @@ export class Pane {
   move(event) {
     const at = [event.offsetX, event.offsetY];
     if (!this.pressed) {
-      this.app.point(this.pick(at), this, event);
+      this.app.point(this.pick(at), event);
       return;
     }
     const { pressed } = this;
     pressed.dragged ||= Math.hypot(at[0] - pressed.x, at[1] - pressed.y) > CLICK;
     if (!pressed.dragged) return;
-    this.app.point(-1, null);
+    this.app.point(-1);
     if (this.lasso) {
       this.lasso.push(this.toPlane(at));
       this.repaint();
@@ -409,7 +410,8 @@ export class Pane {
     if (shown.count) parts.push(`${counted(shown.count)} shown, from ${rounded(shown.from)}`);
     if (this.path) {
       const steps = this.path.rows.length - 1;
-      parts.push(`path: ${steps} ${steps === 1 ? "step" : "steps"}, length ${rounded(this.path.length)}`);
+      const length = rounded(this.path.length);
+      parts.push(`path: ${steps} ${steps === 1 ? "step" : "steps"}, length ${length}`);
     } else if (this.graph && this.app.ends.length === 2) parts.push("no path");
     const foot = this.find(".pane-foot");
     foot.textContent = [parts.join(" · "), ...view.notes].join(" · ");

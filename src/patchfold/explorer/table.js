@@ -1,6 +1,6 @@
 // The table of selected rows, of which only those in sight are in the document, and its export.
 
-import { clipped, rounded } from "./data.js";
+import { clipped, rounded } from "./words.js";
 
 const ROW_HEIGHT = 27; // as in style.css
 const SPARE = 6; // rows beyond the edge of sight

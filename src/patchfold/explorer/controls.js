@@ -1,0 +1,91 @@
+// The controls of the page, and its keys.
+
+import { coloringOf } from "./coloring.js";
+import { byId } from "./words.js";
+
+const TYPING = 150; // milliseconds without a key before a search begins
+
+export function bindControls(app) {
+  const on = (id, type, action) => byId(id).addEventListener(type, action);
+  on("k", "input", (event) => {
+    app.play(false);
+    app.setK(Number(event.target.value));
+  });
+  on("play", "click", () => app.play(!app.playing));
+  on("compare", "click", () => app.togglePanes());
+  on("theme", "click", () => app.setTheme(app.theme === "dark" ? "light" : "dark"));
+  on("help", "click", () => byId("help-text").showModal());
+  on("export", "click", () => app.export());
+  on("clear", "click", () => app.select([]));
+  bindColours(app, on);
+  bindEdges(app, on);
+  bindSearch(app, on);
+  document.addEventListener("keydown", (event) => press(app, event));
+}
+
+function bindColours(app, on) {
+  on("colour", "change", (event) => {
+    app.coloring = coloringOf(app.columns[event.target.selectedIndex]);
+    app.showLegend();
+    app.restyle();
+  });
+  on("trust", "change", (event) => {
+    app.layers.trust = event.target.checked;
+    app.showLegend();
+    app.restyle();
+  });
+  on("patch", "change", (event) => {
+    app.layers.patch = event.target.checked;
+    app.repaint();
+  });
+}
+
+function bindEdges(app, on) {
+  const changed = () => {
+    app.describe();
+    app.repaint();
+  };
+  on("edges", "change", (event) => {
+    app.layers.edges = event.target.checked;
+    byId("edge-controls").hidden = !event.target.checked;
+    for (const pane of app.order) pane.loadEdges();
+    changed();
+  });
+  on("threshold", "input", (event) => {
+    app.layers.threshold = Number(event.target.value) / 100;
+    changed();
+  });
+  app.layers.threshold = Number(byId("threshold").value) / 100;
+}
+
+function bindSearch(app, on) {
+  let waiting = null;
+  on("search", "input", (event) => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => app.search(event.target.value), TYPING);
+  });
+  on("search", "keydown", (event) => {
+    if (event.key !== "Enter") return;
+    clearTimeout(waiting);
+    app.search(event.target.value);
+    app.selectMatches();
+  });
+}
+
+function press(app, event) {
+  if (event.key === "Escape") {
+    app.pick(-1);
+    for (const pane of app.order) pane.cancel();
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.matches("input, select")) return;
+  const actions = {
+    "/": () => byId("search").focus(),
+    l: () => app.setTool("lasso"),
+    v: () => app.setTool("move"),
+    "?": () => byId("help-text").showModal(),
+  };
+  if (!(event.key in actions)) return;
+  event.preventDefault();
+  actions[event.key]();
+}

@@ -1,0 +1,42 @@
+// Words and numbers as the page says them.
+
+const METHODS = { isomap: "Isomap", lle: "LLE", eigenmaps: "Eigenmaps", tsne: "t-SNE" };
+
+export const byId = (id) => document.getElementById(id);
+
+/** The beginning of a text that may be very long. */
+export function clipped(text, most = 160) {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}
+
+/** A number for reading: four digits. */
+export function rounded(value) {
+  if (!Number.isFinite(value)) return String(value);
+  if (Number.isInteger(value) && Math.abs(value) < 1e6) return String(value);
+  return String(Number(value.toPrecision(4)));
+}
+
+/** A count for reading, in groups of three digits. */
+export function counted(value) {
+  return value.toLocaleString("en").replaceAll(",", "\u202f");
+}
+
+/** A size of so many bytes. */
+export function sized(bytes) {
+  if (bytes >= 1e6) return `${(bytes / 1e6).toFixed(1)} MB`;
+  return `${Math.max(1, Math.round(bytes / 1e3))} kB`;
+}
+
+export const methodName = (name) => METHODS[name] ?? clipped(name, 60);
+
+export function divergenceName(name) {
+  if (name === "euclidean") return "Euclidean, classical";
+  return `Patches, ${name === "kl" ? "KL" : name}`;
+}
+
+export function viewName({ method, divergence, k }) {
+  const parts = [methodName(method)];
+  if (divergence !== null) parts.push(divergenceName(divergence));
+  if (k !== null) parts.push(`k = ${k}`);
+  return parts.join(", ");
+}
