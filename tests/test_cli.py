@@ -152,7 +152,7 @@ def test_raw_columns_are_taken_as_they_are(call):
 def test_what_was_done_is_said_and_coordinates_go_to_standard_output(call):
     result = done(call("embed", "-", "--target", "species", "--id", "name", given=texts()))
     assert pd.read_csv(io.StringIO(result.stdout)).shape == (149, 4)
-    assert "standard input: 149 rows, 4 features, 4 of numbers (standardised)" in result.stderr
+    assert "standard input: 149 rows, 4 features: 4 of numbers (standardised)" in result.stderr
     assert "PatchIsomap, divergence kl, 15 neighbours" in result.stderr
 
 
@@ -581,10 +581,10 @@ def opened(monkeypatch):
 def test_a_page_is_written_and_opened(call, folder, opened):
     words = ("--target", "species", "--id", "name", "--neighbors", 10)
     result = done(call("explore", "iris.csv", *words, "--json"))
-    page = folder / "iris.html"
+    page = folder / "iris-explorer.html"
     assert opened == [page.resolve().as_uri()]
-    assert json.loads(result.stdout)["outputs"] == {"output": "iris.html"}
-    assert "Wrote iris.html (0." in result.stderr
+    assert json.loads(result.stdout)["outputs"] == {"output": "iris-explorer.html"}
+    assert "Wrote iris-explorer.html (0." in result.stderr
     done(call("explore", "iris.csv", *words, "--no-open", "-o", "other.html"))
     assert len(opened) == 1
     result = done(call("explore", "iris.csv", *words))

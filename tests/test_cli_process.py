@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import signal
@@ -15,7 +16,14 @@ from sklearn.datasets import load_iris
 
 import patchfold
 
-COMMAND = (sys.executable, "-c", "from patchfold.cli import app; app(prog_name='patchfold')")
+# Without UMAP, which a comparison would compile for half a minute.
+PROGRAM = """
+import sys
+sys.modules["umap"] = None
+from patchfold.cli import app
+app(prog_name="patchfold")
+"""
+COMMAND = (sys.executable, "-c", PROGRAM)
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(patchfold.__file__).parents[1])}
 
 
@@ -104,6 +112,45 @@ def test_a_page_is_built_without_a_browser(folder):
     code, out, err = run(folder, "explore", "iris.csv", *words)
     assert (code, out) == (0, "")
     assert "Wrote page.html" in err
+
+
+def test_a_page_is_served_until_ctrl_c(folder):
+    words = ("--target", "target", "--neighbors", "8", "--no-open", "--serve")
+    process = start(folder, "explore", "iris.csv", *words)
+    host = ""
+    for line in process.stderr:
+        if line.startswith(b"Serving http://"):
+            host = line.decode().split("/")[2]
+            break
+    connection = http.client.HTTPConnection(host)
+    connection.request("GET", "/")
+    assert connection.getresponse().read().lower().startswith(b"<!doctype html>")
+    connection.close()
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=60)[1] == b"Stopped serving.\n"
+    assert process.returncode == 0
+
+
+def test_methods_are_compared_and_a_page_is_written(folder):
+    frame = load_iris(as_frame=True).frame[::3]
+    data = frame.to_csv(index=False, sep=";", decimal=",").encode("utf-8-sig")
+    words = ("--target", "target", "--halves", "2", "--divergence", "kl", "-o", "scores.md")
+    code, out, err = run(folder, "compare", "-", *words, given=data)
+    assert code == 0, err
+    header, *lines = out.splitlines()
+    assert header.split("\t")[:3] == ["method", "divergence", "accuracy"]
+    assert {line.split("\t")[0] for line in lines} >= {"PCA", "t-SNE *", "PatchIsomap", "PatchTSNE"}
+    assert "Note: columns are separated by semicolons, decimals by commas." in err
+    assert "| PatchIsomap | kl |" in (folder / "scores.md").read_text(encoding="utf-8")
+
+
+def test_data_sets_are_listed_and_benchmarks_found(folder):
+    code, out, _ = run(folder, "datasets")
+    assert code == 0
+    assert "\nwine\t178\t13\t3\t" in out
+    code, out, err = run(folder, "bench", "no-such-benchmark")
+    assert (code, out) == (2, "")
+    assert "no-such-benchmark" in err or "not part of an installed package" in err
 
 
 def test_completion_knows_the_commands(folder):

@@ -1,13 +1,14 @@
 """Options that several commands have, and what comes of them."""
 
 import re
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from patchfold.cli._session import about, working
+from patchfold.cli._session import about, say, working
 
 METHODS = ("isomap", "lle", "eigenmaps", "tsne")
 # Those of patchfold.divergences, which takes long to import where only help is wanted.
@@ -70,7 +71,7 @@ Target = Annotated[
 ]
 Id = Annotated[
     str | None,
-    typer.Option("--id", metavar="COL", help="A column that names the rows; kept in the output."),
+    typer.Option("--id", metavar="COL", help="A column that names the rows, and is no feature."),
 ]
 Drop = Annotated[
     list[str] | None,
@@ -167,6 +168,8 @@ def load(
     """Read a table and choose its features; notes of both are in the selection's."""
     from patchfold.tables import check_rows, read_table, select
 
+    if data == "-" and sys.stdin is not None and sys.stdin.isatty():
+        say(["Reading standard input; Ctrl-D ends it."])
     with about(data), working(f"Reading {data} ..."):
         expected = [name for name in (target, ids, *(drop or [])) if name]
         table = read_table(data, header=header, expected=expected)
@@ -189,7 +192,7 @@ def described(data: str, selection: Any, *, standardize: bool, categories: str) 
         parts.append(f"{texts} of categories ({categories})")
     name = "standard input" if data == "-" else data
     wide = "1 feature" if len(kinds) == 1 else f"{len(kinds)} features"
-    return f"{name}: {len(features)} rows, {wide}, {', '.join(parts)}"
+    return f"{name}: {len(features)} rows, {wide}: {', '.join(parts)}"
 
 
 def pipeline(

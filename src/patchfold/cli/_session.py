@@ -186,6 +186,8 @@ def write_outputs(contents: Mapping[Path, bytes | str]) -> None:
 
 def print_result(content: bytes | str) -> None:
     """Write to standard output, and see that it arrives."""
+    if sys.stdout is None:
+        raise Refused("standard output is closed; name a file with -o.")
     data = content.encode() if isinstance(content, str) else content
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
@@ -227,4 +229,6 @@ def _in_words(error: OSError, name: str | None = None) -> str:
 
 
 def _one_line(words: object) -> str:
-    return " ".join(str(words).split())
+    """Return text on one line, without signs that a terminal would obey."""
+    line = " ".join(str(words).split())
+    return "".join(sign if sign.isprintable() else "\ufffd" for sign in line)

@@ -31,7 +31,7 @@ FEWEST_OF_CLASS = 4
 # Whole numbers with more values than this are measured by their error, not told apart as classes.
 MOST_CLASSES = 20
 
-HEADER = ("method", "divergence", "", "95 % interval", "trustworthiness", "seconds")
+HEADER = ("method", "divergence", "", "95 % interval", "trust", "seconds")
 
 
 def compare(
@@ -39,6 +39,7 @@ def compare(
     target: Annotated[
         str, typer.Option(metavar="COL", help="The column to be told: classes, or values.")
     ],
+    ids: options.Id = None,
     drop: options.Drop = None,
     divergence: Annotated[
         list[str] | None,
@@ -70,7 +71,7 @@ def compare(
     mapped into the plane, and its target is predicted by the seven nearest rows of the first:
     accuracy for classes, R squared for values. Methods marked * cannot map new rows and are given
     all rows at once, without the target. The interval is Student's, corrected for halves that
-    overlap.
+    overlap; trust is the trustworthiness of the plane.
     """
     from patchfold import comparison
     from patchfold.tables import check_ending, preprocessor
@@ -81,7 +82,7 @@ def compare(
             ending = check_ending(output, (".html", ".md"))
     check_outputs([output], inputs=[data])
     selection = options.load(
-        data, target=target, ids=None, drop=drop, missing=missing, header=header
+        data, target=target, ids=ids, drop=drop, missing=missing, header=header
     )
     notes = selection.notes
     with about(data):
@@ -228,7 +229,7 @@ def _print(measure: str, scores: list[Any]) -> None:
         return
     grid = Table(box=None)
     for word in header:
-        grid.add_column(word, justify="left" if word in HEADER[:2] else "right")
+        grid.add_column(word, justify="left" if word in HEADER[:2] else "right", no_wrap=True)
     for line in lines:
         grid.add_row(*line)
     Console(highlight=False, markup=False).print(grid)
@@ -259,9 +260,9 @@ def _page(
             f"Mean {measure} over test halves, predicted by the seven nearest rows of the training "
             "half, to which everything was fitted. Methods marked * cannot map new rows and were "
             "given all rows at once, without the target. The interval is Student's for the mean, "
-            "corrected for halves that overlap (Nadeau and Bengio 2003). Trustworthiness is that "
-            "of the training half. The best of many methods is better here than it will be on new "
-            "data: intervals that overlap say that methods are about as good."
+            "corrected for halves that overlap (Nadeau and Bengio 2003). Trust is the "
+            "trustworthiness of the training half. The best of many methods is better here than it "
+            "will be on new data: intervals that overlap say that methods are about as good."
         ),
     ]
     failed = [f"{s.name} {s.divergence}: {s.error}" for s in scores if s.error]

@@ -324,11 +324,12 @@ def _result(data: str, selection: Any, places: Any, pipeline: Any) -> Any:
 
     beside = [column for column in (selection.ids, selection.target) if column is not None]
     if selection.ids is None and len(selection.rows) < selection.n_rows:
-        beside.insert(0, pd.Series(selection.rows + 1, name="row"))
+        taken = selection.target is not None and selection.target.name == "row"
+        beside.insert(0, pd.Series(selection.rows + 1, name="row number" if taken else "row"))
     names = list(pipeline[-1].get_feature_names_out())
-    taken = [column.name for column in beside if column.name in names]
-    if taken:
-        raise Refused(f"{data}: the column '{taken[0]}' has the name of a coordinate; rename it.")
+    alike = [column.name for column in beside if column.name in names]
+    if alike:
+        raise Refused(f"{data}: the column '{alike[0]}' has the name of a coordinate; rename it.")
     frame = pd.DataFrame({column.name: column for column in beside})
     return frame.assign(**dict(zip(names, places.T, strict=True)))
 

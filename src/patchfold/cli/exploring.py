@@ -61,7 +61,7 @@ def explore(
             "--output",
             "-o",
             metavar="FILE",
-            help="The page. [the name of DATA with .html, in this folder]",
+            help="The page. [NAME-explorer.html for NAME.csv, in this folder]",
             show_default=False,
         ),
     ] = None,
@@ -81,7 +81,7 @@ def explore(
     The page is one file that needs no network. A slider moves over the numbers of neighbours,
     switches over methods and divergences; colours, search and selections are by any column.
     """
-    place = output or (None if serve else Path(_stem(data) + ".html"))
+    place = output or (None if serve else Path(f"{_stem(data)}-explorer.html"))
     with about("--output"):
         if place is not None:
             _check_ending(place)
@@ -160,18 +160,18 @@ def _check_ending(path: Path) -> None:
 
 def _stem(data: str) -> str:
     """Return the name of a table without folder and endings."""
-    return "explorer" if data == "-" else Path(data).name.split(".")[0] or "explorer"
+    return "input" if data == "-" else Path(data).name.split(".")[0] or "data"
 
 
 def _serve(page: str, *, open_page: bool) -> None:
     """Serve one page on this machine, on a free port, until Ctrl-C."""
     with ThreadingHTTPServer((HOST, 0), _handler(page.encode())) as server:
         address = f"http://{HOST}:{server.server_port}/"
-        say([f"Serving {address} until Ctrl-C"])
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        if open_page:
-            webbrowser.open(address)
         try:
+            say([f"Serving {address} until Ctrl-C"])
+            if open_page:
+                webbrowser.open(address)
             _wait()
         except KeyboardInterrupt:
             say(["Stopped serving."])

@@ -113,9 +113,7 @@ def select(
     if not others:
         raise TableError("no column is left as a feature; give at least one that is not named.")
     notes: list[str] = []
-    features = frame[others].copy()
-    for name in others:
-        features[name] = _feature(name, frame[name])
+    features = _features(frame, others)
     selection = _selection(frame, features, target, ids, missing, notes)
     if target is not None:
         _check_target(selection.target, notes)
@@ -199,7 +197,7 @@ def check_rows(selection: Selection, rows: int = FEWEST_ROWS) -> None:
         raise TableError(
             f"there is no arranging of {counted(n, 'row')} alone; give at least {rows}."
         )
-    constant = [name for name in features.columns if features[name].nunique(dropna=True) < 2]
+    constant = [name for name in features.columns if _is_constant(features[name])]
     if len(constant) == features.shape[1]:
         raise TableError(
             f"no column varies ({listed(constant)}): all rows are the same point; give others."
@@ -313,6 +311,28 @@ def preprocessor(
 # ---------------------------------------------------------------- columns
 
 
+def _features(frame: Any, names: Sequence[str]) -> Any:
+    """Return columns as float64 or as text, or say of the first that cannot be why."""
+    import pandas as pd
+    from pandas.api import types
+
+    dtypes = dict(zip(frame.columns, frame.dtypes, strict=True))
+    # Numbers at once, since there may be thousands of columns; column by column in memory, as
+    # pandas reads them, so that sums of columns are rounded as they are there.
+    numbers = [
+        name
+        for name in names
+        if types.is_numeric_dtype(dtypes[name]) and not types.is_complex_dtype(dtypes[name])
+    ]
+    matrix = np.asfortranarray(frame[numbers].to_numpy(dtype=float, na_value=np.nan))
+    settled = np.isfinite(matrix).any(axis=0) & ~np.isinf(matrix).any(axis=0)
+    whole = [name for name, good in zip(numbers, settled, strict=True) if good]
+    parts = [pd.DataFrame(matrix[:, settled], columns=whole)]
+    rest = set(names) - set(whole)
+    parts += [_feature(name, frame[name]).rename(name) for name in names if name in rest]
+    return pd.concat(parts, axis=1)[list(names)]
+
+
 def _feature(name: str, values: Any) -> Any:
     """Return a column as float64 or as text, or say why it is neither."""
     import pandas as pd
@@ -342,10 +362,14 @@ def _has_text(values: Any) -> bool:
 def _as_numbers(name: str, values: Any) -> Any:
     """Return a column as float64; True is 1, and decimals of Parquet are numbers, too."""
     import pandas as pd
+    from pandas.api import types
 
-    plain = values.astype(object).where(values.notna(), np.nan)
     try:
-        numbers = pd.to_numeric(plain).astype(float)
+        if types.is_numeric_dtype(values):
+            numbers = values.astype(float)
+        else:
+            plain = values.astype(object).where(values.notna(), np.nan)
+            numbers = pd.to_numeric(plain).astype(float)
     except (TypeError, ValueError) as error:
         other = plain[pd.to_numeric(plain, errors="coerce").isna() & plain.notna()]
         raise TableError(
@@ -399,6 +423,12 @@ def _check_categories(name: str, values: Any) -> None:
 
 def _leave_out(name: str) -> str:
     return f"leave it out with --drop {quoted(name)}"
+
+
+def _is_constant(values: Any) -> bool:
+    if _is_numeric(values):
+        return bool(values.min() == values.max())
+    return int(values.nunique()) < 2
 
 
 def _is_numeric(values: Any) -> bool:

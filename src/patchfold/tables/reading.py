@@ -119,6 +119,8 @@ def read_table(
     """
     require("pandas", "reading tables")
     if str(source) == "-":
+        if sys.stdin is None:
+            raise TableError("it is closed; name a file, or open it.")
         data, ending = sys.stdin.buffer.read(), ""
     else:
         path = Path(source)
@@ -363,6 +365,7 @@ def _parse_parquet(data: bytes) -> Table:
     named = [name for name in frame.index.names if name is not None]
     frame = frame.reset_index(named) if named else frame
     frame.columns = [str(column) for column in frame.columns]
+    check_names(list(frame.columns))
     return Table(frame.reset_index(drop=True))
 
 
