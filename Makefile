@@ -32,8 +32,8 @@ lint: $(VENV)/.dev-installed  ## style, format and types
 	@$(py) -m ruff format --check
 	@$(py) -m mypy
 
-bench: $(VENV)/.bench-installed  ## run every benchmark
-	@$(py) -m benchmarks
+bench: $(VENV)/.bench-installed  ## patchfold beside its peers: time, memory and quality
+	@$(py) -m benchmarks.peers --json bench/peers.json $(BENCH)
 
 # The three locks share one environment, so they are cut from one resolution.
 compile = $(UV) pip compile --quiet --upgrade --universal --python-version 3.11 \
@@ -42,7 +42,7 @@ lock:  ## resolve requirements/*.txt anew (needs uv)
 	@$(compile) --extra dev --extra bench --output-file requirements/all.tmp
 	@$(compile) --constraint requirements/all.tmp --extra plot --output-file requirements/demo.txt
 	@$(compile) --constraint requirements/all.tmp --extra dev --output-file requirements/dev.txt
-	@$(compile) --constraint requirements/all.tmp --extra bench --extra plot --output-file requirements/bench.txt
+	@$(compile) --constraint requirements/all.tmp --extra bench --output-file requirements/bench.txt
 	@rm requirements/all.tmp
 
 clean:  ## remove the environment, caches and outputs
