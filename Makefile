@@ -4,6 +4,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 UV ?= uv
+# Options of the benchmark, e.g. make bench BENCH="--samples 5000 --repeats 1"
+BENCH ?=
 
 py := $(VENV)/bin/python
 pip := $(py) -m pip install -qq --disable-pip-version-check  # -qq: errors only
