@@ -372,6 +372,13 @@ def test_edges_of_the_classical_method_are_coloured_by_divergence() -> None:
     np.testing.assert_allclose(unpacked(store, kl["colours"]), expected, rtol=1e-6)
 
 
+def test_lengths_stay_finite_in_single_precision_and_zero_has_no_sign() -> None:
+    got = views._single(np.array([-0.0, 1e300, 0.5]))
+    assert got.dtype == np.float32
+    np.testing.assert_array_equal(got, [0, np.finfo(np.float32).max, 0.5])
+    assert not np.signbit(got).any()
+
+
 def test_a_graph_of_too_many_edges_is_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views, "MOST_EDGES", 10)
     X, _ = roll(30)

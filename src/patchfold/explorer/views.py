@@ -118,4 +118,5 @@ def _pack_graph(fitted: Fitted, store: ArrayStore) -> dict[str, Any]:
 
 
 def _single(values: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
-    return np.asarray(np.minimum(values, np.finfo(np.float32).max), dtype=np.float32)
+    """Return lengths in single precision, finite and without -0.0: the page sorts their bits."""
+    return 0 + np.asarray(np.minimum(values, np.finfo(np.float32).max), dtype=np.float32)
