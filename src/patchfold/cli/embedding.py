@@ -125,7 +125,7 @@ def embed(
     write_outputs(contents)
 
     estimator = pipeline[-1]
-    used = getattr(estimator, "n_neighbors_", estimator.n_neighbors)
+    used = int(getattr(estimator, "n_neighbors_", estimator.n_neighbors))  # the one that was chosen
     how = f"{type(estimator).__name__}, divergence {divergence}, {used} neighbours"
     how += f", classes of '{target}'" if supervised else ""
     what = options.described(data, selection, standardize=standardize, categories=categories)
@@ -212,9 +212,8 @@ def apply(
             target=target,
             ids=names,
             missing="impute" if imputes else missing,
+            unknown="error" if ordinal else "note",
         )
-        if ordinal and any("does not know" in note for note in selection.notes):
-            raise ValueError(f"{selection.notes[-1]}; correct it, or fit the model anew.")
     with about(new), working(f"Mapping {len(selection.features)} rows ...") as warned:
         places = pipeline.transform(selection.features)
     notes += [*table.notes, *selection.notes, *warned]

@@ -128,6 +128,7 @@ def conform(
     target: str | None = None,
     ids: str | None = None,
     missing: str = "error",
+    unknown: str = "note",
 ) -> Selection:
     """Bring new rows into the form of those a model was fitted to.
 
@@ -141,6 +142,8 @@ def conform(
         The columns of categories, with those that the model knows.
     target, ids, missing
         As for :func:`select`.
+    unknown : {"note", "error"}, default="note"
+        What to do about categories that the model does not know.
 
     Returns
     -------
@@ -167,10 +170,13 @@ def conform(
         strange = values[values.notna() & ~values.isin(list(known))]
         if len(strange):
             row = selection.rows[strange.index[0]] + 1
-            notes.append(
+            words = (
                 f"column {quoted(name)} has values that the model does not know, such as "
                 f"{quoted(strange.iloc[0])} in row {row}"
             )
+            if unknown == "error":
+                raise TableError(f"{words}; correct it, or fit the model anew.")
+            notes.append(words)
     return selection
 
 
