@@ -8,6 +8,7 @@ import io
 import json
 import os
 import pickle
+import sys
 import webbrowser
 
 import numpy as np
@@ -437,6 +438,23 @@ def test_a_missing_package_is_one_line(call, monkeypatch):
 
     monkeypatch.setattr("patchfold.tables.reading.require", missing)
     assert "needs pandas" in told(call("embed", "iris.csv"), cli.FAILED)
+
+
+@pytest.mark.parametrize(
+    ("option", "path", "package"),
+    [
+        ("--model", "m.skops", "skops"),
+        ("--png", "a.png", "matplotlib"),
+        ("-o", "a.parquet", "pyarrow"),
+    ],
+)
+def test_a_package_for_an_output_is_missed_before_anything_is_read(
+    call, monkeypatch, option, path, package
+):
+    for name in (package, f"{package}.io"):
+        monkeypatch.setitem(sys.modules, name, None)
+    line = told(call("embed", "nowhere.csv", option, path), cli.FAILED)
+    assert f"needs {package}; install it with: pip install 'patchfold[" in line
 
 
 def test_an_unexpected_error_is_one_line_unless_debugged(call, monkeypatch):

@@ -82,6 +82,7 @@ def embed(
     outputs = {"output": output, "model": model, "html": html, "png": png}
     ending = _check_endings(outputs)
     check_outputs(outputs.values(), inputs=[data])
+    _check_packages(outputs, ending)
     if supervised and target is None:
         raise typer.BadParameter("--supervised needs the column of the classes: --target COL.")
     if components != 2 and (html or png):
@@ -309,6 +310,18 @@ def _check_endings(outputs: dict[str, Path | None]) -> str:
         return ".csv"
     with about("--output"):
         return check_ending(path)
+
+
+def _check_packages(outputs: dict[str, Path | None], ending: str) -> None:
+    """See that what writes the outputs is installed, before anything is computed."""
+    from patchfold.tables._naming import require
+
+    if ending == ".parquet":
+        require("pyarrow", "writing Parquet")
+    if outputs["model"] is not None:
+        require("skops.io", "a model in a file")
+    if outputs["png"] is not None:
+        require("matplotlib", "a picture", extra="plot")
 
 
 def _encoded(result: Any, ending: str) -> bytes:
