@@ -549,7 +549,7 @@ def test_rare_classes_and_rows_without_a_class_are_left_out(call, quick):
     result = done(call("compare", "data.csv", "--target", "species", "--halves", 2, "--json"))
     summary = json.loads(result.stdout)
     assert summary["rows"] == 147
-    assert "left out, as classes of fewer than 4 rows: daisy" in summary["notes"]
+    assert "left out, as classes of fewer than 4 rows: 'daisy'" in summary["notes"]
     frame["species"] = [f"s{row // 2}" for row in range(149)]
     frame.to_csv("data.csv", index=False)
     line = told(call("compare", "data.csv", "--target", "species"))

@@ -79,6 +79,8 @@ def embed(
     output has the columns of --id and --target, then the coordinates; where rows were left out and
     no --id names them, the column 'row' has their numbers.
     """
+    from patchfold.tables import classes
+
     outputs = {"output": output, "model": model, "html": html, "png": png}
     ending = _check_endings(outputs)
     check_outputs(outputs.values(), inputs=[data])
@@ -108,7 +110,7 @@ def embed(
     )
     start = time.monotonic()
     with about(data), working(f"Embedding {len(selection.features)} rows ...") as warned:
-        labels = options.classes(selection.target) if supervised else None
+        labels = classes(selection.target)[0] if supervised else None
         places = pipeline.fit_transform(selection.features, labels)
     seconds = time.monotonic() - start
     notes = [*selection.notes, *warned]
