@@ -8,6 +8,7 @@ import io
 import json
 import os
 import pickle
+import sys
 import webbrowser
 
 import numpy as np
@@ -439,6 +440,23 @@ def test_a_missing_package_is_one_line(call, monkeypatch):
     assert "needs pandas" in told(call("embed", "iris.csv"), cli.FAILED)
 
 
+@pytest.mark.parametrize(
+    ("option", "path", "package"),
+    [
+        ("--model", "m.skops", "skops"),
+        ("--png", "a.png", "matplotlib"),
+        ("-o", "a.parquet", "pyarrow"),
+    ],
+)
+def test_a_package_for_an_output_is_missed_before_anything_is_read(
+    call, monkeypatch, option, path, package
+):
+    for name in (package, f"{package}.io"):
+        monkeypatch.setitem(sys.modules, name, None)
+    line = told(call("embed", "nowhere.csv", option, path), cli.FAILED)
+    assert f"needs {package}; install it with: pip install 'patchfold[" in line
+
+
 def test_an_unexpected_error_is_one_line_unless_debugged(call, monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("odd\nthing")
@@ -531,7 +549,7 @@ def test_rare_classes_and_rows_without_a_class_are_left_out(call, quick):
     result = done(call("compare", "data.csv", "--target", "species", "--halves", 2, "--json"))
     summary = json.loads(result.stdout)
     assert summary["rows"] == 147
-    assert "left out, as classes of fewer than 4 rows: daisy" in summary["notes"]
+    assert "left out, as classes of fewer than 4 rows: 'daisy'" in summary["notes"]
     frame["species"] = [f"s{row // 2}" for row in range(149)]
     frame.to_csv("data.csv", index=False)
     line = told(call("compare", "data.csv", "--target", "species"))

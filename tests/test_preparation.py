@@ -196,9 +196,11 @@ def test_a_name_that_is_no_column_is_refused_with_the_nearest():
         select(FRAME[["x", "kind"]], target="kind", drop=["x"])
 
 
-def test_classes_are_texts_and_measurements_are_none():
-    assert classes(pd.Series([1.0, 2.0, np.nan])).tolist() == ["1", "2", None]
-    assert classes(pd.Series([True, False])).tolist() == ["True", "False"]
+def test_classes_are_codes_and_measurements_are_none():
+    codes, names = classes(pd.Series([2.0, 1.0, np.nan]))
+    assert (codes.tolist(), names) == ([1, 0, -1], ["1", "2"])
+    assert classes(pd.Series([True, False]))[1] == ["False", "True"]
+    assert classes(pd.Series(["x" * 1_000_000, *map(str, range(9999))]))[0].max() == 9999
     with pytest.raises(TableError, match=r"'t' holds measurements, such as 1\.5"):
         classes(pd.Series([1.5, 2.0], name="t"))
     assert is_continuous(pd.Series([0.5, 1.0]))

@@ -181,7 +181,7 @@ def evaluate(
         Unfitted; makes points of features.
     features : pandas.DataFrame of n_samples rows
     y : array of shape (n_samples,)
-        Classes as text, or values.
+        Classes, or values.
     splits : sequence of (train, test)
         What :func:`halves` returns.
     classes : bool

@@ -26,6 +26,7 @@ from patchfold.mapping import GRNN, DistanceScaler
 from patchfold.neighbors import ApproximateNeighbors, ExactNeighbors, RadiusNeighbors
 from patchfold.patches import GaussianPatch
 from patchfold.supervision import Cut, Dissimilarity, MinSum
+from patchfold.tables._naming import require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -132,10 +133,4 @@ def load_model(data: bytes) -> tuple[Pipeline, Origin]:
 
 
 def _skops() -> Any:
-    try:
-        import skops.io
-    except ImportError as error:
-        raise ImportError(
-            "models are saved by skops; install it with: pip install 'patchfold[cli]'"
-        ) from error
-    return skops.io
+    return require("skops.io", "a model in a file")

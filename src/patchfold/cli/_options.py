@@ -223,13 +223,6 @@ def threads(n: int) -> int | None:
     return -1 if n > FEW_ROWS else None
 
 
-def classes(target: Any) -> Any:
-    """Return the classes of a target."""
-    from patchfold.tables import classes as classes_of
-
-    return classes_of(target)
-
-
 def columns(selection: Any, target: str | None) -> dict[str, list[Any]]:
     """Return what a page shows of each row, the target first; None where nothing is."""
     frame = selection.others

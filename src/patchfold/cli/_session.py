@@ -10,7 +10,7 @@ import errno
 import os
 import sys
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,19 +109,23 @@ def about(source: str | Path) -> Iterator[None]:
 
 
 @contextmanager
-def working(words: str) -> Iterator[list[str]]:
-    """Show on a terminal that something is going on; collect warnings, which become notes."""
-    console = stderr()
+def noting() -> Iterator[list[str]]:
+    """Collect warnings meant for users; they are in the yielded list at the end."""
     notes: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
-        if console.is_terminal:
-            with console.status(words):
-                yield notes
-        else:
-            yield notes
+        yield notes
     notes.extend(dict.fromkeys(in_options(_one_line(warning.message)) for warning in caught))
+
+
+@contextmanager
+def working(words: str) -> Iterator[list[str]]:
+    """Show on a terminal that something is going on; collect warnings as :func:`noting` does."""
+    console = stderr()
+    shown = console.status(words) if console.is_terminal else nullcontext()
+    with noting() as notes, shown:
+        yield notes
 
 
 def progress(console: Console) -> Progress:
@@ -189,9 +193,10 @@ def print_result(content: bytes | str) -> None:
     if sys.stdout is None:
         raise Refused("standard output is closed; name a file with -o.")
     data = content.encode() if isinstance(content, str) else content
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+    with about("standard output"):
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
 
 
 # ---------------------------------------------------------------- words

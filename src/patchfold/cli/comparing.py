@@ -154,6 +154,7 @@ def _targets(selection: Any, sample: int, seed: int, notes: list[str]) -> tuple[
     from sklearn.model_selection import train_test_split
 
     from patchfold.tables import TableError, classes, is_continuous
+    from patchfold.tables._naming import listed
 
     target = selection.target
     rows = np.flatnonzero(target.notna())
@@ -163,9 +164,8 @@ def _targets(selection: Any, sample: int, seed: int, notes: list[str]) -> tuple[
     if values:
         y = known.to_numpy(dtype=float)
     else:
-        y = classes(known).astype(str)
-        names, counts = np.unique(y, return_counts=True)
-        rare = names[counts < FEWEST_OF_CLASS]
+        y, names = classes(known)
+        rare = np.flatnonzero(np.bincount(y) < FEWEST_OF_CLASS)
         if len(names) - len(rare) < 2:
             raise TableError(
                 f"the target '{target.name}' has {len(names)} classes, of which "
@@ -174,7 +174,7 @@ def _targets(selection: Any, sample: int, seed: int, notes: list[str]) -> tuple[
         if len(rare):
             notes.append(
                 f"left out, as classes of fewer than {FEWEST_OF_CLASS} rows: "
-                f"{', '.join(rare[:5])}{' and others' if len(rare) > 5 else ''}"
+                f"{listed([names[code] for code in rare])}"
             )
             often = ~np.isin(y, rare)
             rows, y = rows[often], y[often]

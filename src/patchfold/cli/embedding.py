@@ -79,9 +79,12 @@ def embed(
     output has the columns of --id and --target, then the coordinates; where rows were left out and
     no --id names them, the column 'row' has their numbers.
     """
+    from patchfold.tables import classes
+
     outputs = {"output": output, "model": model, "html": html, "png": png}
     ending = _check_endings(outputs)
     check_outputs(outputs.values(), inputs=[data])
+    _check_packages(outputs, ending)
     if supervised and target is None:
         raise typer.BadParameter("--supervised needs the column of the classes: --target COL.")
     if components != 2 and (html or png):
@@ -107,7 +110,7 @@ def embed(
     )
     start = time.monotonic()
     with about(data), working(f"Embedding {len(selection.features)} rows ...") as warned:
-        labels = options.classes(selection.target) if supervised else None
+        labels = classes(selection.target)[0] if supervised else None
         places = pipeline.fit_transform(selection.features, labels)
     seconds = time.monotonic() - start
     notes = [*selection.notes, *warned]
@@ -125,7 +128,7 @@ def embed(
     write_outputs(contents)
 
     estimator = pipeline[-1]
-    used = getattr(estimator, "n_neighbors_", estimator.n_neighbors)
+    used = int(getattr(estimator, "n_neighbors_", estimator.n_neighbors))  # the one that was chosen
     how = f"{type(estimator).__name__}, divergence {divergence}, {used} neighbours"
     how += f", classes of '{target}'" if supervised else ""
     what = options.described(data, selection, standardize=standardize, categories=categories)
@@ -212,9 +215,8 @@ def apply(
             target=target,
             ids=names,
             missing="impute" if imputes else missing,
+            unknown="error" if ordinal else "note",
         )
-        if ordinal and any("does not know" in note for note in selection.notes):
-            raise ValueError(f"{selection.notes[-1]}; correct it, or fit the model anew.")
     with about(new), working(f"Mapping {len(selection.features)} rows ...") as warned:
         places = pipeline.transform(selection.features)
     notes += [*table.notes, *selection.notes, *warned]
@@ -310,6 +312,18 @@ def _check_endings(outputs: dict[str, Path | None]) -> str:
         return ".csv"
     with about("--output"):
         return check_ending(path)
+
+
+def _check_packages(outputs: dict[str, Path | None], ending: str) -> None:
+    """See that what writes the outputs is installed, before anything is computed."""
+    from patchfold.tables._naming import require
+
+    if ending == ".parquet":
+        require("pyarrow", "writing Parquet")
+    if outputs["model"] is not None:
+        require("skops.io", "a model in a file")
+    if outputs["png"] is not None:
+        require("matplotlib", "a picture", extra="plot")
 
 
 def _encoded(result: Any, ending: str) -> bytes:

@@ -14,11 +14,11 @@ from patchfold.cli import _options as options
 from patchfold.cli._session import (
     about,
     check_outputs,
+    noting,
     print_result,
     progress,
     say,
     stderr,
-    working,
     write_outputs,
 )
 
@@ -133,7 +133,7 @@ def _page(
     prepare = preprocessor(selection.features, **coding)
     console = stderr()
     bar = progress(console)
-    with about(data), bar, working("") as warned:
+    with about(data), bar, noting() as warned:
         line = bar.add_task("embedding", total=None)
 
         def step(done: int, total: int, what: str) -> None:

@@ -53,12 +53,12 @@ def counted(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
-def require(module: str, purpose: str) -> Any:
-    """Import a package of the extra, or say how to get it."""
+def require(module: str, purpose: str, extra: str = "cli") -> Any:
+    """Import a package of an extra, or say how to get it."""
     try:
         return import_module(module)
     except ImportError as error:
         raise ImportError(
             f"{purpose} needs {module.split('.', maxsplit=1)[0]}; install it with: "
-            "pip install 'patchfold[cli]'"
+            f"pip install 'patchfold[{extra}]'"
         ) from error

@@ -128,6 +128,7 @@ def conform(
     target: str | None = None,
     ids: str | None = None,
     missing: str = "error",
+    unknown: str = "note",
 ) -> Selection:
     """Bring new rows into the form of those a model was fitted to.
 
@@ -141,6 +142,8 @@ def conform(
         The columns of categories, with those that the model knows.
     target, ids, missing
         As for :func:`select`.
+    unknown : {"note", "error"}, default="note"
+        What to do about categories that the model does not know.
 
     Returns
     -------
@@ -167,10 +170,13 @@ def conform(
         strange = values[values.notna() & ~values.isin(list(known))]
         if len(strange):
             row = selection.rows[strange.index[0]] + 1
-            notes.append(
+            words = (
                 f"column {quoted(name)} has values that the model does not know, such as "
                 f"{quoted(strange.iloc[0])} in row {row}"
             )
+            if unknown == "error":
+                raise TableError(f"{words}; correct it, or fit the model anew.")
+            notes.append(words)
     return selection
 
 
@@ -206,25 +212,26 @@ def check_rows(selection: Selection, rows: int = FEWEST_ROWS) -> None:
         selection.notes.append(f"the same in every row, and so without effect: {listed(constant)}")
 
 
-def classes(target: Any) -> NDArray[Any]:
-    """Return the classes of a target as text, None where there is none; refuse measurements.
+def classes(target: Any) -> tuple[NDArray[np.intp], list[str]]:
+    """Return the classes of a target as codes, -1 where there is none, and their names in order.
 
-    As text, because numbers have a meaning of their own as labels: -1 stands for an unknown class.
+    Measurements are refused. Numbers are classes by their names, so that one of -1 is a class, too.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> classes(pd.Series([-1, 1, None], name="y"))
-    array(['-1', '1', None], dtype=object)
+    >>> classes(pd.Series([1, -1, None, 1], name="y"))
+    (array([ 1,  0, -1,  1]), ['-1', '1'])
     """
+    import pandas as pd
+
     if is_continuous(target):
         value = next(value for value in target.dropna() if value % 1)
         raise TableError(
             f"the target {quoted(target.name)} holds measurements, such as {value}, and no classes."
         )
-    texts, known = _as_text(target), target.notna()
-    labels = [text if there else None for text, there in zip(texts, known, strict=True)]
-    return np.array(labels, dtype=object)
+    codes, names = pd.factorize(_as_text(target), sort=True)
+    return np.asarray(codes, dtype=np.intp), [str(name) for name in names]
 
 
 def is_continuous(target: Any) -> bool:
