@@ -33,6 +33,7 @@ __all__ = [
     "NeighborSearch",
     "Neighborhoods",
     "RadiusNeighbors",
+    "SharedNeighbors",
     "TransformerNeighbors",
     "find_neighbors",
     "neighbor_search",
@@ -322,6 +323,54 @@ class TransformerNeighbors:
         return found.nearest(self.n_neighbors)
 
 
+class SharedNeighbors:
+    """A search that several estimators share as their ``knn``: points are searched once.
+
+    The first estimator that is fitted decides how many neighbours are found; to one that needs no
+    more of the same points they are given again. Each takes the nearest of them, so with an exact
+    search every estimator is the same, to the last bit, as with a search of its own.
+
+    Parameters
+    ----------
+    knn : {"auto", "exact", "approximate"} or object, default="auto"
+        How to search, as in :func:`neighbor_search`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from patchfold import PatchIsomap
+    >>> X, knn = load_iris().data, SharedNeighbors()
+    >>> planes = [PatchIsomap(n_neighbors=k, knn=knn).fit_transform(X) for k in (40, 35, 30)]
+    """
+
+    def __init__(self, knn: Any = "auto") -> None:
+        self.knn = knn
+        self._n_neighbors = 0
+        self._search: NeighborSearch | None = None
+        self._points: Any = None
+        self._found: Neighborhoods | None = None
+
+    def reaching(self, n_neighbors: int, **setting: Any) -> Self:
+        """Make sure that so many neighbours are found; ``setting`` is that of the search."""
+        if self._search is None or n_neighbors > self._n_neighbors:
+            self._search = neighbor_search(self.knn, n_neighbors=n_neighbors, **setting)
+            self._n_neighbors, self._points = n_neighbors, None
+        return self
+
+    def build(self, X: Any) -> Self:
+        """Search the neighbours of the rows of ``X``, unless it was done, and return the search."""
+        search = _built(self, self._search)
+        if self._points is None or not np.array_equal(self._points, X):
+            self._found = search.build(X).query()
+            self._points = X
+        return self
+
+    def query(self, X: Any = None) -> Neighborhoods:
+        """Return the neighbours of the built points, or of new points ``X``."""
+        found = _built(self, self._found)
+        return found if X is None else _built(self, self._search).query(X)
+
+
 def neighbor_search(
     knn: Any = "auto",
     *,
@@ -371,12 +420,15 @@ def neighbor_search(
         )
     if radius is not None:
         return _radius_search(knn, n_neighbors, radius, n_jobs)
-    if isinstance(knn, NeighborSearch):
+    if isinstance(knn, NeighborSearch) and not isinstance(knn, SharedNeighbors):
         return knn
     if n_neighbors is None:
         raise ValueError("n_neighbors=None needs a radius; set n_neighbors or radius.")
     n_neighbors = check_count("n_neighbors", n_neighbors)
     _check_fewer_than_samples(n_neighbors, n_samples)
+    if isinstance(knn, SharedNeighbors):
+        size = {"n_samples": n_samples, "n_features": n_features}
+        return knn.reaching(n_neighbors, **size, n_jobs=n_jobs, random_state=random_state)
     if not isinstance(knn, str):
         return TransformerNeighbors(knn, n_neighbors)
     if knn == "auto":
