@@ -257,6 +257,24 @@ def test_shared_neighbours_search_again_for_more_of_them_or_other_points():
     for fitted, k, X in ((small, 10, ROLL), (large, 20, ROLL), (other, 20, ROLL[20:])):
         alone = PatchIsomap(n_neighbors=k).fit(X)
         np.testing.assert_array_equal(fitted.embedding_, alone.embedding_)
+        # New points are placed among the points that an estimator was fitted to, not the last ones.
+        np.testing.assert_array_equal(fitted.transform(ROLL + 0.01), alone.transform(ROLL + 0.01))
+
+
+def test_points_searched_between_do_not_push_out_those_that_are_shared(monkeypatch):
+    built = []
+    original = ExactNeighbors.build
+
+    def build(self, X):
+        built.append(len(X))
+        return original(self, X)
+
+    monkeypatch.setattr(ExactNeighbors, "build", build)
+    shared = SharedNeighbors()
+    for k in (20, 15, 10):
+        PatchIsomap(n_neighbors=k, knn=shared).fit(ROLL)
+        PatchIsomap(n_neighbors=k, knn=shared).fit(ROLL[20:])
+    assert built == [150, 130, 130, 130]
 
 
 # ---------------------------------------------------------------------------- selection
