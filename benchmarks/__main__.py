@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 
-NAMES = ("edges", "pairwise", "recall", "candidates", "ridge", "mapping", "geodesics")
+NAMES = ("edges", "pairwise", "recall", "candidates", "ridge", "mapping", "geodesics", "selection")
 # These take long, and run only when they are named.
-STUDIES = ("supervised",)
+STUDIES = ("supervised", "regret")
 
 
 def main() -> None:

@@ -1,10 +1,18 @@
 from __future__ import annotations
 
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchSpace, PatchTSNE
+from patchfold import (
+    GaussianPatch,
+    PatchEigenmaps,
+    PatchIsomap,
+    PatchLLE,
+    PatchSpace,
+    PatchTSNE,
+)
 from patchfold.supervision import Dissimilarity
 
 # The checks fit on as few as ten points, so the degree is below the default of 15.
@@ -16,6 +24,9 @@ PLAIN = [
     PatchEigenmaps(n_neighbors=5, bandwidth="median", laplacian="random-walk"),
     PatchTSNE(n_neighbors=5, perplexity=3, n_iter=10),
 ]
+# Ten points leave one candidate; some checks have hundreds.
+AUTO = [clone(estimator).set_params(n_neighbors="auto") for estimator in (*PLAIN[:3], *PLAIN[4:])]
+ADAPTIVE = [PatchIsomap(n_neighbors=5, patch=GaussianPatch(size="adaptive"))]
 # Every rule and every map with every estimator.
 LABELS_AND_MAPS = [
     type(estimator)(**{**estimator.get_params(deep=False), **setting})
@@ -37,6 +48,6 @@ SPACES = [
 # In some, a bandwidth of one isolates points, which is said as well.
 @pytest.mark.filterwarnings("ignore:the neighbourhood graph has:UserWarning")
 @pytest.mark.filterwarnings("ignore:bandwidth=1 is small:UserWarning")
-@parametrize_with_checks([*PLAIN, *LABELS_AND_MAPS, *SPACES])
+@parametrize_with_checks([*PLAIN, *AUTO, *ADAPTIVE, *LABELS_AND_MAPS, *SPACES])
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)

@@ -11,16 +11,18 @@ from matplotlib import pyplot as plt
 from matplotlib.collections import EllipseCollection, LineCollection, PathCollection
 from matplotlib.colors import LogNorm, to_rgba
 
-from patchfold import GaussianPatch, Patches, divergences
+from patchfold import GaussianPatch, Patches, PatchIsomap, divergences
 from patchfold.metrics import IntrinsicDimension
 from patchfold.neighbors import find_neighbors
 from patchfold.plotting import (
     CLASS_COLORS,
     plot_embedding,
+    plot_k_profile,
     plot_patches,
     plot_residual_variance,
     plot_stability,
 )
+from patchfold.selection import select_n_neighbors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -449,3 +451,37 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
         plot_embedding(PLANE)
     with pytest.raises(ImportError, match=r"pip install 'patchfold\[plot\]'"):
         plot_stability({"a": [[1]]}, [0], [10])
+
+
+def test_a_profile_shows_the_scores_of_each_candidate_and_the_choice() -> None:
+    ax = plot_k_profile([5, 10, 20], {"lcmc": [0.2, 0.4, 0.3]}, chosen=10)
+    curve, mark = ax.lines
+    np.testing.assert_array_equal(curve.get_xydata(), [[5, 0.2], [10, 0.4], [20, 0.3]])
+    assert list(mark.get_xdata()) == [10, 10]
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["5", "10", "20"]
+    assert ax.get_ylabel() == "lcmc"
+
+
+def test_several_criteria_share_one_scale_and_leave_out_what_was_not_fitted() -> None:
+    scores = {"a": [-np.inf, 10.0, 30.0], "b": [0.1, 0.2, 0.15], "c": [1.0, 1.0, 1.0]}
+    ax = plot_k_profile([5, 10, 20], scores)
+    a, b, c = (line.get_ydata() for line in ax.lines)
+    np.testing.assert_allclose(a, [0, 1])
+    np.testing.assert_allclose(b, [0, 1, 0.5])
+    np.testing.assert_allclose(c, 0.5)
+
+
+def test_a_score_for_each_candidate_is_needed() -> None:
+    with pytest.raises(ValueError, match=r"scores\['a'\] has shape \(2,\) for 3 candidates"):
+        plot_k_profile([5, 10, 20], {"a": [1.0, 2.0]})
+
+
+def test_a_selection_draws_its_own_profile() -> None:
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    chosen = select_n_neighbors(PatchIsomap(), X, criterion=["lcmc", "area"], candidates=[15, 25])
+    ax = chosen.plot()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "lcmc",
+        "area",
+        f"k = {chosen.n_neighbors}",
+    ]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from patchfold._validation import check_choice, check_count, check_points
+from patchfold._validation import check_choice, check_count, check_points, check_sources
 from patchfold.blocks import map_blocks
 
 if TYPE_CHECKING:
@@ -75,7 +75,12 @@ class Coranking:
 
 
 def coranking(
-    X: Any, embedding: Any, *, metric: str = "euclidean", n_jobs: int | None = None
+    X: Any,
+    embedding: Any,
+    *,
+    metric: str = "euclidean",
+    sources: Any = None,
+    n_jobs: int | None = None,
 ) -> Coranking:
     """Compare who is near whom in the data and in an embedding, for all sizes of neighbourhoods.
 
@@ -86,11 +91,14 @@ def coranking(
 
     Parameters
     ----------
-    X : array of shape (n_samples, n_features), or (n_samples, n_samples)
+    X : array of shape (n_samples, n_features), or (n_sources, n_samples)
         Points; with ``metric="precomputed"`` distances, a row for every point that is ranked from.
     embedding : array of shape (n_samples, n_components)
     metric : {"euclidean", "precomputed"}, default="euclidean"
         What X holds.
+    sources : array of shape (n_sources,) or None
+        The points from which all are ranked; a sample of them estimates the measures. None means
+        all, in order.
     n_jobs : int or None
         Number of threads. The result does not depend on it.
 
@@ -109,13 +117,14 @@ def coranking(
     """
     Y = check_points(embedding, name="embedding", min_samples=3)
     n = len(Y)
-    data, placed = _check_data(X, n, metric), _rows_of_distances(Y)
+    starts = np.arange(n) if sources is None else check_sources(sources, n)
+    data, placed = _check_data(X, n, metric, starts), _rows_of_distances(Y, starts)
 
     sums = np.zeros((5, n))
     adding = Lock()
 
     def gather(block: slice) -> None:
-        own = np.arange(block.start, block.stop)
+        own = starts[block]
         there, here = _ranks(data(block), own), _ranks(placed(block), own)
         kept = np.bincount(np.maximum(there, here).ravel(), minlength=n)
         part = np.stack([kept, *_crossings(here, there, n), *_crossings(there, here, n)])
@@ -124,18 +133,57 @@ def coranking(
         with adding:
             np.add(sums, part, out=sums)
 
-    map_blocks(gather, n, 16 * 8 * n, n_jobs)
+    map_blocks(gather, len(starts), 16 * 8 * n, n_jobs)
     # Rank 0 is the point itself.
     kept, intruders, their_ranks, lost, lost_ranks = np.cumsum(sums[:, 1:-1], axis=1)
     sizes = np.arange(1, n - 1)
-    # No sum of excess ranks is larger: as many neighbours as can be are the farthest points.
-    most = np.minimum(sizes, n - 1 - sizes)
-    worst = n * most * (2 * (n - sizes) - most - 1) / 2
+    worst = len(starts) * _worst(sizes, n)
     return Coranking(
         trustworthiness=1 - (their_ranks - sizes * intruders) / worst,
         continuity=1 - (lost_ranks - sizes * lost) / worst,
-        overlap=kept / (n * sizes),
+        overlap=kept / (len(starts) * sizes),
     )
+
+
+def local_quality(
+    X: Any,
+    embedding: Any,
+    n_neighbors: int,
+    *,
+    metric: str = "euclidean",
+    sources: Any = None,
+    n_jobs: int | None = None,
+) -> tuple[float, float, float]:
+    """Return trustworthiness, continuity and LCMC for one small K, without ranking all points.
+
+    Parameters are those of :func:`coranking`, which gives the same values, and K. Of ranks only
+    those of the few points are counted that are among the K nearest on one side alone.
+
+    Examples
+    --------
+    >>> local_quality([[0], [1], [3], [6], [10]], [[0], [1], [3], [6], [10]], 2)
+    (1.0, 1.0, 0.5)
+    """
+    k = _check_size(n_neighbors, embedding)
+    Y = check_points(embedding, name="embedding", min_samples=3)
+    n = len(Y)
+    starts = np.arange(n) if sources is None else check_sources(sources, n)
+    data, placed = _check_data(X, n, metric, starts), _rows_of_distances(Y, starts)
+
+    def gather(block: slice) -> tuple[int, int, int]:
+        own = np.arange(block.stop - block.start), starts[block]
+        there, here = np.array(data(block)), placed(block)
+        there[own] = here[own] = np.inf
+        near_there, near_here = _nearest(there, k), _nearest(here, k)
+        intruded = _excess(there, near_here & ~near_there, k)
+        lost = _excess(here, near_there & ~near_here, k)
+        return int((near_there & near_here).sum()), intruded, lost
+
+    parts = map_blocks(gather, len(starts), (6 + k) * 8 * n, n_jobs)
+    kept, intruded, lost = np.sum(parts, axis=0)
+    worst = len(starts) * _worst(k, n)
+    overlap = kept / (len(starts) * k)
+    return float(1 - intruded / worst), float(1 - lost / worst), float(overlap - k / (n - 1))
 
 
 def trustworthiness(
@@ -225,6 +273,35 @@ def auc_log_rnx(
     return coranking(X, embedding, metric=metric, n_jobs=n_jobs).auc_log_rnx
 
 
+def _worst(sizes: Any, n: int) -> Any:
+    """Return the largest sum of excess ranks of a point's K nearest.
+
+    As many as can be are the farthest points.
+    """
+    most = np.minimum(sizes, n - 1 - sizes)
+    return most * (2 * (n - sizes) - most - 1) / 2
+
+
+def _nearest(distances: AnyFloats, k: int) -> Any:
+    """Mark the ``k`` least values of every row, the first of equal ones."""
+    last = np.partition(distances, k - 1, axis=1)[:, k - 1, None]
+    near = distances <= last
+    for row in np.flatnonzero(near.sum(axis=1) > k):
+        equal = np.flatnonzero(distances[row] == last[row])
+        near[row, equal[k - near[row].sum() :]] = False
+    return near
+
+
+def _excess(distances: AnyFloats, chosen: Any, k: int) -> int:
+    """Sum by how much the ranks of chosen points exceed ``k``; equal distances by index."""
+    rows, columns = np.nonzero(chosen)
+    values = distances[rows, columns][:, None]
+    others = distances[rows]
+    earlier = np.arange(distances.shape[1]) < columns[:, None]
+    nearer = (others < values) | ((others == values) & earlier)
+    return int(nearer.sum()) + len(rows) - k * len(rows)
+
+
 def _ranks(distances: AnyFloats, own: Indices) -> Indices:
     """Rank the columns of each row by distance, 0 being the point itself."""
     distances = np.array(distances)
@@ -248,26 +325,27 @@ def _crossings(near: Indices, far: Indices, n: int) -> tuple[Indices, Floats]:
     return number, np.bincount(near, weights=far, minlength=n) - np.arange(n) * leaving
 
 
-def _rows_of_distances(points: Any) -> Callable[[slice], AnyFloats]:
-    return lambda block: cdist(points[block], points)
+def _rows_of_distances(points: Any, sources: Indices) -> Callable[[slice], AnyFloats]:
+    return lambda block: cdist(points[sources[block]], points)
 
 
-def _check_data(X: Any, n: int, metric: str) -> Callable[[slice], AnyFloats]:
-    """Return what gives the distances from a block of points to all."""
+def _check_data(X: Any, n: int, metric: str, sources: Indices) -> Callable[[slice], AnyFloats]:
+    """Return what gives the distances from a block of sources to all points."""
     precomputed = check_choice("metric", metric, METRICS) == "precomputed"
-    data = check_points(X, min_samples=3)
+    data = check_points(X, min_samples=1 if precomputed else 3)
+    if precomputed:
+        if data.shape != (len(sources), n):
+            raise ValueError(
+                f"metric='precomputed' needs X of shape ({len(sources)}, {n}), got {data.shape}; "
+                "give the distances from every source to all points, or metric='euclidean' for "
+                "points."
+            )
+        return lambda block: np.asarray(data[block])
     if len(data) != n:
         raise ValueError(
             f"X has {len(data)} rows and embedding has {n}; give one row a point in each."
         )
-    if not precomputed:
-        return _rows_of_distances(data)
-    if data.shape != (n, n):
-        raise ValueError(
-            f"metric='precomputed' needs X of shape ({n}, {n}), got {data.shape}; give the "
-            "distances between all points, or metric='euclidean' for points."
-        )
-    return lambda block: np.asarray(data[block])
+    return _rows_of_distances(data, sources)
 
 
 def _check_size(n_neighbors: Any, embedding: Any) -> int:

@@ -121,6 +121,28 @@ def check_count(parameter: str, value: Any, *, minimum: int = 1) -> int:
     return int(value)
 
 
+def check_sources(sources: Any, n: int) -> np.ndarray[Any, np.dtype[np.intp]]:
+    """Return ``sources`` as the indices of some of ``n`` points.
+
+    Examples
+    --------
+    >>> check_sources([2, 0], 3)
+    array([2, 0])
+    """
+    rows = np.asarray(sources)
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or not len(rows):
+        raise ValueError(
+            f"sources has shape {rows.shape} and dtype {rows.dtype}; give a list of the indices of "
+            "points."
+        )
+    if rows.min() < 0 or rows.max() >= n:
+        raise ValueError(
+            f"sources has values from {rows.min()} to {rows.max()} for {n} points; give integers "
+            f"from 0 to {n - 1}."
+        )
+    return rows.astype(np.intp)
+
+
 def check_positive(parameter: str, value: Any) -> float:
     """Return ``value`` as a float if it is a positive finite number; bool is refused.
 

@@ -87,12 +87,14 @@ class Neighborhoods:
         """Return the distances as a sparse matrix of shape (n_rows, n_columns)."""
         return csr_array((self.distances, self.indices, self.indptr), (len(self), n_columns))
 
-    def nearest(self, k: int) -> Neighborhoods:
-        """Keep at most the ``k`` nearest neighbours of each row."""
-        k = check_count("k", k)
-        if len(self) == 0 or self.degrees.max() <= k:
+    def nearest(self, k: int | Indices) -> Neighborhoods:
+        """Keep at most the ``k`` nearest neighbours of each row; ``k`` may differ between rows."""
+        if not isinstance(k, np.ndarray):
+            k = check_count("k", k)
+        if len(self) == 0 or (self.degrees <= k).all():
             return self
-        keep = np.arange(len(self.indices)) - self.indptr[self.sources] < k
+        most = np.broadcast_to(k, len(self))
+        keep = np.arange(len(self.indices)) - self.indptr[self.sources] < most[self.sources]
         kept = edge_starts(np.minimum(self.degrees, k))
         return Neighborhoods(kept, self.indices[keep], self.distances[keep])
 

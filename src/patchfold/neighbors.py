@@ -33,6 +33,7 @@ __all__ = [
     "NeighborSearch",
     "Neighborhoods",
     "RadiusNeighbors",
+    "SharedNeighbors",
     "TransformerNeighbors",
     "find_neighbors",
     "neighbor_search",
@@ -322,6 +323,73 @@ class TransformerNeighbors:
         return found.nearest(self.n_neighbors)
 
 
+class SharedNeighbors:
+    """A way to search that several estimators share as their ``knn``: points are searched once.
+
+    What the first one that is fitted finds is given to each later one that needs no more
+    neighbours of the same points, and takes the nearest of them. So with an exact search every
+    estimator is the same, to the last bit, as with a search of its own. Other points are searched
+    apart.
+
+    Parameters
+    ----------
+    knn : {"auto", "exact", "approximate"} or object, default="auto"
+        How to search, as in :func:`neighbor_search`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from patchfold import PatchIsomap
+    >>> X, knn = load_iris().data, SharedNeighbors()
+    >>> planes = [PatchIsomap(n_neighbors=k, knn=knn).fit_transform(X) for k in (40, 35, 30)]
+    """
+
+    def __init__(self, knn: Any = "auto") -> None:
+        self.knn = knn
+        self._first: _FoundNeighbors | None = None
+
+    def search(self, n_neighbors: int, **setting: Any) -> NeighborSearch:
+        """Return a search of so many neighbours; ``setting`` is as in :func:`neighbor_search`."""
+        own = neighbor_search(self.knn, n_neighbors=n_neighbors, **setting)
+        return _FoundNeighbors(own, n_neighbors, self)
+
+    def found(self, X: Any, search: _FoundNeighbors) -> _FoundNeighbors:
+        """Return what was found for the rows of ``X`` if that is enough, else let it search."""
+        first = self._first
+        same = first is not None and np.array_equal(first.points, X)
+        if first is not None and same and first.n_neighbors >= search.n_neighbors:
+            return first
+        search.find(X)
+        if first is None or same:
+            self._first = search
+        return search
+
+
+class _FoundNeighbors:
+    """A search that keeps the neighbours of its own points."""
+
+    def __init__(self, search: NeighborSearch, n_neighbors: int, shared: SharedNeighbors) -> None:
+        self.n_neighbors = n_neighbors
+        self.points: Any = None
+        self._search = search
+        self._shared: SharedNeighbors | None = shared
+        self._found: Neighborhoods | None = None
+
+    def build(self, X: Any) -> _FoundNeighbors:
+        """Return the search of these points, perhaps that of another estimator."""
+        shared, self._shared = self._shared, None  # so that estimators do not keep one another
+        return self if shared is None else shared.found(X, self)
+
+    def find(self, X: Any) -> None:
+        self._found = self._search.build(X).query()
+        self.points = X
+
+    def query(self, X: Any = None) -> Neighborhoods:
+        """Return the neighbours of the built points, or of new points ``X``."""
+        found = _built(self, self._found)
+        return found if X is None else self._search.query(X)
+
+
 def neighbor_search(
     knn: Any = "auto",
     *,
@@ -364,7 +432,9 @@ def neighbor_search(
     """
     if isinstance(knn, str):
         check_choice("knn", knn, KNN_NAMES)
-    elif isinstance(knn, type) or not isinstance(knn, NeighborSearch | GraphTransformer):
+    elif isinstance(knn, type) or not isinstance(
+        knn, NeighborSearch | GraphTransformer | SharedNeighbors
+    ):
         raise TypeError(
             f"knn={knn!r} is neither one of {', '.join(map(repr, KNN_NAMES))} nor an object with "
             "fit and transform, such as sklearn.neighbors.KNeighborsTransformer()."
@@ -377,6 +447,9 @@ def neighbor_search(
         raise ValueError("n_neighbors=None needs a radius; set n_neighbors or radius.")
     n_neighbors = check_count("n_neighbors", n_neighbors)
     _check_fewer_than_samples(n_neighbors, n_samples)
+    if isinstance(knn, SharedNeighbors):
+        size = {"n_samples": n_samples, "n_features": n_features}
+        return knn.search(n_neighbors, **size, n_jobs=n_jobs, random_state=random_state)
     if not isinstance(knn, str):
         return TransformerNeighbors(knn, n_neighbors)
     if knn == "auto":

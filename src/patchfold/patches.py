@@ -21,6 +21,7 @@ from patchfold.blocks import map_blocks
 from patchfold.gaussians import Patches, padded, triangular
 from patchfold.neighborhoods import Neighborhoods
 from patchfold.neighbors import find_neighbors
+from patchfold.sizes import REACH, adaptive_sizes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,6 +35,9 @@ _INTENSITIES = ("shrinkage", "diagonal-shrinkage")
 # Rows that the variance of the data is summed over at a time.
 VARIANCE_ROWS = 1024
 
+# The size that is chosen for each point.
+ADAPTIVE = "adaptive"
+
 # Patches made without neighbourhoods or a size have as many neighbours as the default graph.
 DEFAULT_SIZE = 15
 
@@ -43,9 +47,11 @@ class GaussianPatch(BaseEstimator):
 
     Parameters
     ----------
-    size : int or None, default=None
+    size : int, "adaptive" or None, default=None
         Neighbours per patch. None means as many as the neighbourhoods have (in an estimator:
-        ``n_neighbors``).
+        ``n_neighbors``). ``"adaptive"`` chooses for each point, more where the data are flat and
+        fewer where they are bent: a quarter, a half or all of those (in an estimator: half,
+        once or twice ``n_neighbors``), see :func:`patchfold.sizes.adaptive_sizes`.
     include_self : bool, default=True
         Whether the patch of ``x_i`` contains ``x_i`` beside its neighbours (ISOMAP-KL eq. 23).
     center : {"mean", "point"}, default="mean"
@@ -80,7 +86,7 @@ class GaussianPatch(BaseEstimator):
 
     def __init__(
         self,
-        size: int | None = None,
+        size: int | str | None = None,
         include_self: Any = True,
         center: str = "mean",
         covariance: str = "ridge",
@@ -109,7 +115,8 @@ class GaussianPatch(BaseEstimator):
         X : array of shape (n_samples, m)
             The points that neighbourhoods are made of.
         neighborhoods : Neighborhoods or None
-            Who is near whom. None searches the ``size`` (or 15) nearest of every point of ``X``.
+            Who is near whom. None searches the ``size`` nearest of every point of ``X`` (15 where
+            there is none, 30 for ``"adaptive"``).
         points : array of shape (n, m) or None
             The points whose patches are wanted, when they are not ``X`` itself: new points, whose
             patches consist of their neighbours in ``X``, and of themselves by ``include_self``.
@@ -127,7 +134,7 @@ class GaussianPatch(BaseEstimator):
             if points is not None:
                 msg = "points=... needs neighborhoods, the neighbours of these points in X."
                 raise ValueError(msg)
-            size = DEFAULT_SIZE if self.size is None else self.size
+            size = self.reach(DEFAULT_SIZE, X.shape[0])
             if size >= X.shape[0]:
                 msg = (
                     f"size={size} needs more than {size} samples, got {X.shape[0]}; "
@@ -142,7 +149,7 @@ class GaussianPatch(BaseEstimator):
             )
             raise TypeError(msg)
         _check_members(neighborhoods, X.shape[0])
-        if self.size is not None:
+        if self.size is not None and self.size != ADAPTIVE:
             neighborhoods = self._cut(neighborhoods)
         if points is not None:
             points = _points(points, like=X)
@@ -153,7 +160,23 @@ class GaussianPatch(BaseEstimator):
                 "given; search the neighbours of the same points."
             )
             raise ValueError(msg)
+        if self.size == ADAPTIVE:
+            own = None if points is None else to_numpy(points)
+            sizes = adaptive_sizes(to_numpy(X), neighborhoods, own, n_jobs=n_jobs)
+            neighborhoods = neighborhoods.nearest(sizes)
         return _Fit(self, X, points, neighborhoods).run(n_jobs)
+
+    def reach(self, n_neighbors: int, n_samples: int) -> int:
+        """Return how many neighbours a patch may have in a graph of this degree.
+
+        Examples
+        --------
+        >>> GaussianPatch().reach(15, 1000), GaussianPatch(size="adaptive").reach(15, 1000)
+        (15, 30)
+        """
+        if self.size == ADAPTIVE:
+            return min(REACH * n_neighbors, n_samples - 1)
+        return n_neighbors if self.size is None else int(self.size)
 
     def _cut(self, neighborhoods: Neighborhoods) -> Neighborhoods:
         most = int(neighborhoods.degrees.max(initial=0))
@@ -171,7 +194,9 @@ class GaussianPatch(BaseEstimator):
         if not isinstance(self.include_self, (bool, np.bool_)):
             msg = f"include_self={self.include_self!r} must be True or False."
             raise TypeError(msg)
-        if self.size is not None:
+        if isinstance(self.size, str):
+            check_choice("size", self.size, (ADAPTIVE,))
+        elif self.size is not None:
             check_count("size", self.size)
         if self.rank is not None:
             check_count("rank", self.rank)

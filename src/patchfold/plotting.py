@@ -1,4 +1,4 @@
-"""Pictures: patches, embeddings, edges coloured by divergence, and scores.
+"""Pictures: patches, embeddings, edges coloured by divergence, scores to choose parameters by.
 
 Needs matplotlib, the extra ``patchfold[plot]``, which is imported when a function is called.
 """
@@ -333,6 +333,68 @@ def plot_residual_variance(result: IntrinsicDimension, *, ax: Axes | None = None
     ax.set_xlabel("number of components")
     ax.set_ylabel("residual variance")
     return ax
+
+
+def plot_k_profile(
+    n_neighbors: Sequence[int],
+    scores: Mapping[str, Any],
+    *,
+    chosen: int | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw what criteria say of each number of neighbours, and mark the one that was chosen.
+
+    Parameters
+    ----------
+    n_neighbors : sequence of int
+        The candidates.
+    scores : mapping
+        Name of a criterion to its scores of the candidates, greater being better; infinite ones
+        are left out. Scores of several criteria have different units, and are drawn between their
+        least and their greatest.
+    chosen : int or None
+        The candidate to mark.
+    ax : Axes or None
+        Where to draw. None makes a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> ax = plot_k_profile([5, 10, 20], {"trustworthiness": [0.91, 0.94, 0.93]}, chosen=10)
+    >>> ax.figure.savefig("profile.png")  # doctest: +SKIP
+    """
+    _require_matplotlib()
+    ks = np.asarray(n_neighbors)
+    curves = {name: np.asarray(values, dtype=np.float64) for name, values in scores.items()}
+    for name, values in curves.items():
+        if values.shape != ks.shape:
+            raise ValueError(
+                f"scores[{name!r}] has shape {values.shape} for {len(ks)} candidates; give one "
+                "score a candidate."
+            )
+    ax = _new_axes() if ax is None else ax
+    for name, values in curves.items():
+        known = np.isfinite(values)
+        heights = values[known] if len(curves) == 1 else _between_ends(values[known])
+        ax.plot(ks[known], heights, "o-", markersize=4, linewidth=1.2, label=name)
+    if chosen is not None:
+        ax.axvline(chosen, color=CHOICE_COLOR, linewidth=1.0, linestyle="--", label=f"k = {chosen}")
+    ax.set_xscale("log", base=2)
+    ax.set_xticks(ks, [str(k) for k in ks])
+    ax.minorticks_off()
+    ax.legend(frameon=False)
+    ax.set_xlabel("number of neighbours")
+    ax.set_ylabel(next(iter(curves)) if len(curves) == 1 else "score, least to greatest")
+    return ax
+
+
+def _between_ends(values: Floats) -> Floats:
+    """Scale values to reach from 0 to 1; equal ones lie halfway."""
+    spread = np.ptp(values) if len(values) else 0.0
+    return (values - values.min()) / spread if spread > 0 else np.full(len(values), 0.5)
 
 
 def _new_axes() -> Axes:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sklearn
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from patchfold import divergences, graph
+from patchfold import divergences, graph, selection
 from patchfold._progress import shown
 from patchfold._rows import RowTable
 from patchfold._validation import (
@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 
 GRAPHS = ("neighbors", "divergence")
 
+# The degree that a criterion without labels chooses.
+AUTO = "auto"
+
 # Euclidean neighbours looked at for each neighbour wanted under the divergence, where not all pairs
 # can be: benchmarks/candidates.py reports how many of the true ones are among them.
 CANDIDATES = 10
@@ -68,6 +71,8 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
     random_state: Any
     verbose: Any
     supervision: Any
+    n_neighbors_: Any
+    fit_report_: dict[str, float]
     patches_: Patches | None
 
     def __sklearn_tags__(self) -> Any:
@@ -96,6 +101,11 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
                     f"radius={self.radius} has no meaning for a sparse graph, whose entries are "
                     "the edges; leave it at None."
                 )
+            if reset and self.n_neighbors == AUTO and is_sparse(points):
+                raise ValueError(
+                    "n_neighbors='auto' has nothing to choose in a sparse graph, whose entries are "
+                    "the edges; leave it at its default."
+                )
         return points
 
     def _check_parameters(self) -> None:
@@ -108,9 +118,17 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
                 f"patch={self.patch!r} must be a GaussianPatch, e.g. GaussianPatch(size=20), or "
                 "None for the recommended settings."
             )
-        if self.radius is None:
+        if isinstance(self.n_neighbors, str):
+            check_choice("n_neighbors", self.n_neighbors, (AUTO,))
+            if self.radius is not None:
+                raise ValueError(
+                    f"n_neighbors='auto' and radius={self.radius} exclude each other, a radius "
+                    "leaves no degree to choose; leave n_neighbors at its default, or use "
+                    "radius=None."
+                )
+        elif self.radius is None:
             check_count("n_neighbors", self.n_neighbors)
-        else:
+        if self.radius is not None:
             check_positive("radius", self.radius)
             if self.graph == "divergence":
                 raise ValueError(
@@ -119,24 +137,54 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
                 )
         if self.n_candidates is not None:
             check_count("n_candidates", self.n_candidates)
-            if self.radius is None and self.n_candidates < self.n_neighbors:
+            chosen = self.radius is not None or self.n_neighbors == AUTO
+            if not chosen and self.n_candidates < self.n_neighbors:
                 raise ValueError(
                     f"n_candidates={self.n_candidates} is below n_neighbors={self.n_neighbors}; "
                     "raise it, or leave it at None."
                 )
 
+    def _fit_chosen(self, X: Any, y: Any) -> None:
+        """Choose ``n_neighbors`` and become the fit that was chosen."""
+        self.fit_report_ = {}
+        with self._stage("choosing n_neighbors"):
+            ks = self._candidates_to_choose(X.shape[0])
+            fitted = selection.fit_best(self._plain(), X, y, draft=self._draft(), candidates=ks)
+        report = {**self.fit_report_, **fitted.fit_report_}
+        parameters = self.get_params(deep=False)
+        for name, value in vars(fitted).items():
+            if name not in parameters:
+                setattr(self, name, value)
+        self.fit_report_ = report
+
+    def _plain(self) -> Any:
+        """Return an estimator whose fit, with the chosen ``n_neighbors``, is the one wanted."""
+        return clone(self).set_params(verbose=0)
+
+    def _draft(self) -> Any:
+        """Return an estimator that is quicker to fit, to judge ``n_neighbors`` by; None for none.
+
+        Without one, what was judged is what was wanted, and is not fitted again.
+        """
+        return None
+
+    def _candidates_to_choose(self, n: int) -> list[int] | None:
+        """Return what there is to choose from, for ``n`` points; None for the usual ones."""
+        return None
+
     def _degree(self) -> int | None:
         """Return the degree k of the graph; None where a radius decides."""
-        return None if self.radius is not None else int(self.n_neighbors)
+        return None if self.radius is not None else self.n_neighbors_
 
     def _fit_graph(self, X: Any, y: Any = None) -> Neighborhoods:
         """Set ``graph_`` and ``patches_``; return the neighbourhoods, with lengths, joined."""
-        self.fit_report_: dict[str, float] = {}
+        self.fit_report_ = {}
+        self.n_neighbors_ = None if self.radius is not None else int(self.n_neighbors)
         self._n_fit = n = X.shape[0]
         if self.radius is None and self.n_neighbors >= n and not is_sparse(X):
             raise ValueError(
                 f"n_neighbors={self.n_neighbors} needs more than {self.n_neighbors} samples, "
-                f"got {n}; lower n_neighbors to at most {n - 1}."
+                f"got {n}; lower n_neighbors to at most {n - 1}, or use 'auto'."
             )
         rule = label_rule(self.supervision)
         codes = None if rule is None else encode(y, n, type(self).__name__)
@@ -192,34 +240,37 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         """Search the Euclidean neighbours that patches and edges are made of."""
         n = X.shape[0]
         self._all_pairs = n * n * X.itemsize <= sklearn.get_config()["working_memory"] * 2**20
-        recipe = self._recipe()
-        wanted = None
+        self._wanted = None
         if k is not None:
             pool = max(k, self.n_candidates or CANDIDATES * k) if self._pools() else k
-            pool = min(pool, n - 1)
-            wanted = max(pool, recipe.size or self.n_neighbors)
-            if wanted >= n:
+            size = self._recipe().reach(self.n_neighbors_, n)
+            self._wanted = max(min(pool, n - 1), size)
+            if self._wanted >= n:
                 raise ValueError(
-                    f"patch size={recipe.size} needs more than {recipe.size} samples, got {n}; "
-                    "lower the size."
+                    f"patch size={size} needs more than {size} samples, got {n}; lower the size."
                 )
         with self._stage("neighbours"):
             self._searcher = neighbor_search(
                 self.knn,
-                n_neighbors=wanted,
+                n_neighbors=self._wanted,
                 radius=self.radius,
                 n_samples=n,
                 n_features=X.shape[1],
                 n_jobs=self.n_jobs,
                 random_state=self.random_state,
             ).build(X)
-            return self._searcher.query()
+            return self._nearest_found()
+
+    def _nearest_found(self, X: Any = None) -> Neighborhoods:
+        """Query the search, which may find more than is wanted."""
+        found = self._searcher.query(X)
+        return found if self._wanted is None else found.nearest(self._wanted)
 
     def _members(self, found: Neighborhoods) -> Neighborhoods:
         """Return which of the neighbours make up a patch."""
-        if self._recipe().size or self.radius is not None:
+        if self.radius is not None:
             return found
-        return found.nearest(self.n_neighbors)
+        return found.nearest(self._recipe().reach(self.n_neighbors_, self._n_fit))
 
     def _pools(self) -> bool:
         """Tell whether neighbours under the divergence are sought among candidates only."""
@@ -290,7 +341,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         if self.divergence == "precomputed":
             near = _given_neighbors(X, k, self.radius, own=False)
             return graph.with_lengths(near, self._lengths.of_unlabelled(near.distances))
-        found = self._searcher.query(X)
+        found = self._nearest_found(X)
         if self.patches_ is None:
             near = found if k is None else found.nearest(k)
             return graph.with_lengths(near, self._lengths.of_unlabelled(near.distances))
@@ -360,10 +411,13 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         self
         """
         X = self._validate(X, reset=True)
-        prepared = self._prepare(self._fit_graph(X, y))
-        with self._stage("embedding"):
-            self._embed(prepared)
-        del prepared
+        if isinstance(self.n_neighbors, str):
+            self._fit_chosen(X, y)
+        else:
+            prepared = self._prepare(self._fit_graph(X, y))
+            with self._stage("embedding"):
+                self._embed(prepared)
+            del prepared
         self.map_ = None
         if self._map() != "nystrom":
             with self._stage("map for new points"):
@@ -413,6 +467,10 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
                 f"(radius={self.radius}); {remedy}."
             )
         return self._extend(near, X)
+
+    def _plain(self) -> Any:
+        # The map is fitted once, to the embedding that was chosen.
+        return super()._plain().set_params(out_of_sample="nystrom")
 
     def _map(self) -> Any:
         """Return what ``out_of_sample`` means: regression needs points, and suits labels."""

@@ -36,8 +36,9 @@ class PatchLLE(BasePatchEmbedding):
     ----------
     n_components : int, default=2
         Dimensions of the embedding.
-    n_neighbors : int, default=15
-        Degree k of the graph; a point is not its own neighbour.
+    n_neighbors : int or "auto", default=15
+        Degree k of the graph; a point is not its own neighbour. ``"auto"`` takes the best of 10,
+        20 and 40 by a criterion without labels, see :mod:`patchfold.selection`.
     divergence : str or callable, default="kl"
         Length of an edge: a name of :data:`patchfold.divergences.NAMES`, a function of two
         :class:`~patchfold.Patches`, ``"euclidean"`` for the classical method, or ``"precomputed"``
@@ -79,6 +80,8 @@ class PatchLLE(BasePatchEmbedding):
     embedding_ : array of shape (n_samples, n_components)
     eigenvalues_ : array of shape (n_components,)
         The eigenvalues of ``(I - W)'(I - W)`` that belong to the embedding, rising.
+    n_neighbors_ : int or None
+        The degree, as given or chosen; None with a radius.
     graph_ : csr_array of shape (n_samples, n_samples)
         The symmetric graph of lengths; zeros are stored.
     patches_ : Patches or None
@@ -100,7 +103,7 @@ class PatchLLE(BasePatchEmbedding):
         self,
         n_components: int = 2,
         *,
-        n_neighbors: int = 15,
+        n_neighbors: int | str = 15,
         divergence: Any = "kl",
         patch: GaussianPatch | None = None,
         graph: str = "neighbors",

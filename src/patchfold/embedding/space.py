@@ -11,10 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from patchfold import graph as graphs
 from patchfold.embedding._base import BasePatchGraph
+from patchfold.embedding.isomap import PatchIsomap
 from patchfold.neighborhoods import Neighborhoods
 
 if TYPE_CHECKING:
     from patchfold.patches import GaussianPatch
+
+# A graph is judged by an Isomap of it, which so many landmarks make cheap beside the graph.
+JUDGING_LANDMARKS = 50
 
 
 class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
@@ -26,8 +30,9 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
 
     Parameters
     ----------
-    n_neighbors : int, default=15
-        Degree k of the graph; a point is not its own neighbour.
+    n_neighbors : int or "auto", default=15
+        Degree k of the graph; a point is not its own neighbour. ``"auto"`` takes the one that suits
+        a :class:`~patchfold.PatchIsomap` of this graph.
     divergence : str or callable, default="kl"
         Length of an edge: a name of :data:`patchfold.divergences.NAMES`, a function of two
         :class:`~patchfold.Patches`, ``"euclidean"`` for the classical method, or ``"precomputed"``
@@ -57,6 +62,8 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
 
     Attributes
     ----------
+    n_neighbors_ : int or None
+        The degree, as given or chosen; None with a radius.
     graph_ : csr_array of shape (n_samples, n_samples)
         The symmetric graph of lengths, without the diagonal; zeros are stored.
     patches_ : Patches or None
@@ -79,7 +86,7 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
     def __init__(
         self,
         *,
-        n_neighbors: int = 15,
+        n_neighbors: int | str = 15,
         divergence: Any = "kl",
         patch: GaussianPatch | None = None,
         graph: str = "neighbors",
@@ -105,7 +112,11 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
 
     def fit(self, X: Any, y: Any = None) -> PatchSpace:
         """Fit patches and their graph; ``X`` and ``y`` as in the other estimators."""
-        self._fit_graph(self._validate(X, reset=True), y)
+        X = self._validate(X, reset=True)
+        if isinstance(self.n_neighbors, str):
+            self._fit_chosen(X, y)
+        else:
+            self._fit_graph(X, y)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> csr_matrix:
@@ -125,6 +136,10 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         parts = [self._place(X[new])] if len(new) else []
         both = graphs.stacked([*parts, self._fitted(same[known])])
         return self._matrix(both[np.argsort(np.concatenate([new, known]))])
+
+    def _draft(self) -> PatchIsomap:
+        parameters = self._plain().get_params(deep=False)
+        return PatchIsomap(**parameters, landmarks=JUDGING_LANDMARKS, out_of_sample="nystrom")
 
     @property
     def _n_features_out(self) -> int:

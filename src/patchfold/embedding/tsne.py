@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from patchfold import graph as graphs
 from patchfold._validation import check_choice, check_count, check_positive
 from patchfold.blocks import map_blocks, n_threads
 from patchfold.embedding._base import BasePatchEmbedding
+from patchfold.neighbors import DEFAULT_NEIGHBORS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,8 +78,10 @@ class PatchTSNE(BasePatchEmbedding):
     ----------
     n_components : int, default=2
         Dimensions of the embedding. With more than three scikit-learn computes all pairs.
-    n_neighbors : int, default=15
+    n_neighbors : int or "auto", default=15
         Points in a patch, where ``patch`` has no size of its own; the point itself not counted.
+        ``"auto"`` takes the best of 10, 20 and 40 by a criterion without labels, see
+        :mod:`patchfold.selection`.
     divergence : str or callable, default="kl"
         Length of an edge: a name of :data:`patchfold.divergences.NAMES`, a function of two
         :class:`~patchfold.Patches`, ``"euclidean"`` for the classical method, or ``"precomputed"``
@@ -126,6 +130,8 @@ class PatchTSNE(BasePatchEmbedding):
         The symmetric ``P``, with sum one.
     kl_divergence_ : float
         What the optimiser reached: the Kullback-Leibler divergence of ``P`` and the embedding.
+    n_neighbors_ : int or None
+        ``n_neighbors``, as given or chosen; None with a radius.
     graph_ : csr_array of shape (n_samples, n_samples)
         The symmetric graph of lengths; zeros are stored. It may have several components.
     patches_ : Patches or None
@@ -147,7 +153,7 @@ class PatchTSNE(BasePatchEmbedding):
         self,
         n_components: int = 2,
         *,
-        n_neighbors: int = 15,
+        n_neighbors: int | str = 15,
         divergence: Any = "kl",
         patch: GaussianPatch | None = None,
         graph: str = "neighbors",
@@ -199,6 +205,18 @@ class PatchTSNE(BasePatchEmbedding):
                 "nothing; give at least 1."
             )
         check_count("n_iter", self.n_iter)
+
+    def _draft(self) -> Any:
+        # A few steps without exaggeration tell patches apart as well as all do; exaggerated ones
+        # show clusters drawn together, in which neighbours cannot be told from each other.
+        return self._plain().set_params(early_exaggeration=1.0, n_iter=1)
+
+    def _candidates_to_choose(self, n: int) -> list[int] | None:
+        # Patches alone depend on n_neighbors, and not where they have a size of their own.
+        without = self.divergence in ("euclidean", "precomputed")
+        if without or isinstance(self._recipe().size, Integral):
+            return [min(DEFAULT_NEIGHBORS, n - 1)]
+        return None
 
     def _most(self) -> int:
         """Return how many neighbours have an affinity."""

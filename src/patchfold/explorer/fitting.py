@@ -152,7 +152,7 @@ def from_estimators(
         measure, measured = "distance", True
         if estimator.divergence != "precomputed":
             recipe = estimator.patch or GaussianPatch()
-            members = _members(estimator, recipe.size, X, n_jobs)
+            members = _members(estimator, recipe, X, n_jobs)
             patches = recipe.fit(X, members, n_jobs=n_jobs) if patches is None else patches
             measure, measured = _measure_of(estimator)
         fitted.append(
@@ -195,14 +195,12 @@ def _own_parameters(method: str, divergence: str, perplexity: float) -> dict[str
     return {}
 
 
-def _members(estimator: Any, size: int | None, X: Floats, n_jobs: int | None) -> Neighborhoods:
-    """Return the points that the patches of an estimator consist of, themselves left out."""
+def _members(estimator: Any, recipe: GaussianPatch, X: Floats, n_jobs: int | None) -> Neighborhoods:
+    """Return the points that the patches of an estimator are made of, themselves left out."""
     if estimator.radius is not None:
         found = find_neighbors(X, radius=estimator.radius, n_jobs=n_jobs)
-        return found if size is None else found.nearest(size)
-    # What "auto" has chosen is an attribute of the fit.
-    k = size or getattr(estimator, "n_neighbors_", estimator.n_neighbors)
-    return find_neighbors(X, k, n_jobs=n_jobs)
+        return found.nearest(recipe.size) if isinstance(recipe.size, int) else found
+    return find_neighbors(X, recipe.reach(estimator.n_neighbors_, len(X)), n_jobs=n_jobs)
 
 
 def _measure_of(estimator: Any) -> tuple[str, bool]:

@@ -1,0 +1,350 @@
+"""Choosing ``n_neighbors``, with labels or without: candidates are fitted and compared.
+
+Neighbours are searched once, for the largest candidate. docs/choosing-k.md has the criteria, and
+what each of them loses against labels.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+
+from patchfold._validation import check_choice, check_count, check_points, is_sparse
+from patchfold._warnings import warn_user
+from patchfold.criteria import CRITERIA, Setting, agreement
+from patchfold.neighbors import SharedNeighbors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.floating[Any]]
+    Own = Callable[[Any, Any], float]
+
+__all__ = ["NAMES", "Selection", "select_n_neighbors"]
+
+AGREEMENT = "agreement"
+
+# The criteria that have a name.
+NAMES = (*CRITERIA, AGREEMENT)
+
+# What is tried where nothing is said: each twice the one before. Smaller ones are good for few data
+# sets, and each more is another chance to be wrong (docs/choosing-k.md).
+CANDIDATES = (10, 20, 40)
+
+# "auto" judges candidates on half of the points from the first number on, and on no more than the
+# second: the choice has to be cheap beside the fit.
+SAMPLED_FROM, MOST_JUDGED = 400, 1000
+
+# What "auto" goes by: the least loss against labels over all estimators (docs/choosing-k.md).
+DEFAULT = "trustworthiness"
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The candidates, their scores and the one that was chosen; printing it gives the table.
+
+    Attributes
+    ----------
+    n_neighbors : int
+        The choice: the candidate with the best score, the smaller of equals.
+    criterion : str
+        The name of the criterion that chose.
+    candidates : list of int
+        In rising order.
+    scores : dict
+        Name of a criterion to its scores of all candidates, greater being better; ``-inf`` for a
+        candidate that cannot be fitted.
+    embeddings : dict
+        Candidate to its embedding.
+    estimator : estimator
+        Fitted with the chosen ``n_neighbors``.
+    """
+
+    n_neighbors: int
+    criterion: str
+    candidates: list[int]
+    scores: dict[str, Floats]
+    embeddings: dict[int, Floats] = field(repr=False)
+    estimator: Any = field(repr=False)
+
+    def __str__(self) -> str:
+        widths = [max(len(name), 9) for name in self.scores]
+        head = [
+            "n_neighbors",
+            *(name.rjust(w) for name, w in zip(self.scores, widths, strict=True)),
+        ]
+        lines = ["  ".join(head)]
+        for place, k in enumerate(self.candidates):
+            mark = "*" if k == self.n_neighbors else " "
+            cells = [
+                f"{column[place]:{width}.4f}"
+                for column, width in zip(self.scores.values(), widths, strict=True)
+            ]
+            lines.append("  ".join([f"{k:10}{mark}", *cells]))
+        return "\n".join(lines)
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the scores, see :func:`patchfold.plotting.plot_k_profile`."""
+        from patchfold.plotting import plot_k_profile
+
+        return plot_k_profile(self.candidates, self.scores, chosen=self.n_neighbors, ax=ax)
+
+
+def select_n_neighbors(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    criterion: str | Own | Sequence[str | Own] = DEFAULT,
+    candidates: Sequence[int] | None = None,
+    cv: Any = 5,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    verbose: int = 0,
+) -> Selection:
+    """Choose ``n_neighbors`` of an estimator.
+
+    Neighbours are searched once, for the largest candidate; where the search is exact, every
+    candidate's embedding has the bits of a fit on its own.
+
+    Parameters
+    ----------
+    estimator : PatchIsomap, PatchLLE, PatchEigenmaps or PatchTSNE
+        Its other parameters stay as they are; it is not fitted. A pipeline has no ``n_neighbors``:
+        give the last step, and X as it arrives there.
+    X : array of shape (n_samples, n_features)
+        What the estimator is fitted to.
+    y : array of shape (n_samples,) or None
+        Classes, for ``"cross-validation"`` and for estimators with ``supervision``; -1, NaN or None
+        for points without a label.
+    criterion : str, callable or list of these, default="trustworthiness"
+        A name of :data:`NAMES`, or a function of a fitted estimator and X whose value is greater
+        for a better one. Of several the first one chooses, and the others are reported.
+    candidates : sequence of int or None
+        None means 10, 20 and 40, as far as they are below half the number of samples.
+    cv : int or splitter, default=5
+        Folds of ``"cross-validation"``, as in scikit-learn.
+    n_jobs : int or None
+        Number of threads; None leaves it to the estimator. Results do not depend on it.
+    random_state : int, RandomState or None
+        Seed of samples and folds; None makes always the same ones.
+    verbose : int, default=0
+        1 prints a line a candidate.
+
+    Returns
+    -------
+    Selection
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_swiss_roll
+    >>> from patchfold import PatchIsomap
+    >>> X, t = make_swiss_roll(300, random_state=0)
+    >>> chosen = select_n_neighbors(PatchIsomap(), X, criterion=["trustworthiness", "lcmc"])
+    >>> chosen.n_neighbors in chosen.candidates, list(chosen.scores)
+    (True, ['trustworthiness', 'lcmc'])
+    >>> labelled = select_n_neighbors(PatchIsomap(), X, t > 9, criterion="cross-validation")
+    >>> labelled.estimator
+    PatchIsomap(n_neighbors=...)
+    """
+    _check_estimator(estimator)
+    points = check_points(X, accept_sparse=True)
+    if is_sparse(points):
+        raise TypeError(
+            "X is sparse, and the degree of a given graph cannot be chosen; give points, or all "
+            "distances as a dense array."
+        )
+    criteria = _check_criteria(criterion)
+    _check_labels(criteria, y)
+    chosen = _check_candidates(candidates, len(points))
+    setting = Setting(y, cv, random_state)
+    trial = clone(estimator)
+    if n_jobs is not None:
+        trial.set_params(n_jobs=n_jobs)
+    run = _Run(trial, X, points, y, SharedNeighbors(estimator.knn), verbose=verbose)
+    return run.select(chosen, criteria, setting)
+
+
+def fit_best(estimator: Any, X: Any, y: Any, *, draft: Any = None, candidates: Any = None) -> Any:
+    """Fit a clone of an estimator with the ``n_neighbors`` that the default criterion chooses.
+
+    This is ``n_neighbors="auto"``. Without supervision, large data are judged by a sample.
+    ``draft`` is an estimator that is quicker to fit, and judged instead; ``candidates`` are those
+    that there are to choose from.
+    """
+    n = X.shape[0]
+    ks = _check_candidates(candidates, n)
+    run = _Run(estimator, X, X, y, SharedNeighbors(estimator.knn))
+    if len(ks) == 1:
+        return run.fit(ks[0])
+    setting = Setting()
+    judged = run if draft is None else replace(run, estimator=draft)
+    if n >= SAMPLED_FROM and estimator.supervision is None:
+        rows = setting.sample(n, min(n // 2, MOST_JUDGED))
+        sample = X[np.ix_(rows, rows)] if estimator.divergence == "precomputed" else X[rows]
+        shared = SharedNeighbors(estimator.knn)
+        judged = replace(judged, X=sample, points=sample, y=None, shared=shared)
+    quiet = judged is not run
+    chosen = replace(judged, quiet=quiet).select(ks, {DEFAULT: CRITERIA[DEFAULT]}, setting)
+    return run.fit(chosen.n_neighbors) if quiet else chosen.estimator
+
+
+@dataclass(frozen=True, eq=False)
+class _Trial:
+    """A candidate that was fitted, with what was warned of, or why it could not be."""
+
+    fitted: Any = None
+    warnings: Sequence[warnings.WarningMessage] = ()
+    failure: Exception | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """Fits of one estimator to the same data with different ``n_neighbors``."""
+
+    estimator: Any
+    X: Any
+    points: Any
+    y: Any
+    shared: SharedNeighbors
+    verbose: int = 0
+    quiet: bool = False
+
+    def select(
+        self, candidates: list[int], criteria: dict[str, Any], setting: Setting
+    ) -> Selection:
+        """Fit and compare all candidates, the largest first: its neighbours serve the others."""
+        leading = next(iter(criteria))
+        scores: dict[str, Any] = {name: np.full(len(candidates), -np.inf) for name in criteria}
+        embeddings: dict[int, Floats] = {}
+        best = _Trial()
+        for place in reversed(range(len(candidates))):
+            trial = self._attempt(candidates[place])
+            if trial.fitted is None:
+                best = trial if best.fitted is None else best
+                continue
+            embeddings[candidates[place]] = trial.fitted.embedding_
+            for name, value in self._judge(trial.fitted, criteria, setting).items():
+                scores[name][place] = value
+            # A smaller candidate that is as good takes the place of a larger one.
+            if best.fitted is None or scores[leading][place] >= scores[leading].max():
+                best = trial
+        if best.failure is not None:
+            raise best.failure
+        if AGREEMENT in criteria:
+            found = agreement([embeddings.get(k) for k in candidates], setting)
+            scores[AGREEMENT] = np.array(found)
+            if leading == AGREEMENT:
+                best = self._attempt(candidates[int(np.argmax(found))])
+        self._warn(best)
+        k = int(best.fitted.n_neighbors)
+        return Selection(k, leading, candidates, scores, embeddings, best.fitted)
+
+    def _judge(self, fitted: Any, criteria: dict[str, Any], setting: Setting) -> dict[str, float]:
+        """Score one fit by all criteria that look at one only."""
+        scores = {
+            name: _number(name, score(fitted, self.points, setting))
+            for name, score in criteria.items()
+            if score is not None
+        }
+        if self.verbose:
+            told = ", ".join(f"{name}={value:.4f}" for name, value in scores.items())
+            k = fitted.n_neighbors
+            print(f"[select_n_neighbors] n_neighbors={k}: {told}", flush=True)  # noqa: T201
+        return scores
+
+    def _warn(self, trial: _Trial) -> None:
+        if not self.quiet:
+            for warning in trial.warnings:
+                warn_user(str(warning.message), warning.category)
+
+    def _attempt(self, k: int) -> _Trial:
+        """Fit a candidate; it may have too few neighbours, or a solver may give up."""
+        with warnings.catch_warnings(record=True) as caught:
+            # Only those of the candidate that is chosen are for the user.
+            warnings.simplefilter("always")
+            try:
+                return _Trial(self.fit(k), caught)
+            except (ValueError, RuntimeError) as error:
+                return _Trial(failure=error)
+
+    def fit(self, k: int) -> Any:
+        """Fit a clone with ``k`` neighbours to the shared ones."""
+        fitted = clone(self.estimator)
+        fitted.set_params(n_neighbors=k, knn=self.shared).fit(self.X, self.y)
+        # As a parameter the search has served its purpose.
+        return fitted.set_params(knn=self.shared.knn)
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if np.isnan(number):
+        raise TypeError(
+            f"criterion {name!r} returned {value!r}; it has to return a number, greater for a "
+            "better embedding."
+        )
+    return number
+
+
+def _check_estimator(estimator: Any) -> None:
+    usable = hasattr(estimator, "get_params") and not isinstance(estimator, type)
+    parameters = estimator.get_params(deep=False) if usable else {}
+    if not {"n_neighbors", "n_components", "knn"} <= set(parameters):
+        raise TypeError(
+            f"estimator={estimator!r} is no embedding with n_neighbors; give a PatchIsomap, "
+            "PatchLLE, PatchEigenmaps or PatchTSNE, of a pipeline its last step."
+        )
+    if estimator.radius is not None:
+        raise ValueError(
+            f"radius={estimator.radius} leaves no n_neighbors to choose; give an estimator with "
+            "radius=None."
+        )
+
+
+def _check_criteria(criterion: Any) -> dict[str, Any]:
+    """Return the functions by name; None for the one that looks at all candidates."""
+    asked = [criterion] if isinstance(criterion, str) or callable(criterion) else list(criterion)
+    if not asked:
+        raise ValueError(f"criterion={criterion!r} is empty; name one of {', '.join(NAMES)}.")
+    criteria: dict[str, Any] = {}
+    for one in asked:
+        if callable(one):
+            name = getattr(one, "__name__", type(one).__name__)
+            criteria[name] = _without_setting(one)
+        else:
+            criteria[check_choice("criterion", one, NAMES)] = CRITERIA.get(one)
+    return criteria
+
+
+def _without_setting(function: Own) -> Callable[[Any, Any, Setting], float]:
+    return lambda estimator, X, _: function(estimator, X)
+
+
+def _check_labels(criteria: dict[str, Any], y: Any) -> None:
+    if "cross-validation" in criteria and y is None:
+        raise ValueError(
+            "criterion='cross-validation' needs the labels y; without labels use "
+            f"criterion={DEFAULT!r}."
+        )
+
+
+def _check_candidates(candidates: Any, n: int) -> list[int]:
+    if candidates is None:
+        return [k for k in CANDIDATES if 2 * k < n] or [max(1, (n - 1) // 2)]
+    chosen = sorted({check_count("candidates", k) for k in candidates})
+    if not chosen or chosen[-1] >= n:
+        raise ValueError(
+            f"candidates={list(candidates)!r} have to be numbers of neighbours below the number "
+            f"of samples, {n}, and at least one."
+        )
+    return chosen

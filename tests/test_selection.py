@@ -1,0 +1,496 @@
+from __future__ import annotations
+
+import pickle
+import warnings
+from copy import copy
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_swiss_roll
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsTransformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from patchfold import (
+    GaussianPatch,
+    PatchEigenmaps,
+    PatchIsomap,
+    PatchLLE,
+    PatchSpace,
+    PatchTSNE,
+    metrics,
+    selection,
+)
+from patchfold._coranking import local_quality
+from patchfold.criteria import CRITERIA, Setting, agreement
+from patchfold.geodesics import shortest_paths
+from patchfold.neighbors import ExactNeighbors, SharedNeighbors
+from patchfold.selection import select_n_neighbors
+
+SEEDS = st.integers(0, 2**32 - 1)
+ROLL, ALONG = make_swiss_roll(150, random_state=0)
+ESTIMATORS = [
+    PatchIsomap(),
+    PatchLLE(),
+    PatchEigenmaps(bandwidth="median"),
+    PatchTSNE(perplexity=8, n_iter=20, random_state=0),
+]
+FITTED = [clone(estimator).set_params(n_neighbors=12).fit(ROLL) for estimator in ESTIMATORS]
+NAMES = [type(estimator).__name__ for estimator in ESTIMATORS]
+
+each = pytest.mark.parametrize("estimator", ESTIMATORS, ids=NAMES)
+each_fitted = pytest.mark.parametrize("fitted", FITTED, ids=NAMES)
+
+
+def score(name, fitted, X=ROLL, **setting):
+    return CRITERIA[name](fitted, X, Setting(**setting))
+
+
+# ---------------------------------------------------------------------------- criteria
+
+
+@each_fitted
+def test_the_energy_is_a_sum_of_eigenvalues_of_the_normalised_affinities(fitted):
+    graph = fitted.graph_.tocoo()
+    W = np.zeros(graph.shape)
+    typical = np.median(graph.data)
+    for i, j, length in zip(*graph.coords, graph.data, strict=True):
+        W[i, j] = np.exp(-length / typical)
+    degrees = W.sum(axis=1)
+    values = np.linalg.eigvalsh(W / np.sqrt(degrees[:, None] * degrees))
+    assert score("energy", fitted) == pytest.approx(sum(sorted(values)[-3:]), rel=1e-8)
+
+
+@each_fitted
+def test_the_residual_variance_is_that_of_geodesics_in_the_estimators_graph(fitted):
+    geodesics = shortest_paths(fitted.graph_)
+    pairs = np.triu_indices(len(ROLL), 1)
+    lengths, places = geodesics[pairs], cdist(fitted.embedding_, fitted.embedding_)[pairs]
+    expected = np.corrcoef(lengths, places)[0, 1] ** 2 - 1
+    assert score("residual-variance", fitted) == pytest.approx(expected, abs=1e-10)
+
+
+def test_a_graph_in_parts_has_no_geodesics_to_explain():
+    X = np.concatenate([ROLL, ROLL + 1000])
+    fitted = PatchTSNE(perplexity=5, n_iter=1, random_state=0).fit(X)
+    assert score("residual-variance", fitted, X) == -1
+
+
+@each_fitted
+def test_local_criteria_are_the_measures_of_ten_neighbours(fitted):
+    Y = fitted.embedding_
+    assert score("trustworthiness", fitted) == pytest.approx(metrics.trustworthiness(ROLL, Y, 10))
+    assert score("continuity", fitted) == pytest.approx(metrics.continuity(ROLL, Y, 10))
+    assert score("lcmc", fitted) == pytest.approx(metrics.lcmc(ROLL, Y, 10))
+    assert score("area", fitted) == pytest.approx(metrics.auc_log_rnx(ROLL, Y))
+
+
+@given(st.integers(3, 30), SEEDS, st.booleans(), st.data())
+def test_local_quality_is_co_ranking_at_one_size_with_and_without_ties(n, seed, ties, data):
+    rng = np.random.default_rng(seed)
+    X, Y = rng.standard_normal((n, 3)), rng.standard_normal((n, 2))
+    if ties:
+        X, Y = np.rint(X), np.rint(Y)
+    k = data.draw(st.integers(1, n - 2))
+    sources = data.draw(st.none() | st.lists(st.integers(0, n - 1), min_size=1, unique=True))
+    full = metrics.coranking(X, Y, sources=sources)
+    expected = full.trustworthiness[k - 1], full.continuity[k - 1], full.lcmc[k - 1]
+    np.testing.assert_allclose(local_quality(X, Y, k, sources=sources), expected, atol=1e-12)
+    D = cdist(X, X) if sources is None else cdist(X[sources], X)
+    given = local_quality(D, Y, k, sources=sources, metric="precomputed")
+    np.testing.assert_allclose(given, expected, atol=1e-12)
+
+
+@given(st.integers(4, 25), SEEDS)
+def test_measures_from_all_points_are_means_of_those_from_each(n, seed):
+    rng = np.random.default_rng(seed)
+    X, Y = rng.standard_normal((n, 3)), rng.standard_normal((n, 2))
+    parts = [metrics.coranking(X, Y, sources=[i]) for i in range(n)]
+    whole = metrics.coranking(X, Y)
+    for name in ("trustworthiness", "continuity", "overlap"):
+        mean = np.mean([getattr(part, name) for part in parts], axis=0)
+        np.testing.assert_allclose(getattr(whole, name), mean, atol=1e-12)
+
+
+@given(SEEDS)
+def test_criteria_do_not_change_when_the_embedding_is_turned_and_rescaled(seed):
+    rng = np.random.default_rng(seed)
+    fitted, moved = copy(FITTED[0]), copy(FITTED[0])
+    # A plane without two points in one place, between which rounding would decide.
+    fitted.embedding_ = ROLL[:, ::2] + rng.standard_normal((150, 2))
+    turn = np.linalg.qr(rng.standard_normal((2, 2)))[0]
+    moved.embedding_ = 3 * fitted.embedding_ @ turn
+    for name in ("trustworthiness", "continuity", "lcmc", "area", "residual-variance"):
+        assert score(name, moved) == pytest.approx(score(name, fitted), abs=1e-9)
+
+
+def test_stability_compares_embeddings_of_samples_with_that_of_all():
+    fitted = FITTED[0]
+    random = np.random.RandomState(3)
+    alike = []
+    for _ in range(3):
+        rows = np.sort(random.permutation(150)[:120])
+        again = PatchIsomap(n_neighbors=12).fit_transform(ROLL[rows])
+        alike.append(metrics.auc_log_rnx(fitted.embedding_[rows], again))
+    assert score("stability", fitted, random_state=3) == pytest.approx(np.mean(alike))
+
+
+def test_agreement_is_the_mean_likeness_to_the_embeddings_on_either_side():
+    planes = [PatchIsomap(n_neighbors=k).fit_transform(ROLL) for k in (10, 14, 30)]
+    first = metrics.auc_log_rnx(planes[0], planes[1])
+    second = metrics.auc_log_rnx(planes[1], planes[2])
+    expected = [first, (first + second) / 2, second]
+    np.testing.assert_allclose(agreement(planes, Setting()), expected)
+    assert agreement([planes[0], planes[0]], Setting()) == [1.0, 1.0]
+    assert agreement([planes[0]], Setting()) == [-np.inf]
+    assert agreement([planes[0], None, planes[2]], Setting()) == [-np.inf] * 3
+
+
+def test_cross_validation_without_supervision_classifies_in_the_one_embedding():
+    y = (ALONG > 9).astype(int)
+    fitted = FITTED[0]
+    folds = StratifiedKFold(4, shuffle=True, random_state=np.random.RandomState(5))
+    scores = [
+        KNeighborsClassifier(7)
+        .fit(fitted.embedding_[train], y[train])
+        .score(fitted.embedding_[test], y[test])
+        for train, test in folds.split(ROLL, y)
+    ]
+    found = score("cross-validation", fitted, y=y, cv=4, random_state=5)
+    assert found == pytest.approx(np.mean(scores))
+    splitter = StratifiedKFold(4, shuffle=True, random_state=np.random.RandomState(5))
+    assert score("cross-validation", fitted, y=y, cv=splitter) == found
+
+
+@pytest.mark.parametrize("divergence", ["kl", "precomputed"])
+def test_cross_validation_with_supervision_hides_the_labels_of_the_fold(divergence):
+    y = np.random.default_rng(0).integers(0, 2, 150)
+    X = ROLL if divergence == "kl" else cdist(ROLL, ROLL)
+    estimator = PatchIsomap(n_neighbors=12, divergence=divergence, supervision="dissimilarity")
+    found = score("cross-validation", clone(estimator).fit(X, y), X, y=y, random_state=1)
+    pipeline = make_pipeline(estimator, KNeighborsClassifier(7))
+    folds = StratifiedKFold(5, shuffle=True, random_state=np.random.RandomState(1))
+    assert found == pytest.approx(np.mean(cross_val_score(pipeline, X, y, cv=folds)))
+
+
+def test_points_without_a_label_are_not_scored():
+    y = np.where(np.arange(150) % 3 == 0, -1, (ALONG > 9).astype(int))
+    known = y >= 0
+    part = clone(FITTED[0])
+    part.embedding_ = FITTED[0].embedding_[known]
+    whole = score("cross-validation", FITTED[0], y=y)
+    assert whole == pytest.approx(score("cross-validation", part, y=y[known]))
+    few = np.where(np.arange(150) == 7, 5, y)  # a class of a single point
+    assert 0 < score("cross-validation", FITTED[0], y=few) <= 1
+
+
+def test_given_distances_are_ranked_as_points_are():
+    D = cdist(ROLL, ROLL)
+    euclidean = PatchIsomap(n_neighbors=12, divergence="euclidean").fit(ROLL)
+    given_ = PatchIsomap(n_neighbors=12, divergence="precomputed").fit(D)
+    for name in ("trustworthiness", "lcmc", "area", "stability", "residual-variance"):
+        assert score(name, given_, D) == pytest.approx(score(name, euclidean), abs=1e-9)
+
+
+# ---------------------------------------------------------------------------- shared neighbours
+
+
+@each
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {},
+        {"divergence": "euclidean"},
+        {"patch": GaussianPatch(size=25)},
+        {"patch": GaussianPatch(size="adaptive")},
+        {"graph": "divergence"},
+        {"knn": KNeighborsTransformer(n_neighbors=100)},
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore:the neighbourhood graph has:UserWarning")
+def test_candidates_have_the_bits_of_fits_of_their_own(estimator, setting):
+    estimator = clone(estimator).set_params(**setting)
+    chosen = select_n_neighbors(estimator, ROLL, candidates=[8, 14, 21])
+    for k, embedding in chosen.embeddings.items():
+        alone = clone(estimator).set_params(n_neighbors=k).fit(ROLL)
+        np.testing.assert_array_equal(embedding, alone.embedding_)
+        if k == chosen.n_neighbors:
+            new = ROLL + 0.01
+            np.testing.assert_array_equal(chosen.estimator.transform(new), alone.transform(new))
+
+
+def test_candidates_under_the_divergence_see_the_pool_of_a_fit_of_their_own():
+    estimator = PatchIsomap(graph="divergence", n_candidates=30)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("sklearn.get_config", lambda: {"working_memory": 0.01})
+        chosen = select_n_neighbors(estimator, ROLL, candidates=[9, 12, 25])
+        for k, embedding in chosen.embeddings.items():
+            alone = clone(estimator).set_params(n_neighbors=k).fit_transform(ROLL)
+            np.testing.assert_array_equal(embedding, alone)
+
+
+def test_points_are_searched_once_for_all_candidates(monkeypatch):
+    built = []
+    original = ExactNeighbors.build
+
+    def build(self, X):
+        built.append(self.n_neighbors)
+        return original(self, X)
+
+    monkeypatch.setattr(ExactNeighbors, "build", build)
+    select_n_neighbors(PatchIsomap(), ROLL, candidates=[10, 30, 20])
+    assert built == [30]
+
+
+def test_shared_neighbours_search_again_for_more_of_them_or_other_points():
+    shared = SharedNeighbors()
+    small = PatchIsomap(n_neighbors=10, knn=shared).fit(ROLL)
+    large = PatchIsomap(n_neighbors=20, knn=shared).fit(ROLL)
+    other = PatchIsomap(n_neighbors=20, knn=shared).fit(ROLL[20:])
+    for fitted, k, X in ((small, 10, ROLL), (large, 20, ROLL), (other, 20, ROLL[20:])):
+        alone = PatchIsomap(n_neighbors=k).fit(X)
+        np.testing.assert_array_equal(fitted.embedding_, alone.embedding_)
+        # New points are placed among the points that an estimator was fitted to, not the last ones.
+        np.testing.assert_array_equal(fitted.transform(ROLL + 0.01), alone.transform(ROLL + 0.01))
+
+
+def test_points_searched_between_do_not_push_out_those_that_are_shared(monkeypatch):
+    built = []
+    original = ExactNeighbors.build
+
+    def build(self, X):
+        built.append(len(X))
+        return original(self, X)
+
+    monkeypatch.setattr(ExactNeighbors, "build", build)
+    shared = SharedNeighbors()
+    for k in (20, 15, 10):
+        PatchIsomap(n_neighbors=k, knn=shared).fit(ROLL)
+        PatchIsomap(n_neighbors=k, knn=shared).fit(ROLL[20:])
+    assert built == [150, 130, 130, 130]
+
+
+# ---------------------------------------------------------------------------- selection
+
+
+@each
+def test_every_criterion_scores_every_candidate_and_the_first_one_chooses(estimator):
+    y = (ALONG > 9).astype(int)
+    names = ["lcmc", *(name for name in selection.NAMES if name != "lcmc")]
+    chosen = select_n_neighbors(estimator, ROLL, y, criterion=names, candidates=[12, 20])
+    assert list(chosen.scores) == names
+    assert all(np.isfinite(column).all() for column in chosen.scores.values())
+    assert chosen.criterion == "lcmc"
+    assert chosen.n_neighbors == [12, 20][int(np.argmax(chosen.scores["lcmc"]))]
+    assert chosen.estimator.n_neighbors == chosen.estimator.n_neighbors_ == chosen.n_neighbors
+    assert chosen.estimator.knn == "auto"
+    np.testing.assert_array_equal(
+        chosen.estimator.embedding_, chosen.embeddings[chosen.n_neighbors]
+    )
+    assert not hasattr(estimator, "embedding_")
+
+
+def test_agreement_can_choose():
+    chosen = select_n_neighbors(PatchIsomap(), ROLL, criterion="agreement", candidates=[10, 14, 30])
+    assert chosen.n_neighbors == [10, 14, 30][int(np.argmax(chosen.scores["agreement"]))]
+    alone = PatchIsomap(n_neighbors=chosen.n_neighbors).fit(ROLL)
+    np.testing.assert_array_equal(chosen.estimator.embedding_, alone.embedding_)
+
+
+def test_a_function_of_ones_own_chooses_by_its_largest_value():
+    def nearest_to_17(estimator, X):
+        assert X.shape == ROLL.shape
+        return -abs(estimator.n_neighbors_ - 17)
+
+    chosen = select_n_neighbors(
+        PatchLLE(), ROLL, criterion=[nearest_to_17, "lcmc"], candidates=[12, 16, 22]
+    )
+    assert chosen.n_neighbors == 16
+    assert list(chosen.scores) == ["nearest_to_17", "lcmc"]
+
+
+def test_of_equally_good_candidates_the_smallest_is_chosen():
+    chosen = select_n_neighbors(PatchLLE(), ROLL, criterion=lambda *_: 1.0, candidates=[30, 12, 20])
+    assert (chosen.n_neighbors, chosen.candidates) == (12, [12, 20, 30])
+
+
+@settings(max_examples=5)
+@given(SEEDS, st.integers(-3, 3))
+def test_the_choice_does_not_depend_on_units(seed, power):
+    X = np.random.default_rng(seed).standard_normal((60, 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        chosen = select_n_neighbors(PatchIsomap(), X)
+        again = select_n_neighbors(PatchIsomap(), 4.0**power * X)
+    assert chosen.n_neighbors == again.n_neighbors
+    np.testing.assert_allclose(
+        chosen.scores[chosen.criterion], again.scores[chosen.criterion], atol=1e-9
+    )
+
+
+def test_a_candidate_that_cannot_be_fitted_is_out_of_the_running():
+    X = np.random.default_rng(0).standard_normal((60, 8))
+    recipe = GaussianPatch(covariance="empirical", include_self=False)
+    chosen = select_n_neighbors(PatchIsomap(patch=recipe), X, candidates=[5, 20, 25])
+    assert chosen.scores[chosen.criterion][0] == -np.inf
+    assert chosen.n_neighbors in {20, 25}
+    assert 5 not in chosen.embeddings
+    with pytest.raises(ValueError, match="is singular"):
+        select_n_neighbors(PatchIsomap(patch=recipe), X, candidates=[5, 6])
+
+
+def test_only_the_chosen_fit_warns():
+    X = np.concatenate([ROLL, ROLL + 300])
+    small_is_best = {"criterion": lambda estimator, _: -estimator.n_neighbors_}
+    with pytest.warns(UserWarning, match="has 2 components") as caught:
+        select_n_neighbors(PatchIsomap(), X, candidates=[10, 12], **small_is_best)
+    assert len(caught) == 1
+    large_is_best = {"criterion": lambda estimator, _: estimator.n_neighbors_}
+    select_n_neighbors(PatchIsomap(), ROLL, candidates=[3, 40], **large_is_best)  # 3 would warn
+
+
+def test_printing_gives_the_table_and_a_line_a_candidate_when_asked(capsys):
+    chosen = select_n_neighbors(PatchIsomap(), ROLL, candidates=[12, 20], verbose=1)
+    told = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in told] == [
+        f"[select_n_neighbors] n_neighbors={k}" for k in (20, 12)
+    ]
+    lines = str(chosen).splitlines()
+    assert lines[0].split() == ["n_neighbors", chosen.criterion]
+    marked = [line for line in lines[1:] if "*" in line]
+    assert [int(line.split("*")[0]) for line in marked] == [chosen.n_neighbors]
+
+
+def test_usual_candidates_are_below_half_the_number_of_points():
+    found = {n: selection._check_candidates(None, n) for n in (2, 5, 20, 21, 41, 80, 81, 10**6)}
+    assert found == {
+        2: [1],
+        5: [2],
+        20: [9],
+        21: [10],
+        41: [10, 20],
+        80: [10, 20],
+        81: [10, 20, 40],
+        10**6: [10, 20, 40],
+    }
+
+
+def test_data_frames_keep_their_names_and_threads_change_nothing():
+    frame = load_iris(as_frame=True).data
+    estimator = PatchLLE()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # iris falls into two parts
+        chosen = select_n_neighbors(estimator, frame, candidates=[10, 30], n_jobs=2)
+        plain = select_n_neighbors(estimator, frame.to_numpy(), candidates=[10, 30])
+    assert list(chosen.estimator.feature_names_in_) == list(frame.columns)
+    assert chosen.estimator.n_jobs == 2
+    np.testing.assert_array_equal(chosen.scores[chosen.criterion], plain.scores[chosen.criterion])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"criterion": "trust"}, ValueError, "criterion='trust' is not known"),
+        ({"criterion": []}, ValueError, r"criterion=\[\] is empty; name one of energy"),
+        ({"criterion": "cross-validation"}, ValueError, "needs the labels y; without labels use"),
+        ({"criterion": lambda *_: None}, TypeError, "returned None; it has to return a number"),
+        ({"criterion": lambda *_: np.nan}, TypeError, "returned nan; it has to return a number"),
+        ({"candidates": []}, ValueError, r"candidates=\[\] have to be numbers of neighbours"),
+        ({"candidates": [5, 150]}, ValueError, "below the number of samples, 150"),
+        ({"candidates": [5.5]}, TypeError, r"candidates=5\.5 is not an integer"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(arguments, error, message):
+    with pytest.raises(error, match=message):
+        select_n_neighbors(PatchIsomap(), ROLL, **arguments)
+
+
+def test_estimators_without_a_degree_to_choose_are_refused():
+    with pytest.raises(TypeError, match="of a pipeline its last step"):
+        select_n_neighbors(make_pipeline(StandardScaler(), PatchIsomap()), ROLL)
+    for wrong in (PatchSpace(), PatchIsomap, KNeighborsClassifier()):
+        with pytest.raises(TypeError, match="is no embedding with n_neighbors"):
+            select_n_neighbors(wrong, ROLL)
+    with pytest.raises(ValueError, match=r"radius=2\.0 leaves no n_neighbors to choose"):
+        select_n_neighbors(PatchIsomap(radius=2.0), ROLL)
+    with pytest.raises(TypeError, match="the degree of a given graph cannot be chosen"):
+        select_n_neighbors(PatchIsomap(divergence="precomputed"), csr_array(cdist(ROLL, ROLL)))
+
+
+# ---------------------------------------------------------------------------- "auto"
+
+
+@each
+def test_auto_is_the_fit_with_the_degree_that_the_criterion_chooses(estimator):
+    auto = clone(estimator).set_params(n_neighbors="auto").fit(ROLL)
+    assert auto.n_neighbors == "auto"
+    alone = clone(estimator).set_params(n_neighbors=auto.n_neighbors_).fit(ROLL)
+    np.testing.assert_array_equal(auto.embedding_, alone.embedding_)
+    np.testing.assert_array_equal(auto.transform(ROLL + 0.01), alone.transform(ROLL + 0.01))
+    assert auto.n_neighbors_ in {10, 20, 40}
+    assert "choosing n_neighbors" in auto.fit_report_
+    again = pickle.loads(pickle.dumps(auto))
+    np.testing.assert_array_equal(again.transform(ROLL + 0.01), alone.transform(ROLL + 0.01))
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS[:3], ids=NAMES[:3])
+def test_auto_chooses_as_the_selection_does_where_all_points_are_judged(estimator):
+    auto = clone(estimator).set_params(n_neighbors="auto").fit(ROLL)
+    assert auto.n_neighbors_ == select_n_neighbors(estimator, ROLL).n_neighbors
+
+
+@pytest.mark.parametrize("estimator", [PatchLLE(), PatchSpace()], ids=["PatchLLE", "PatchSpace"])
+def test_auto_judges_large_data_by_a_sample_and_fits_all(estimator):
+    X = make_swiss_roll(600, random_state=0)[0]
+    auto = clone(estimator).set_params(n_neighbors="auto").fit(X)
+    alone = clone(estimator).set_params(n_neighbors=auto.n_neighbors_).fit(X)
+    assert auto.graph_.shape == (600, 600)
+    np.testing.assert_array_equal(auto.graph_.data, alone.graph_.data)
+
+
+def test_auto_works_with_labels_with_maps_and_with_given_distances():
+    y = (ALONG > 9).astype(int)
+    X = make_swiss_roll(450, random_state=0)[0]
+    many = (X[:, 1] > 10).astype(int)
+    for points, labels in ((ROLL, y), (X, many)):
+        supervised = PatchIsomap(n_neighbors="auto", supervision="dissimilarity")
+        supervised.fit(points, labels)
+        alone = clone(supervised).set_params(n_neighbors=supervised.n_neighbors_)
+        alone.fit(points, labels)
+        np.testing.assert_array_equal(
+            supervised.transform(points + 0.01), alone.transform(points + 0.01)
+        )
+    mapped = PatchLLE(n_neighbors="auto", out_of_sample="grnn").fit(ROLL)
+    assert type(mapped.map_).__name__ == "GRNN"
+    assert mapped.out_of_sample == "grnn"
+    D = cdist(X, X)
+    given_ = PatchIsomap(n_neighbors="auto", divergence="precomputed").fit(D)
+    assert given_.embedding_.shape == (450, 2)
+
+
+def test_auto_leaves_the_degree_alone_where_t_sne_does_not_use_it():
+    for setting in ({"divergence": "euclidean"}, {"patch": GaussianPatch(size=12)}):
+        estimator = PatchTSNE(n_neighbors="auto", perplexity=8, n_iter=1, random_state=0, **setting)
+        assert estimator.fit(ROLL).n_neighbors_ == 15
+
+
+def test_auto_says_what_it_does_when_asked(capsys):
+    PatchLLE(n_neighbors="auto", verbose=1).fit(ROLL)
+    assert "[PatchLLE] choosing n_neighbors ..." in capsys.readouterr().out
+
+
+def test_auto_is_refused_where_there_is_nothing_to_choose():
+    with pytest.raises(ValueError, match=r"n_neighbors='auto' and radius=2\.0 exclude each other"):
+        PatchIsomap(n_neighbors="auto", radius=2.0).fit(ROLL)
+    graph = csr_array(cdist(ROLL, ROLL))
+    with pytest.raises(ValueError, match="nothing to choose in a sparse graph"):
+        PatchIsomap(n_neighbors="auto", divergence="precomputed").fit(graph)
+    with pytest.raises(ValueError, match="n_neighbors='automatic' is not known"):
+        PatchIsomap(n_neighbors="automatic").fit(ROLL)
