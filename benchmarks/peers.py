@@ -7,7 +7,8 @@ The points lie on a swiss roll, turned into all features, with noise. Each metho
 of its own, first on few points, so that nothing is compiled while it is timed. Its time is the
 median of the repeats, the ratio that to scikit-learn's Isomap. Trustworthiness, and the rank
 correlation of distances in the embedding with the true geodesics, are those of some of the points.
-The papers' programs, plain loops over pairs, run on fewer points, beside patchfold on the same.
+The papers' programs, plain loops over pairs, run on fewer points, beside patchfold on the same;
+ratios there are to the first of them.
 """
 
 from __future__ import annotations

@@ -130,3 +130,29 @@ def test_overflow_gets_a_message():
     patches = factored_patches(np.random.default_rng(4), 2, 5, 2, 10.0, 1e200)
     with pytest.raises(ValueError, match="larger gamma"):
         divergences.paired(patches, [0], [1])
+
+
+def test_directions_given_to_half_the_digits_are_made_orthonormal():
+    rng = np.random.default_rng(5)
+    exact = np.linalg.qr(rng.standard_normal((2, 9, 3)))[0]
+    rough = exact * (1 + 4e-8 * rng.uniform(-1, 1, (2, 1, 3)))
+    variances, ridge = np.array([[3.0, 2.0, 1.0]] * 2), np.full(2, 1e-6)
+    patches = divergences.Patches.from_factors(np.zeros((2, 9)), rough, variances, ridge)
+    means = [reference.matrix(np.zeros((9, 1)))] * 2
+    S = [reference.factored_covariance(rough[p], variances[p], ridge[p]) for p in (0, 1)]
+    expected = reference.divergences(means[0], S[0], means[1], S[1])["kl"]
+    got = divergences.paired(patches, [0], [1])[0]
+    assert abs(got - expected) <= 1e-9 * expected
+
+
+def test_a_direction_without_variance_may_have_any_length_up_to_one(monkeypatch):
+    rng = np.random.default_rng(6)
+    directions = np.linalg.qr(rng.standard_normal((2, 6, 2)))[0]
+    directions[0, :, 1] *= 0.5
+    variances, ridge = np.array([[2.0, 0.0], [3.0, 1.0]]), np.array([0.1, 0.2])
+    patches = divergences.Patches.from_factors(np.zeros((2, 6)), directions, variances, ridge)
+    full = divergences.Patches.from_moments(np.zeros((2, 6)), patches.covariances())
+    expected = divergences.paired(full, [0], [1])
+    np.testing.assert_allclose(divergences.paired(patches, [0], [1]), expected, rtol=1e-12)
+    monkeypatch.setattr(divergences, "COMPILED_NUMBERS", np.inf)
+    np.testing.assert_allclose(divergences.paired(patches, [0], [1]), expected, rtol=1e-12)

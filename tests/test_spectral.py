@@ -315,3 +315,31 @@ def test_a_factorisation_that_does_not_fit_is_refused_before_it_begins(monkeypat
     monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
     with pytest.raises(MemoryError, match=r"600 points, which has no small cut, needs about"):
         spectral.bottom_eigenvectors(random_laplacian(), 3, 1)
+
+
+def test_a_tree_is_factorised_however_wide_it_is(monkeypatch):
+    n = 511
+    child = np.arange(1, n)
+    W = coo_array((np.ones(n - 1), (child, (child - 1) // 2)), (n, n)).tocsr()
+    M = spectral.laplacian(W + W.T)[0]
+    expected = np.linalg.eigvalsh(M.toarray())[1:4]
+    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
+    monkeypatch.setattr(_memory, "available_memory", lambda: 1000)
+    values, _ = spectral.bottom_eigenvectors(M, 3, 1)
+    np.testing.assert_allclose(values, expected, rtol=1e-8)
+
+
+def test_the_widest_level_is_that_of_the_largest_part():
+    triangle = np.ones((3, 3))
+    ring = np.eye(8, k=1) + np.eye(8, k=-1) + np.eye(8, k=7) + np.eye(8, k=-7)
+    both = csr_array(np.block([[triangle, np.zeros((3, 8))], [np.zeros((8, 3)), ring]]))
+    assert spectral._widest_level(both) == 2
+    assert spectral._widest_level(csr_array(ring)) == 2
+
+
+def test_many_eigenvectors_of_few_points_are_found_by_the_direct_solver(monkeypatch):
+    M = random_laplacian()
+    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
+    monkeypatch.setattr(spectral, "_shift_invert", None)
+    values, _ = spectral.bottom_eigenvectors(M, 30, 1)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(M.toarray())[1:31], rtol=1e-10)

@@ -1,6 +1,7 @@
 """Divergence-based manifold learning: points become Gaussian patches, patches become graphs."""
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -62,12 +63,12 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Import a name when it is first used: importing the package alone takes no time."""
-    if name not in __all__:
+    if name in _HOMES:
+        globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        return globals()[name]
+    if name.startswith("_") or find_spec(f"{__name__}.{name}") is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(f"{__name__}.{_HOMES.get(name, name)}")
-    value = getattr(module, name) if name in _HOMES else module
-    globals()[name] = value
-    return value
+    return import_module(f"{__name__}.{name}")
 
 
 def __dir__() -> list[str]:

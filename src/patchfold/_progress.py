@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from patchfold.blocks import reported
@@ -26,12 +27,15 @@ def shown(title: str) -> Iterator[None]:
     )
 
     console = Console(highlight=False, markup=False, soft_wrap=True)
-    watched = console.is_terminal or console.is_jupyter
+    # In a notebook rich needs another package for a bar, and warns at every step without it.
+    watched = console.is_terminal or (console.is_jupyter and find_spec("ipywidgets") is not None)
     start = time.perf_counter()
     if not watched:
         console.print(f"{title} ...", end="")
-        yield
-        console.print(f" {time.perf_counter() - start:.1f} s")
+        try:
+            yield
+        finally:
+            console.print(f" {time.perf_counter() - start:.1f} s")
         return
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:

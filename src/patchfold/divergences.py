@@ -361,8 +361,7 @@ def pairwise(
 def _is_compiled(function: Divergence, patches: Patches, fitted: Patches) -> bool:
     """Tell whether compiled code compares these patches.
 
-    That depends on the fitted ones alone: patches of new points have the same divergences from
-    them, to the last bit, however many come at once.
+    That depends on the fitted ones alone, not on how many new points come at once.
     """
     if function not in _JEFFREYS or not (patches.factored and fitted.factored):
         return False

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 # this many root-eps is an error of the caller and not rounding.
 GIVEN_TOLERANCE = 8.0
 
+# Directions within so many eps of orthonormal ones are taken as they are.
+ORTHONORMAL = 100.0
+
 
 class Patches:
     r"""Gaussians fitted to neighbourhoods: one mean and one covariance a point.
@@ -100,6 +103,7 @@ class Patches:
 
         Shapes: means (n, m); directions ``Q`` (n, m, r), orthonormal columns (or zero where there
         is no variance), ``r < m``; variances (n, r), not negative; ridge (n,), positive.
+        Directions that are orthonormal to half the digits only are made so, to all of them.
         """
         means, directions, variances, ridge = promoted(
             means=means, directions=directions, variances=variances, ridge=ridge
@@ -126,6 +130,11 @@ class Patches:
         if bool(xp.any(error > GIVEN_TOLERANCE * float(xp.finfo(gram.dtype).eps) ** 0.5)):
             msg = "the columns of directions are not orthonormal; pass the Q of a QR decomposition."
             raise ValueError(msg)
+        exact = xp.eye(r, dtype=gram.dtype) * xp.round(xp.linalg.diagonal(gram))[:, None, :]
+        if bool(xp.any(xp.abs(gram - exact) > ORTHONORMAL * float(xp.finfo(gram.dtype).eps))):
+            spread = directions * xp.sqrt(variances)[:, None, :]
+            directions, roots, _ = xp.linalg.svd(spread, full_matrices=False)
+            variances = roots**2
         return cls(means, means, directions=directions, variances=variances, ridge=ridge)
 
     @property

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse import csc_array, csr_array, diags_array, eye_array
-from scipy.sparse.csgraph import dijkstra
+from scipy.sparse.csgraph import connected_components, dijkstra
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, lobpcg, splu
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.floating[Any]]
 
-# Up to this size a direct solver for the few eigenvectors wanted is as fast as an iterative one.
+# Up to this size a direct solver for the few eigenvectors wanted is as fast as an iterative one;
+# where many are wanted, up to the larger one.
 DENSE_SIZE = 1000
+MANY, DENSE_SIZE_OF_MANY = 20, 4000
 
 # The largest residual |M v - lambda v| taken for converged, as a share of the norm of M.
 RESIDUAL = 1e-7
@@ -57,10 +59,15 @@ EQUAL_SIZE = 1e-6
 SHIFT = 1e-9
 
 # Points that are equally many edges away from one at the margin of the graph: where there are more,
-# the graph has no small cut, its matrix no sparse factor, and its few smallest eigenvalues lie so
-# far apart that an iteration finds them. It is given so many steps, and more vectors than wanted.
+# a graph of neighbours has no small cut, its matrix no sparse factor, and its few smallest
+# eigenvalues lie so far apart that an iteration finds them. It is given so many steps, and more
+# vectors than wanted. Graphs with fewer entries a point are trees, more or less, and have factors.
 WIDE = 1000
 STEPS, SPARE_VECTORS = 100, 5
+TREE_ENTRIES = 8
+
+# A residual, as a share of the largest entry, beyond which such an iteration gains nothing.
+EXHAUSTED = 1e-13
 
 # The residual of such an iteration, as a share of the largest eigenvalue wanted, that is accepted.
 ITERATED = 1e-5
@@ -135,11 +142,14 @@ def bottom_eigenvectors(M: Any, count: int, skip: int) -> tuple[Floats, Floats]:
     """
     n = M.shape[0]
     last = skip + count
-    if n <= max(DENSE_SIZE, 2 * last + 2):
+    most = DENSE_SIZE_OF_MANY if last > MANY else DENSE_SIZE
+    if n <= max(most, 2 * last + 2):
         values, vectors = eigh(M.toarray(), subset_by_index=(0, last - 1))
     else:
         with one_blas_thread():
-            values, vectors = _iterated(M, last) or _shift_invert(csc_array(M), last)
+            width = _widest_level(M)
+            found = _iterated(M, last) if width > WIDE else None
+            values, vectors = found or _shift_invert(csc_array(M), last, width)
     _check_residual(M @ vectors, values, vectors, float(abs(M).max()))
     order = np.argsort(values, kind="stable")[skip:]
     return values[order], fix_signs(vectors[:, order])
@@ -211,8 +221,6 @@ def _leading(
 
 def _iterated(M: Any, count: int) -> tuple[Floats, Floats] | None:
     """Return bottom eigenpairs of the matrix of a graph without small cuts, if they are found."""
-    if _widest_level(M) <= WIDE:
-        return None
     M = M.astype(np.float64, copy=False)
     diagonal = M.diagonal()
     start = np.random.default_rng(0).standard_normal((len(diagonal), count + SPARE_VECTORS))
@@ -223,7 +231,7 @@ def _iterated(M: Any, count: int) -> tuple[Floats, Floats] | None:
             start,
             M=diags_array(1 / np.where(diagonal > 0, diagonal, 1.0)),
             largest=False,
-            tol=RESIDUAL / 100 * float(diagonal.max()),
+            tol=EXHAUSTED * float(diagonal.max()),
             maxiter=STEPS,
         )
     order = np.argsort(values)[:count]
@@ -235,10 +243,11 @@ def _iterated(M: Any, count: int) -> tuple[Floats, Floats] | None:
 def _widest_level(M: Any) -> int:
     """Return the size of the largest set of points that are equally far from a point at the margin.
 
-    Where the graph has several parts, in one of them.
+    Where the graph has several parts, in the largest one.
     """
     edges = csr_array(M != 0)
-    start = 0
+    _, parts = connected_components(edges, directed=False)
+    start = int(np.argmax(np.bincount(parts)[parts]))
     for _ in range(2):  # the farthest point from any is at the margin
         hops = dijkstra(edges, unweighted=True, indices=[start])[0]
         hops = np.where(np.isfinite(hops), hops, -1).astype(np.intp)
@@ -246,12 +255,13 @@ def _widest_level(M: Any) -> int:
     return int(np.bincount(hops[hops >= 0]).max())
 
 
-def _shift_invert(M: csc_array, count: int) -> tuple[Floats, Floats]:
+def _shift_invert(M: csc_array, count: int, width: int) -> tuple[Floats, Floats]:
     n = M.shape[0]
-    # The last part of a factor is a full matrix of the size of the largest cut.
-    needed = 8 * _widest_level(M) ** 2
-    what = f"the factorisation of the matrix of a graph of {n} points, which has no small cut,"
-    check_memory(needed, what, "use PatchIsomap(landmarks='auto') or a smaller n_neighbors")
+    if M.nnz >= TREE_ENTRIES * n:
+        # The last part of a factor is a full matrix of the size of the largest cut.
+        what = f"the factorisation of the matrix of a graph of {n} points, which has no small cut,"
+        remedy = "use PatchIsomap(landmarks='auto') or a smaller n_neighbors"
+        check_memory(8 * width**2, what, remedy)
     shift = -SHIFT * float(abs(M.diagonal()).max())
     # What is factorised is positive definite: there is no need to look for pivots.
     factor = splu(

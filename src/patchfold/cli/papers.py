@@ -97,11 +97,12 @@ def reproduce(
         raise typer.BadParameter(str(error)) from error
     except ImportError as error:
         raise Refused(f"{paper} cannot be computed here: {error}", FAILED) from error
-    tasks = [
+    asked = [
         task
-        for name in dict.fromkeys(tables)
+        for name in tables
         for task in _tasks(paper, module, name, names, accounts, quick=quick)
     ]
+    tasks = list(dict.fromkeys(asked))
     if not tasks:
         raise typer.BadParameter(
             "there is nothing to compute with these options; ask for other tables, accounts or "
@@ -113,7 +114,7 @@ def reproduce(
     store = Store(output / paper, stamp(module))
     with about(store.folder):
         write_whole(store.folder / PROBE, "")  # before hours are spent on what cannot be kept
-        (store.folder / PROBE).unlink()
+        (store.folder / PROBE).unlink(missing_ok=True)
     try:
         stored = _complete(module, tasks, store, jobs or joblib.cpu_count(), console)
     except KeyboardInterrupt:
@@ -264,4 +265,4 @@ def _complete(
             elif not console.is_terminal:
                 left = (time.monotonic() - start) * (total - done) / done
                 console.print(f"{place}, about {duration(left)} left")
-    return outcomes
+    return {**outcomes, **store.load()[0]}  # what another command has stored meanwhile, too

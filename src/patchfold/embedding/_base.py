@@ -383,9 +383,11 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
     def _stage(self, name: str) -> Iterator[None]:
         """Keep how long a stage of fitting took; say so, too, when ``verbose`` asks for it."""
         start = time.perf_counter()
-        with shown(f"[{type(self).__name__}] {name}") if self.verbose else nullcontext():
-            yield
-        self.fit_report_[name] = time.perf_counter() - start
+        try:
+            with shown(f"[{type(self).__name__}] {name}") if self.verbose else nullcontext():
+                yield
+        finally:
+            self.fit_report_[name] = time.perf_counter() - start
 
 
 class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
