@@ -34,16 +34,15 @@ AGREEMENT = "agreement"
 # The criteria that have a name.
 NAMES = (*CRITERIA, AGREEMENT)
 
-# What is tried where nothing is said: each twice the one before. Smaller ones are good for few data
-# sets, and each more is another chance to be wrong (docs/choosing-k.md).
-CANDIDATES = (10, 20, 40)
+# What is tried where nothing is said: each twice the one before.
+CANDIDATES = (5, 10, 20, 40)
 
 # "auto" judges candidates on half of the points from the first number on, and on no more than the
 # second: the choice has to be cheap beside the fit.
 SAMPLED_FROM, MOST_JUDGED = 400, 1000
 
 # What "auto" goes by: the least loss against labels over all estimators (docs/choosing-k.md).
-DEFAULT = "trustworthiness"
+DEFAULT = "lcmc"
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,11 +123,11 @@ def select_n_neighbors(
     y : array of shape (n_samples,) or None
         Classes, for ``"cross-validation"`` and for estimators with ``supervision``; -1, NaN or None
         for points without a label.
-    criterion : str, callable or list of these, default="trustworthiness"
+    criterion : str, callable or list of these, default="lcmc"
         A name of :data:`NAMES`, or a function of a fitted estimator and X whose value is greater
         for a better one. Of several the first one chooses, and the others are reported.
     candidates : sequence of int or None
-        None means 10, 20 and 40, as far as they are below half the number of samples.
+        None means 5, 10, 20 and 40, as far as they are below half the number of samples.
     cv : int or splitter, default=5
         Folds of ``"cross-validation"``, as in scikit-learn.
     n_jobs : int or None

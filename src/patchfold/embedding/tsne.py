@@ -80,7 +80,7 @@ class PatchTSNE(BasePatchEmbedding):
         Dimensions of the embedding. With more than three scikit-learn computes all pairs.
     n_neighbors : int or "auto", default=15
         Points in a patch, where ``patch`` has no size of its own; the point itself not counted.
-        ``"auto"`` takes the best of 10, 20 and 40 by a criterion without labels, see
+        ``"auto"`` takes the best of 5, 10, 20 and 40 by a criterion without labels, see
         :mod:`patchfold.selection`.
     divergence : str or callable, default="kl"
         Length of an edge: a name of :data:`patchfold.divergences.NAMES`, a function of two
