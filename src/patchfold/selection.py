@@ -7,6 +7,7 @@ what each of them loses against labels.
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -183,16 +184,14 @@ def fit_best(estimator: Any, X: Any, y: Any, *, draft: Any = None, candidates: A
     run = _Run(estimator, X, X, y, SharedNeighbors(estimator.knn))
     if len(ks) == 1:
         return run.fit(ks[0])
-    setting = Setting()
-    judged = run if draft is None else replace(run, estimator=draft)
+    criteria = {DEFAULT: CRITERIA[DEFAULT]}
+    judged = run if draft is None else replace(run, estimator=draft, quiet=True)
     if n >= SAMPLED_FROM and estimator.supervision is None:
-        rows = setting.sample(n, min(n // 2, MOST_JUDGED))
-        sample = X[np.ix_(rows, rows)] if estimator.divergence == "precomputed" else X[rows]
-        shared = SharedNeighbors(estimator.knn)
-        judged = replace(judged, X=sample, points=sample, y=None, shared=shared)
-    quiet = judged is not run
-    chosen = replace(judged, quiet=quiet).select(ks, {DEFAULT: CRITERIA[DEFAULT]}, setting)
-    return run.fit(chosen.n_neighbors) if quiet else chosen.estimator
+        # What needs more points than a sample has, such as a large patch, is judged on all.
+        with suppress(ValueError, RuntimeError):
+            return run.fit(judged.sampled().select(ks, criteria, Setting()).n_neighbors)
+    chosen = judged.select(ks, criteria, Setting())
+    return chosen.estimator if draft is None else run.fit(chosen.n_neighbors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,6 +215,15 @@ class _Run:
     verbose: int = 0
     quiet: bool = False
 
+    def sampled(self) -> _Run:
+        """Return a run on half of the points, or on as many as are enough."""
+        n = self.X.shape[0]
+        rows = Setting().sample(n, min(n // 2, MOST_JUDGED))
+        given = self.estimator.divergence == "precomputed"
+        X = self.X[np.ix_(rows, rows)] if given else self.X[rows]
+        shared = SharedNeighbors(self.shared.knn)
+        return replace(self, X=X, points=X, y=None, shared=shared, quiet=True)
+
     def select(
         self, candidates: list[int], criteria: dict[str, Any], setting: Setting
     ) -> Selection:
@@ -227,7 +235,7 @@ class _Run:
         for place in reversed(range(len(candidates))):
             trial = self._attempt(candidates[place])
             if trial.fitted is None:
-                best = trial if best.fitted is None else best
+                best = best if best.fitted or best.failure else trial
                 continue
             embeddings[candidates[place]] = trial.fitted.embedding_
             for name, value in self._judge(trial.fitted, criteria, setting).items():
@@ -238,10 +246,10 @@ class _Run:
         if best.failure is not None:
             raise best.failure
         if AGREEMENT in criteria:
-            found = agreement([embeddings.get(k) for k in candidates], setting)
-            scores[AGREEMENT] = np.array(found)
+            scores[AGREEMENT][:] = agreement([embeddings.get(k) for k in candidates], setting)
             if leading == AGREEMENT:
-                best = self._attempt(candidates[int(np.argmax(found))])
+                alike = dict(zip(candidates, scores[AGREEMENT], strict=True))
+                best = self._attempt(max(sorted(embeddings), key=lambda k: alike[k]))
         self._warn(best)
         k = int(best.fitted.n_neighbors)
         return Selection(k, leading, candidates, scores, embeddings, best.fitted)

@@ -207,8 +207,8 @@ class PatchTSNE(BasePatchEmbedding):
         check_count("n_iter", self.n_iter)
 
     def _draft(self) -> Any:
-        # A few steps without exaggeration tell patches apart as well as all do; exaggerated ones
-        # show clusters drawn together, in which neighbours cannot be told from each other.
+        # 250 steps without exaggeration choose better than exaggerated ones, which draw neighbours
+        # together until they cannot be told apart, and nearly as all 750 do (docs/choosing-k.md).
         return self._plain().set_params(early_exaggeration=1.0, n_iter=1)
 
     def _candidates_to_choose(self, n: int) -> list[int] | None:
