@@ -118,6 +118,7 @@ def test_measures_from_all_points_are_means_of_those_from_each(n, seed):
         np.testing.assert_allclose(getattr(whole, name), mean, atol=1e-12)
 
 
+@settings(max_examples=15)
 @given(SEEDS)
 def test_criteria_do_not_change_when_the_embedding_is_turned_and_rescaled(seed):
     rng = np.random.default_rng(seed)
@@ -342,6 +343,10 @@ def test_a_candidate_that_cannot_be_fitted_is_out_of_the_running():
     assert chosen.scores[chosen.criterion][0] == -np.inf
     assert chosen.n_neighbors in {20, 25}
     assert 5 not in chosen.embeddings
+    alike = select_n_neighbors(
+        PatchIsomap(patch=recipe), X, criterion="agreement", candidates=[5, 20]
+    )
+    assert alike.n_neighbors == 20
     with pytest.raises(ValueError, match="is singular"):
         select_n_neighbors(PatchIsomap(patch=recipe), X, candidates=[5, 6])
 
@@ -373,12 +378,12 @@ def test_usual_candidates_are_below_half_the_number_of_points():
     assert found == {
         2: [1],
         5: [2],
-        20: [9],
-        21: [10],
-        41: [10, 20],
-        80: [10, 20],
-        81: [10, 20, 40],
-        10**6: [10, 20, 40],
+        20: [5],
+        21: [5, 10],
+        41: [5, 10, 20],
+        80: [5, 10, 20],
+        81: [5, 10, 20, 40],
+        10**6: [5, 10, 20, 40],
     }
 
 
@@ -434,7 +439,7 @@ def test_auto_is_the_fit_with_the_degree_that_the_criterion_chooses(estimator):
     alone = clone(estimator).set_params(n_neighbors=auto.n_neighbors_).fit(ROLL)
     np.testing.assert_array_equal(auto.embedding_, alone.embedding_)
     np.testing.assert_array_equal(auto.transform(ROLL + 0.01), alone.transform(ROLL + 0.01))
-    assert auto.n_neighbors_ in {10, 20, 40}
+    assert auto.n_neighbors_ in {5, 10, 20, 40}
     assert "choosing n_neighbors" in auto.fit_report_
     again = pickle.loads(pickle.dumps(auto))
     np.testing.assert_array_equal(again.transform(ROLL + 0.01), alone.transform(ROLL + 0.01))
@@ -479,6 +484,14 @@ def test_auto_leaves_the_degree_alone_where_t_sne_does_not_use_it():
     for setting in ({"divergence": "euclidean"}, {"patch": GaussianPatch(size=12)}):
         estimator = PatchTSNE(n_neighbors="auto", perplexity=8, n_iter=1, random_state=0, **setting)
         assert estimator.fit(ROLL).n_neighbors_ == 15
+
+
+def test_auto_judges_all_points_where_a_sample_is_too_small():
+    X = make_swiss_roll(420, random_state=0)[0]
+    wide = PatchTSNE(n_neighbors="auto", perplexity=230, n_iter=1, random_state=0).fit(X)
+    assert wide.n_neighbors_ in {5, 10, 20, 40}
+    large = PatchLLE(n_neighbors="auto", patch=GaussianPatch(size=300)).fit(X)
+    assert large.n_neighbors_ in {5, 10, 20, 40}
 
 
 def test_auto_says_what_it_does_when_asked(capsys):

@@ -258,7 +258,7 @@ class _Fit:
         order = np.argsort(degrees, kind="stable")
         singular = []
         start = 0
-        for count in np.bincount(degrees):
+        for count in np.unique(degrees, return_counts=True)[1]:
             # Patches of one size at a time: what a block computes then depends on no other patch.
             stop = start + int(count)
             fit = partial(self.fit_block, order, fields, start)

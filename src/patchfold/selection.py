@@ -7,6 +7,7 @@ what each of them loses against labels.
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -34,16 +35,15 @@ AGREEMENT = "agreement"
 # The criteria that have a name.
 NAMES = (*CRITERIA, AGREEMENT)
 
-# What is tried where nothing is said: each twice the one before. Smaller ones are good for few data
-# sets, and each more is another chance to be wrong (docs/choosing-k.md).
-CANDIDATES = (10, 20, 40)
+# What is tried where nothing is said: each twice the one before.
+CANDIDATES = (5, 10, 20, 40)
 
 # "auto" judges candidates on half of the points from the first number on, and on no more than the
 # second: the choice has to be cheap beside the fit.
 SAMPLED_FROM, MOST_JUDGED = 400, 1000
 
 # What "auto" goes by: the least loss against labels over all estimators (docs/choosing-k.md).
-DEFAULT = "trustworthiness"
+DEFAULT = "lcmc"
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,11 +124,11 @@ def select_n_neighbors(
     y : array of shape (n_samples,) or None
         Classes, for ``"cross-validation"`` and for estimators with ``supervision``; -1, NaN or None
         for points without a label.
-    criterion : str, callable or list of these, default="trustworthiness"
+    criterion : str, callable or list of these, default="lcmc"
         A name of :data:`NAMES`, or a function of a fitted estimator and X whose value is greater
         for a better one. Of several the first one chooses, and the others are reported.
     candidates : sequence of int or None
-        None means 10, 20 and 40, as far as they are below half the number of samples.
+        None means 5, 10, 20 and 40, as far as they are below half the number of samples.
     cv : int or splitter, default=5
         Folds of ``"cross-validation"``, as in scikit-learn.
     n_jobs : int or None
@@ -184,16 +184,14 @@ def fit_best(estimator: Any, X: Any, y: Any, *, draft: Any = None, candidates: A
     run = _Run(estimator, X, X, y, SharedNeighbors(estimator.knn))
     if len(ks) == 1:
         return run.fit(ks[0])
-    setting = Setting()
-    judged = run if draft is None else replace(run, estimator=draft)
+    criteria = {DEFAULT: CRITERIA[DEFAULT]}
+    judged = run if draft is None else replace(run, estimator=draft, quiet=True)
     if n >= SAMPLED_FROM and estimator.supervision is None:
-        rows = setting.sample(n, min(n // 2, MOST_JUDGED))
-        sample = X[np.ix_(rows, rows)] if estimator.divergence == "precomputed" else X[rows]
-        shared = SharedNeighbors(estimator.knn)
-        judged = replace(judged, X=sample, points=sample, y=None, shared=shared)
-    quiet = judged is not run
-    chosen = replace(judged, quiet=quiet).select(ks, {DEFAULT: CRITERIA[DEFAULT]}, setting)
-    return run.fit(chosen.n_neighbors) if quiet else chosen.estimator
+        # What needs more points than a sample has, such as a large patch, is judged on all.
+        with suppress(ValueError, RuntimeError):
+            return run.fit(judged.sampled().select(ks, criteria, Setting()).n_neighbors)
+    chosen = judged.select(ks, criteria, Setting())
+    return chosen.estimator if draft is None else run.fit(chosen.n_neighbors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,6 +215,15 @@ class _Run:
     verbose: int = 0
     quiet: bool = False
 
+    def sampled(self) -> _Run:
+        """Return a run on half of the points, or on as many as are enough."""
+        n = self.X.shape[0]
+        rows = Setting().sample(n, min(n // 2, MOST_JUDGED))
+        given = self.estimator.divergence == "precomputed"
+        X = self.X[np.ix_(rows, rows)] if given else self.X[rows]
+        shared = SharedNeighbors(self.shared.knn)
+        return replace(self, X=X, points=X, y=None, shared=shared, quiet=True)
+
     def select(
         self, candidates: list[int], criteria: dict[str, Any], setting: Setting
     ) -> Selection:
@@ -228,7 +235,7 @@ class _Run:
         for place in reversed(range(len(candidates))):
             trial = self._attempt(candidates[place])
             if trial.fitted is None:
-                best = trial if best.fitted is None else best
+                best = best if best.fitted or best.failure else trial
                 continue
             embeddings[candidates[place]] = trial.fitted.embedding_
             for name, value in self._judge(trial.fitted, criteria, setting).items():
@@ -239,10 +246,10 @@ class _Run:
         if best.failure is not None:
             raise best.failure
         if AGREEMENT in criteria:
-            found = agreement([embeddings.get(k) for k in candidates], setting)
-            scores[AGREEMENT] = np.array(found)
+            scores[AGREEMENT][:] = agreement([embeddings.get(k) for k in candidates], setting)
             if leading == AGREEMENT:
-                best = self._attempt(candidates[int(np.argmax(found))])
+                alike = dict(zip(candidates, scores[AGREEMENT], strict=True))
+                best = self._attempt(max(sorted(embeddings), key=lambda k: alike[k]))
         self._warn(best)
         k = int(best.fitted.n_neighbors)
         return Selection(k, leading, candidates, scores, embeddings, best.fitted)

@@ -45,7 +45,7 @@ class PatchEigenmaps(BasePatchEmbedding):
     n_components : int, default=2
         Dimensions of the embedding.
     n_neighbors : int or "auto", default=15
-        Degree k of the graph; a point is not its own neighbour. ``"auto"`` takes the best of 10,
+        Degree k of the graph; a point is not its own neighbour. ``"auto"`` takes the best of 5, 10,
         20 and 40 by a criterion without labels, see :mod:`patchfold.selection`.
     divergence : str or callable, default="kl"
         Length of an edge: a name of :data:`patchfold.divergences.NAMES`, a function of two

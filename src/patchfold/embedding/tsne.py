@@ -80,7 +80,7 @@ class PatchTSNE(BasePatchEmbedding):
         Dimensions of the embedding. With more than three scikit-learn computes all pairs.
     n_neighbors : int or "auto", default=15
         Points in a patch, where ``patch`` has no size of its own; the point itself not counted.
-        ``"auto"`` takes the best of 10, 20 and 40 by a criterion without labels, see
+        ``"auto"`` takes the best of 5, 10, 20 and 40 by a criterion without labels, see
         :mod:`patchfold.selection`.
     divergence : str or callable, default="kl"
         Length of an edge: a name of :data:`patchfold.divergences.NAMES`, a function of two
@@ -207,8 +207,8 @@ class PatchTSNE(BasePatchEmbedding):
         check_count("n_iter", self.n_iter)
 
     def _draft(self) -> Any:
-        # A few steps without exaggeration tell patches apart as well as all do; exaggerated ones
-        # show clusters drawn together, in which neighbours cannot be told from each other.
+        # 250 steps without exaggeration choose better than exaggerated ones, which draw neighbours
+        # together until they cannot be told apart, and nearly as all 750 do (docs/choosing-k.md).
         return self._plain().set_params(early_exaggeration=1.0, n_iter=1)
 
     def _candidates_to_choose(self, n: int) -> list[int] | None:
