@@ -43,7 +43,7 @@ LOCAL_SIZE = 10
 # Stability: so many samples of such a share of the points are embedded again.
 RESAMPLES, RESAMPLED_SHARE = 3, 0.8
 
-# Cross-validation: the classifier of the ranking in docs/tables.md.
+# Cross-validation: the classifier of the ranking in docs/reproduction.
 VOTERS = 7
 
 
