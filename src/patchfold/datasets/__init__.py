@@ -1,6 +1,7 @@
-"""The papers' data sets by name, from rules, scikit-learn, a local folder or OpenML."""
+"""The papers' data sets by name, from rules, scikit-learn, a local folder or OpenML; manifolds."""
 
 from patchfold.datasets.loading import Dataset, available, load
+from patchfold.datasets.manifolds import Manifold, make_manifold
 from patchfold.datasets.registry import Entry
 
-__all__ = ["Dataset", "Entry", "available", "load"]
+__all__ = ["Dataset", "Entry", "Manifold", "available", "load", "make_manifold"]
