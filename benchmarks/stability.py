@@ -1,0 +1,162 @@
+"""Does k matter? Manifolds over noise, k and seeds: how well embeddings keep the true geodesics.
+
+    python -m benchmarks.stability [--quick] [--manifolds A ...] [--methods B ...] [--jobs N]
+                                   [--picture FILE]
+
+The score is the rank correlation of distances in the embedding with the true geodesics. Finished
+cells are kept in ``studies/stability-1/``, and a run that was stopped goes on; raise the number
+when something here or in the methods changes. ``--quick`` takes three noises, three k and two
+seeds. UMAP and PHATE take part where they are installed. ``--picture`` draws heat maps of the
+swiss roll.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.spatial.distance import pdist, squareform
+
+from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
+from patchfold._files import write_whole
+from patchfold.datasets import make_manifold
+from patchfold.metrics import rank_correlation
+
+FOLDER = Path("studies/stability-1")
+N = 1000
+NOISES, DEGREES, SEEDS = (0.0, 0.25, 0.5, 0.75, 1.0), (6, 8, 10, 15, 20, 30), (0, 1, 2)
+QUICK = {"noises": (0.0, 0.5, 1.0), "degrees": (6, 15, 30), "seeds": (0, 1)}
+GOOD = 0.95
+
+MANIFOLDS = {
+    "swiss-roll": {},
+    "swiss-roll, 5 % outliers": {"outliers": 0.05},
+    "swiss-roll, 10 noise dimensions": {"noise_dimensions": 10},
+    "swiss-roll, uneven": {"uneven": 1.0},
+    "swiss-roll-with-hole": {},
+    "s-curve": {},
+    "punctured-sphere": {},
+    "toroidal-helix": {},
+    "two-rolls": {},
+}
+
+
+def umap(k, d):
+    from umap import UMAP
+
+    return UMAP(n_neighbors=k, n_components=d, random_state=0, n_jobs=1)
+
+
+def phate(k, d):
+    from phate import PHATE
+
+    return PHATE(n_components=d, knn=k, random_state=0, verbose=0)
+
+
+PLAIN = GaussianPatch()
+METHODS = {
+    "Isomap": lambda k, d: PatchIsomap(d, n_neighbors=k, divergence="euclidean"),
+    "UMAP": umap,
+    "PHATE": phate,
+    "Laplacian eigenmaps": lambda k, d: PatchEigenmaps(
+        d, n_neighbors=k, divergence="euclidean", bandwidth="median"
+    ),
+    "Isomap of kl": lambda k, d: PatchIsomap(d, n_neighbors=k, patch=PLAIN),
+    "Isomap of hellinger": lambda k, d: PatchIsomap(
+        d, n_neighbors=k, patch=PLAIN, divergence="hellinger"
+    ),
+    "PatchIsomap": lambda k, d: PatchIsomap(d, n_neighbors=k),
+    "PatchEigenmaps": lambda k, d: PatchEigenmaps(d, n_neighbors=k, bandwidth="median"),
+    "PatchLLE": lambda k, d: PatchLLE(d, n_neighbors=k),
+    "PatchTSNE": lambda k, d: PatchTSNE(d, n_neighbors=k, random_state=0),
+}
+PACKAGES = {"UMAP": "umap", "PHATE": "phate"}
+PICTURED = ("Isomap", "UMAP", "Isomap of kl", "PatchIsomap")
+
+
+def score(manifold, method, noise, k, seed):
+    """Return the rank correlation of one embedding with the true geodesics."""
+    sampled = make_manifold(manifold.split(",")[0], N, noise, seed, **MANIFOLDS[manifold])
+    true = squareform(sampled.geodesics(), checks=False)
+    # Two separate parts need a dimension to lie apart in.
+    d = 3 if manifold == "two-rolls" else 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        embedding = np.asarray(METHODS[method](k, d).fit_transform(sampled.X), dtype=float)
+    known = np.isfinite(true)
+    return float(rank_correlation(pdist(embedding)[known], true[known]))
+
+
+def kept(manifold, method, noise, seed, degrees):
+    """Return the scores of one sample by k, computing and writing those that are not there."""
+    name = f"{manifold}-{method}-{noise}-{seed}.json".replace(", ", "-").replace(" ", "_")
+    path = FOLDER / name
+    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    todo = [k for k in degrees if str(k) not in known]
+    for k in todo:
+        known[str(k)] = score(manifold, method, noise, k, seed)
+    if todo:
+        write_whole(path, json.dumps(known))
+    return [known[str(k)] for k in degrees]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.stability", description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--manifolds", nargs="+", choices=MANIFOLDS, default=list(MANIFOLDS))
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--picture", type=Path)
+    asked, _ = parser.parse_known_args()
+    grid = {"noises": NOISES, "degrees": DEGREES, "seeds": SEEDS}
+    if asked.quick:
+        grid = QUICK
+    methods = [name for name in asked.methods if name not in PACKAGES or find_spec(PACKAGES[name])]
+    for name in set(asked.methods) - set(methods):
+        print(f"{name} is not installed")
+    for manifold in asked.manifolds:
+        cells = [
+            (m, noise, seed) for m in methods for noise in grid["noises"] for seed in grid["seeds"]
+        ]
+        values = Parallel(n_jobs=asked.jobs)(
+            delayed(kept)(manifold, m, noise, seed, grid["degrees"]) for m, noise, seed in cells
+        )
+        shape = len(methods), len(grid["noises"]), len(grid["seeds"]), len(grid["degrees"])
+        table = dict(zip(methods, np.reshape(values, shape).mean(axis=2), strict=True))
+        report(manifold, table, grid)
+        if asked.picture and manifold == "swiss-roll":
+            draw(asked.picture, table, grid)
+
+
+def report(manifold, table, grid):
+    """Print one line a noise and method: the mean over seeds for every k."""
+    print(f"\n{manifold}, n = {N}, mean of {len(grid['seeds'])} seeds")
+    columns = "".join(f"{f'k={k}':>8}" for k in grid["degrees"])
+    print(f"{'':22}{'noise':>6}{columns}")
+    for method, scores in table.items():
+        for noise, row in zip(grid["noises"], scores, strict=True):
+            print(f"{method:22}{noise:6.2f}" + "".join(f"{value:8.3f}" for value in row))
+    print(f"{'':22}{'mean':>8}{'least':>8}{f'>= {GOOD}':>9} of {scores.size}")
+    for method, scores in table.items():
+        good = int((scores >= GOOD).sum())
+        print(f"{method:22}{scores.mean():8.3f}{scores.min():8.3f}{good:9d}", flush=True)
+
+
+def draw(path, table, grid):
+    """Draw heat maps of the methods side by side."""
+    from patchfold.plotting import plot_stability
+
+    shown = {name: table[name] for name in PICTURED if name in table}
+    label = "rank correlation with the true geodesics"
+    figure = plot_stability(shown, grid["noises"], grid["degrees"], label=label, limits=(0.3, 1.0))
+    figure.savefig(path, dpi=150, bbox_inches="tight")
+    print(path)
+
+
+if __name__ == "__main__":
+    main()
