@@ -23,11 +23,11 @@ from patchfold._validation import (
     is_sparse,
 )
 from patchfold._warnings import warn_user
-from patchfold.lengths import Lengths
+from patchfold.lengths import KINDS, TYPICAL_NEIGHBORS, Lengths, Typical
 from patchfold.mapping import check_map, fit_map, predict_map
 from patchfold.neighborhoods import Neighborhoods
 from patchfold.neighbors import neighbor_search
-from patchfold.patches import GaussianPatch
+from patchfold.patches import GaussianPatch, patch_means, recommended_patch
 from patchfold.supervision import encode, label_rule
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from patchfold.gaussians import Patches
+    from patchfold.neighbors import NeighborSearch
 
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
@@ -59,6 +60,8 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
     n_neighbors: Any
     divergence: Any
     patch: Any
+    denoise: Any
+    lengths: Any
     graph: Any
     n_candidates: Any
     radius: Any
@@ -107,6 +110,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
                 f"patch={self.patch!r} must be a GaussianPatch, e.g. GaussianPatch(size=20), or "
                 "None for the recommended settings."
             )
+        self._check_recipe()
         if self.radius is None:
             check_count("n_neighbors", self.n_neighbors)
         else:
@@ -123,6 +127,22 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
                     f"n_candidates={self.n_candidates} is below n_neighbors={self.n_neighbors}; "
                     "raise it, or leave it at None."
                 )
+
+    def _check_recipe(self) -> None:
+        if self.denoise is not None and not isinstance(self.denoise, bool | np.bool_):
+            raise TypeError(f"denoise={self.denoise!r} must be True, False or None.")
+        if self.lengths is not None:
+            check_choice("lengths", self.lengths, KINDS)
+        given = {"denoise=True": self.denoise, "lengths='stretched'": self.lengths == "stretched"}
+        for setting, wanted in given.items():
+            if wanted and not self._has_patches():
+                raise ValueError(
+                    f"{setting} needs patches, and divergence={self.divergence!r} has none; leave "
+                    "it at None, or choose another divergence."
+                )
+
+    def _has_patches(self) -> bool:
+        return callable(self.divergence) or self.divergence not in ("euclidean", "precomputed")
 
     def _degree(self) -> int | None:
         """Return the degree k of the graph; None where a radius decides."""
@@ -171,10 +191,9 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         """Choose the edges of the graph; fit patches where there are points."""
         precomputed = self.divergence == "precomputed"
         found = _given_neighbors(X, k, self.radius, own=True) if precomputed else self._found(X, k)
-        if not precomputed and self.divergence != "euclidean":
+        if self._has_patches():
             with self._stage("patches"):
-                self.patches_ = self._recipe().fit(X, self._members(found), n_jobs=self.n_jobs)
-                self._lengths.patches = self.patches_
+                self._fit_patches(X, found)
         if k is None or is_sparse(X):
             return found
         # Where neighbours are chosen by their lengths already, only labels can change the choice.
@@ -186,6 +205,42 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
                 return graph.nearest_among(found, k, lengths.plain, lengths.order)
             order = None if self.supervision is None else lengths.order_of_rows
             return graph.nearest_by_value(lengths.matrix(), k, own=True, order=order)
+
+    def _fit_patches(self, X: Floats, found: Neighborhoods) -> None:
+        """Fit the patches of points, denoised ones if so wanted, and what is typical of them."""
+        members = self._members(found)
+        self._denoised: Floats | None = None
+        if self.patch is None if self.denoise is None else self.denoise:
+            self._denoised = patch_means(X, members, n_jobs=self.n_jobs)
+            size = None if self.radius is not None else int(members.degrees.max())
+            self._denoised_search = self._search_of(self._denoised, size)
+            both, members = (self._denoised, self._denoised), self._denoised_search.query()
+            self.patches_ = self._recipe().fit(X, members, denoised=both, n_jobs=self.n_jobs)
+        else:
+            self.patches_ = self._recipe().fit(X, members, n_jobs=self.n_jobs)
+        self._lengths.patches = self.patches_
+        if self._stretches():
+            # As many as are always found, whatever the pool of candidates.
+            known = max(self._degree() or TYPICAL_NEIGHBORS, self._recipe().size or 0)
+            i, j = graph.undirected(found.nearest(min(TYPICAL_NEIGHBORS, known)))
+            values = self._lengths.divergences(i, j), self._lengths.apart(i, j)
+            self._lengths.typical = Typical.of(*values)
+
+    def _patches_of_new(self, X: Floats, found: Neighborhoods) -> Patches:
+        """Fit the patches of new points as those of the fitted ones were."""
+        recipe, fitted, members = self._recipe(), self._lengths.points, self._members(found)
+        if self._denoised is None:
+            return recipe.fit(fitted, members, points=X, n_jobs=self.n_jobs)
+        denoised = patch_means(fitted, members, points=X, n_jobs=self.n_jobs)
+        members = self._denoised_search.query(denoised)
+        both = self._denoised, denoised
+        return recipe.fit(fitted, members, points=X, denoised=both, n_jobs=self.n_jobs)
+
+    def _stretches(self) -> bool:
+        if self.lengths is not None:
+            return bool(self.lengths == "stretched")
+        # Labels tell what belongs together better than any stretch does.
+        return self.patch is None and self.supervision is None
 
     def _found(self, X: Floats, k: int | None) -> Neighborhoods:
         """Search the Euclidean neighbours that patches and edges are made of."""
@@ -203,29 +258,35 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
                     "lower the size."
                 )
         with self._stage("neighbours"):
-            self._searcher = neighbor_search(
-                self.knn,
-                n_neighbors=wanted,
-                radius=self.radius,
-                n_samples=n,
-                n_features=X.shape[1],
-                n_jobs=self.n_jobs,
-                random_state=self.random_state,
-            ).build(X)
+            self._searcher = self._search_of(X, wanted)
             return self._searcher.query()
+
+    def _search_of(self, X: Floats, n_neighbors: int | None) -> NeighborSearch:
+        return neighbor_search(
+            self.knn,
+            n_neighbors=n_neighbors,
+            radius=self.radius,
+            n_samples=X.shape[0],
+            n_features=X.shape[1],
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+        ).build(X)
 
     def _members(self, found: Neighborhoods) -> Neighborhoods:
         """Return which of the neighbours make up a patch."""
-        if self._recipe().size or self.radius is not None:
+        if self.radius is not None:
             return found
-        return found.nearest(self.n_neighbors)
+        return found.nearest(self._recipe().size or self.n_neighbors)
 
     def _pools(self) -> bool:
         """Tell whether neighbours under the divergence are sought among candidates only."""
         return self.graph == "divergence" and not self._all_pairs
 
     def _recipe(self) -> GaussianPatch:
-        return GaussianPatch() if self.patch is None else self.patch
+        if self.patch is None:
+            return recommended_patch(self._n_fit, sized=self.radius is None)
+        recipe: GaussianPatch = self.patch
+        return recipe
 
     def _divergences(self, i: Indices, j: Indices) -> Floats:
         lengths = self._lengths.plain(i, j)
@@ -293,9 +354,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         if self.patches_ is None:
             near = found if k is None else found.nearest(k)
             return graph.with_lengths(near, self._lengths.of_unlabelled(near.distances))
-        patches = self._recipe().fit(
-            self.patches_.points, self._members(found), points=X, n_jobs=self.n_jobs
-        )
+        patches = self._patches_of_new(X, found)
         if self.graph == "neighbors" or k is None:
             near = found if k is None else found.nearest(k)
             values = self._lengths.of_new(patches, near.sources, near.indices)
