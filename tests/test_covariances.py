@@ -53,6 +53,9 @@ def test_each_formula_is_the_one_its_docstring_gives(n_points, m):
         "shrinkage": 0.8 * C + 0.2 * np.trace(C) / m * identity,
         "diagonal-shrinkage": 0.8 * C + 0.2 * np.diag(np.diag(C)),
         "low-rank": leading + 0.2 * identity,
+        "flattened": (vectors * values.max() * np.minimum(1, 2 * values / values.max()) ** 4)
+        @ vectors.T
+        + 0.2 * identity,
     }
     for name, value in expected.items():
         got = covariance(name, P, n_points - 1, setting)
@@ -61,7 +64,7 @@ def test_each_formula_is_the_one_its_docstring_gives(n_points, m):
 
 def test_every_estimate_has_a_test_of_its_formula():
     tested = {"empirical", "ridge", "ridge-if-singular", "shrinkage", "diagonal-shrinkage"}
-    assert set(ESTIMATES) == tested | {"low-rank", "ledoit-wolf", "oas", "hazan"}
+    assert set(ESTIMATES) == tested | {"low-rank", "flattened", "ledoit-wolf", "oas", "hazan"}
 
 
 @pytest.mark.parametrize("name", ["shrinkage", "diagonal-shrinkage", "ledoit-wolf", "oas"])

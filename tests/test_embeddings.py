@@ -96,7 +96,7 @@ def test_a_radius_follows_the_equations(estimator, compute, data, radius):
 @pytest.mark.parametrize("kernel", ["gaussian", "exponential"])
 def test_a_given_bandwidth_follows_the_equations(kernel):
     setting = {"kernel": kernel, "bandwidth": 2.5}
-    found = PatchEigenmaps(n_neighbors=7, **setting).fit(DATA["k > m"][0])
+    found = PatchEigenmaps(n_neighbors=7, patch=GaussianPatch(), **setting).fit(DATA["k > m"][0])
     expected = slow.eigenmaps(slow_space("k > m"), 2, **setting)[1]
     assert_equal_up_to_sign(found.embedding_, expected, 1e-8)
     assert found.bandwidth_ == 2.5
@@ -105,7 +105,8 @@ def test_a_given_bandwidth_follows_the_equations(kernel):
 @pytest.mark.parametrize("reg", [1e-6, 1.0, 100.0])
 @pytest.mark.parametrize("weights", ["entropic", "euclidean"])
 def test_any_regularisation_follows_the_equations(weights, reg):
-    found = PatchLLE(n_neighbors=5, weights=weights, reg=reg).fit_transform(DATA["k < m"][0])
+    estimator = PatchLLE(n_neighbors=5, patch=GaussianPatch(), weights=weights, reg=reg)
+    found = estimator.fit_transform(DATA["k < m"][0])
     expected = slow.lle(slow_space("k < m"), 2, weights, reg)[1]
     assert_equal_up_to_sign(found, expected, 1e-8)
 
@@ -406,8 +407,9 @@ def test_a_point_next_to_alone_is_warned_of():
 
 
 def test_all_divergences_zero_is_warned_of():
+    isomap = PatchIsomap(n_neighbors=19, patch=GaussianPatch())
     with pytest.warns(UserWarning, match="every patch has the same points"):
-        assert (PatchIsomap(n_neighbors=19).fit_transform(normal(0, 20, 3)) == 0).all()
+        assert (isomap.fit_transform(normal(0, 20, 3)) == 0).all()
 
 
 @pytest.mark.parametrize("n", [30, 1200])
@@ -482,12 +484,12 @@ def test_divergences_do_not_see_the_unit_of_the_data(estimator, compute, factor)
 @pytest.mark.parametrize("name", ["euclidean", "wasserstein"])
 def test_lengths_in_the_unit_of_the_data_scale_the_isomap_embedding(name):
     X = DATA["k > m"][0]
-    first = PatchIsomap(n_neighbors=7, divergence=name).fit_transform(X)
-    scaled = PatchIsomap(n_neighbors=7, divergence=name).fit_transform(1000 * X)
+    setting = {"n_neighbors": 7, "divergence": name, "patch": GaussianPatch()}
+    first = PatchIsomap(**setting).fit_transform(X)
+    scaled = PatchIsomap(**setting).fit_transform(1000 * X)
     np.testing.assert_allclose(scaled, 1000 * first, atol=1e-6)
     first, scaled = (
-        PatchEigenmaps(n_neighbors=7, divergence=name, bandwidth="median").fit_transform(c * X)
-        for c in (1, 1000)
+        PatchEigenmaps(**setting, bandwidth="median").fit_transform(c * X) for c in (1, 1000)
     )
     np.testing.assert_allclose(scaled, first, atol=1e-8)
 
@@ -507,7 +509,8 @@ def test_a_function_of_patches_is_a_divergence():
     def gap_of_means(a, b):
         return np.linalg.norm(a.means - b.means, axis=1)
 
-    fitted = PatchIsomap(n_neighbors=7, divergence=gap_of_means).fit(X)
+    isomap = PatchIsomap(n_neighbors=7, divergence=gap_of_means, lengths="divergence")
+    fitted = isomap.fit(X)
     i, j = fitted.graph_.tocoo().coords
     expected = np.linalg.norm(fitted.patches_.means[i] - fitted.patches_.means[j], axis=1)
     np.testing.assert_allclose(fitted.graph_.data, expected)

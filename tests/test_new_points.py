@@ -259,7 +259,7 @@ def test_labels_of_held_out_points_change_no_prediction(rolls, name):
 def test_new_rows_of_a_space_have_the_lengths_of_points_without_labels(rolls):
     X, flat, Y, _ = rolls
     y = (flat[:, 0] > 40).astype(int)
-    plain = PatchSpace().fit(X).transform(Y[:10])
+    plain = PatchSpace(lengths="divergence").fit(X).transform(Y[:10])
     for rule in ("cut", "min-sum"):
         found = PatchSpace(supervision=rule).fit(X, y).transform(Y[:10])
         np.testing.assert_array_equal(found.toarray(), plain.toarray())

@@ -246,7 +246,7 @@ def test_points_are_searched_once_for_all_candidates(monkeypatch):
         return original(self, X)
 
     monkeypatch.setattr(ExactNeighbors, "build", build)
-    select_n_neighbors(PatchIsomap(), ROLL, candidates=[10, 30, 20])
+    select_n_neighbors(PatchIsomap(patch=GaussianPatch()), ROLL, candidates=[10, 30, 20])
     assert built == [30]
 
 
@@ -273,8 +273,8 @@ def test_points_searched_between_do_not_push_out_those_that_are_shared(monkeypat
     monkeypatch.setattr(ExactNeighbors, "build", build)
     shared = SharedNeighbors()
     for k in (20, 15, 10):
-        PatchIsomap(n_neighbors=k, knn=shared).fit(ROLL)
-        PatchIsomap(n_neighbors=k, knn=shared).fit(ROLL[20:])
+        for X in (ROLL, ROLL[20:]):
+            PatchIsomap(n_neighbors=k, patch=GaussianPatch(), knn=shared).fit(X)
     assert built == [150, 130, 130, 130]
 
 
@@ -434,6 +434,8 @@ def test_estimators_without_a_degree_to_choose_are_refused():
 
 @each
 def test_auto_is_the_fit_with_the_degree_that_the_criterion_chooses(estimator):
+    # A patch as large as the degree, so that t-SNE depends on it, too.
+    estimator = clone(estimator).set_params(patch=GaussianPatch())
     auto = clone(estimator).set_params(n_neighbors="auto").fit(ROLL)
     assert auto.n_neighbors == "auto"
     alone = clone(estimator).set_params(n_neighbors=auto.n_neighbors_).fit(ROLL)
@@ -481,14 +483,16 @@ def test_auto_works_with_labels_with_maps_and_with_given_distances():
 
 
 def test_auto_leaves_the_degree_alone_where_t_sne_does_not_use_it():
-    for setting in ({"divergence": "euclidean"}, {"patch": GaussianPatch(size=12)}):
+    for setting in ({}, {"divergence": "euclidean"}, {"patch": GaussianPatch(size=12)}):
         estimator = PatchTSNE(n_neighbors="auto", perplexity=8, n_iter=1, random_state=0, **setting)
         assert estimator.fit(ROLL).n_neighbors_ == 15
 
 
 def test_auto_judges_all_points_where_a_sample_is_too_small():
     X = make_swiss_roll(420, random_state=0)[0]
-    wide = PatchTSNE(n_neighbors="auto", perplexity=230, n_iter=1, random_state=0).fit(X)
+    wide = PatchTSNE(
+        n_neighbors="auto", patch=GaussianPatch(), perplexity=230, n_iter=1, random_state=0
+    ).fit(X)
     assert wide.n_neighbors_ in {5, 10, 20, 40}
     large = PatchLLE(n_neighbors="auto", patch=GaussianPatch(size=300)).fit(X)
     assert large.n_neighbors_ in {5, 10, 20, 40}

@@ -21,7 +21,15 @@ from sklearn.preprocessing import StandardScaler
 
 import slow_reference as slow
 from equations import DATA, DIVERGENCES, THREE, assert_follows_the_equations, assert_same_graph
-from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchSpace, PatchTSNE, papers
+from patchfold import (
+    GaussianPatch,
+    PatchEigenmaps,
+    PatchIsomap,
+    PatchLLE,
+    PatchSpace,
+    PatchTSNE,
+    papers,
+)
 from patchfold.lengths import even_pairs
 from patchfold.supervision import Cut, Dissimilarity, Edges, MinSum, encode, kinship
 
@@ -57,7 +65,7 @@ def iris():
 # ------------------------------------------------------------------- the papers' formulas
 
 
-PLANE = PatchIsomap(2), lambda space, Y: slow.isomap(space, 2, Y)
+PLANE = PatchIsomap(2, patch=GaussianPatch()), lambda space, Y: slow.isomap(space, 2, Y)
 
 
 @pytest.mark.parametrize("unlabelled", [0.0, 0.3])
@@ -311,7 +319,7 @@ def test_unlabelled_points_keep_their_edges(iris, estimator, rule):
     unlabelled = np.arange(150) % 3 == 0
     found = sklearn.clone(estimator).set_params(supervision=rule)
     found.fit(X, np.where(unlabelled, -1, y))
-    plain = sklearn.clone(estimator).fit(X)
+    plain = sklearn.clone(estimator).set_params(lengths="divergence").fit(X)
     np.testing.assert_array_equal(
         found.graph_[unlabelled].toarray(), plain.graph_[unlabelled].toarray()
     )
@@ -322,7 +330,7 @@ def test_the_dissimilarity_leaves_edges_of_unlabelled_points_in_proportion(iris)
     unlabelled = np.arange(150) % 3 == 0
     rule = Dissimilarity(beta=1e4)
     found = PatchIsomap(supervision=rule).fit(X, np.where(unlabelled, -1, y))
-    plain = PatchIsomap().fit(X)
+    plain = PatchIsomap(lengths="divergence").fit(X)
     np.testing.assert_allclose(
         found.graph_[unlabelled].toarray(), plain.graph_[unlabelled].toarray() / 100, rtol=1e-12
     )
@@ -362,7 +370,8 @@ def test_tsne_takes_classes_smaller_than_its_perplexity(iris):
     X, y = iris
     y = np.where(np.arange(150) < 5, 7, y)
     for d in (2, 3):  # openTSNE where it is installed, and scikit-learn
-        found = PatchTSNE(d, perplexity=20, n_iter=50, supervision="cut", random_state=0).fit(X, y)
+        setting = {"patch": GaussianPatch(), "supervision": "cut", "random_state": 0}
+        found = PatchTSNE(d, perplexity=20, n_iter=50, **setting).fit(X, y)
         within = cdist(found.embedding_[:5], found.embedding_[:5])
         between = cdist(found.embedding_[:5], found.embedding_[5:])
         assert np.isfinite(found.embedding_).all()
@@ -386,14 +395,14 @@ def test_the_rule_may_be_an_object_with_its_own_parameters(iris):
             return np.where(edges.kin < 0, 2 * edges.lengths, edges.lengths)
 
     found = PatchIsomap(supervision=Doubled(), out_of_sample="nystrom").fit(X, y)
-    plain = PatchIsomap().fit(X)
+    plain = PatchIsomap(lengths="divergence").fit(X)
     i, j = plain.graph_.nonzero()
     np.testing.assert_allclose(
         found.graph_[i, j], np.where(y[i] == y[j], 1, 2) * plain.graph_[i, j]
     )
     np.testing.assert_array_equal(  # lengths of new points are not changed by this rule
         PatchSpace(supervision=Doubled()).fit(X, y).transform(X[:9] + 1e-3).toarray(),
-        PatchSpace().fit(X).transform(X[:9] + 1e-3).toarray(),
+        PatchSpace(lengths="divergence").fit(X).transform(X[:9] + 1e-3).toarray(),
     )
 
 

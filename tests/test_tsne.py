@@ -90,10 +90,8 @@ def test_affinities_are_those_of_a_slow_double_loop(iris, divergence, graph):
         others = [j for j in sorted(range(n), key=lambda j, i=i: (choosing[i, j], j)) if j != i]
         neighbors = others[:19]
         C[i, neighbors] = slow_conditional(D[i, neighbors], perplexity)
-    model = PatchTSNE(
-        n_neighbors=8, divergence=divergence, graph=graph, perplexity=perplexity, **QUICK
-    )
-    model.fit(X)
+    setting = {"divergence": divergence, "graph": graph, "perplexity": perplexity}
+    model = PatchTSNE(patch=GaussianPatch(size=8), **setting, **QUICK).fit(X)
     np.testing.assert_allclose(model.affinities_.toarray(), (C + C.T) / (2 * n), atol=1e-10)
 
 
@@ -263,7 +261,8 @@ def test_patches_have_n_neighbors_points_whatever_the_perplexity(iris):
     expected = GaussianPatch(size=9).fit(iris)
     for perplexity in (2.0, 20.0):
         for graph in ("neighbors", "divergence"):
-            model = PatchTSNE(n_neighbors=9, perplexity=perplexity, graph=graph, **QUICK).fit(iris)
+            setting = {"n_neighbors": 9, "perplexity": perplexity, "graph": graph}
+            model = PatchTSNE(patch=GaussianPatch(), **setting, **QUICK).fit(iris)
             np.testing.assert_array_equal(model.patches_.means, expected.means)
             assert np.diff(model.graph_.indptr).min() >= 3 * perplexity
 
@@ -278,7 +277,7 @@ def test_a_graph_in_parts_is_embedded_as_it_is():
 def test_given_divergences_are_fitted_as_points_are(iris, optimiser):
     X, new = iris[::2], iris[1::2] + 1e-3
     settings = {"perplexity": 10, "n_iter": 20, "random_state": 0}
-    points = PatchTSNE(graph="divergence", **settings).fit(X)
+    points = PatchTSNE(graph="divergence", patch=GaussianPatch(), **settings).fit(X)
     D = divergences.pairwise(points.patches_, "kl")
     given = PatchTSNE(divergence="precomputed", **settings).fit(D)
     np.testing.assert_array_equal(given.embedding_, points.embedding_)

@@ -25,6 +25,10 @@ AUTO_INTENSITY = 0.1
 # variance, so that the patches stay comparable. An explicit ridge is never touched.
 VARIANCE_FLOOR = 1e-10
 
+# A flattened covariance takes directions with this share of the largest variance for as wide, and
+# lets narrower ones shrink with this power: chosen on noisy manifolds (docs/stability.md).
+WIDE_SHARE, FLATNESS = 0.5, 4
+
 # Steps of Algorithm 1 when none are asked for: its gap shrinks like 1/t.
 HAZAN_STEPS = 100
 
@@ -124,6 +128,19 @@ def low_rank(Y: Array, counts: Array, setting: Setting) -> tuple[Array, Array]:
     return _spread(directions, variances), _constant(Y, setting.ridge)
 
 
+def flattened(Y: Array, counts: Array, setting: Setting) -> tuple[Array, Array]:
+    """``C`` with eigenvalues ``l min(1, 2 l_r / l)^4``, ``l`` the largest, plus ``gamma I``.
+
+    Wide directions become equally wide, narrow ones lose their variance: a patch that noise has
+    made thick gets as flat as others are, and what lies beside it stays beside it.
+    """
+    xp = array_namespace(Y)
+    directions, variances = principal(Y, None)
+    widest = variances[:, :1]
+    share = xp.clip(variances / (WIDE_SHARE * xp.where(widest > 0, widest, 1.0)), max=1.0)
+    return _spread(directions, widest * share**FLATNESS), _constant(Y, setting.ridge)
+
+
 def hazan(Y: Array, counts: Array, setting: Setting) -> tuple[Array, Array]:
     """X-space's Algorithm 1 on ``R = C + gamma I``, within the span of the patch.
 
@@ -157,6 +174,7 @@ ESTIMATES: dict[str, Estimate] = {
     "oas": oas,
     "low-rank": low_rank,
     "hazan": hazan,
+    "flattened": flattened,
 }
 
 

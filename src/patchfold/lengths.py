@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -27,8 +27,52 @@ if TYPE_CHECKING:
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
 
+# What ``lengths`` may be: the divergence itself, or distances that it stretches.
+KINDS = ("divergence", "stretched")
+
+# An edge is stretched where its divergence is more than so many times the typical one, by the
+# square of the excess; the typical one is the median over the edges to so many nearest neighbours,
+# whatever the degree of the graph. On noisy manifolds (docs/stability.md) a lower limit costs
+# accuracy where there is nothing to stretch, a higher one lets short circuits through.
+ORDINARY = 1.5
+TYPICAL_NEIGHBORS = 10
+
 # A mean over so many pairs has three digits; all pairs are looked at while there are no more.
 MEAN_PAIRS = 2**19
+
+
+@dataclass(frozen=True)
+class Typical:
+    """The typical divergence and distance of neighbours, both positive."""
+
+    divergence: float
+    distance: float
+
+    @classmethod
+    def of(cls, values: Floats, distances: Floats) -> Typical:
+        """Take the medians of those above zero: copies of a point say nothing about the rest."""
+        medians = [
+            float(np.median(some[some > 0])) if (some > 0).any() else 1.0
+            for some in (values, distances)
+        ]
+        return cls(*medians)
+
+
+def stretched(values: Floats, distances: Floats, typical: Typical) -> Floats:
+    """Return ``e max(1, d / (1.5 d0))^2 / e0`` for divergences ``d`` and distances ``e``.
+
+    Edges of ordinary divergence are as long as their ends are apart, in units of the typical
+    distance ``e0``, ``d0`` being the typical divergence; an edge that joins patches of another
+    kind, as a short circuit does, is stretched until paths avoid it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> stretched(np.array([1.0, 1.5, 3.0]), np.array([3.0, 3.0, 3.0]), Typical(1.0, 3.0))
+    array([1., 1., 4.])
+    """
+    excess = np.maximum(values / (ORDINARY * typical.divergence), 1.0)
+    return np.asarray(distances / typical.distance * np.square(excess), dtype=values.dtype)
 
 
 @dataclass(eq=False)
@@ -47,6 +91,8 @@ class Lengths:
     codes : array of shape (n,) or None
         The class of every point, -1 where it is not known.
     n_jobs : int or None
+    typical : Typical or None
+        What makes lengths stretched distances; None where they are the divergences.
     """
 
     points: Any
@@ -55,6 +101,7 @@ class Lengths:
     rule: LabelRule | None = None
     codes: Codes | None = None
     n_jobs: int | None = None
+    typical: Typical | None = None
 
     def plain(self, i: Indices, j: Indices) -> Floats:
         """Return the lengths of the pairs ``(i, j)`` of fitted points before labels change them."""
@@ -62,11 +109,26 @@ class Lengths:
             return np.asarray(np.minimum(self.points[i, j], self.points[j, i]))
         if self.patches is None:
             return self.euclidean(i, j)
-        values = divergences.paired(self.patches, i, j, self.divergence, n_jobs=self.n_jobs)
-        return np.asarray(to_numpy(values))
+        values = self.divergences(i, j)
+        if self.typical is None:
+            return values
+        return stretched(values, self.apart(i, j), self.typical)
+
+    def divergences(self, i: Indices, j: Indices) -> Floats:
+        """Return the divergences of the patches of pairs ``(i, j)``."""
+        return self._between_patches(i, j, self.divergence)
+
+    def apart(self, i: Indices, j: Indices) -> Floats:
+        """Return how far the points that the patches ``i`` and ``j`` belong to are apart."""
+        return self._between_patches(i, j, "euclidean")
 
     def euclidean(self, i: Indices, j: Indices) -> Floats:
-        """Return the distances of the pairs ``(i, j)`` of fitted points, by differences."""
+        """Return the distances of the pairs ``(i, j)`` of fitted points, by differences.
+
+        Those of their patches in typical ones, where these are what is stretched.
+        """
+        if self.typical is not None:
+            return np.asarray(self.apart(i, j) / self.typical.distance)
         X = self.points
         parts = map_blocks(
             lambda block: np.linalg.norm(X[i[block]] - X[j[block]], axis=1),
@@ -98,13 +160,16 @@ class Lengths:
         if self.patches is None:
             return cdist(self.points, self.points).astype(self.points.dtype, copy=False)
         matrix = divergences.pairwise(self.patches, self.divergence, n_jobs=self.n_jobs)
-        return np.asarray(to_numpy(matrix))
+        values = np.asarray(to_numpy(matrix))
+        if self.typical is None:
+            return values
+        return stretched(values, self._distances(slice(None)), self.typical)
 
     def order_of_rows(self, lengths: Floats, block: slice) -> Floats:
         """Do the same as :meth:`order` for the pairs of a block of points with all points."""
         points = np.arange(len(self.points))
         changed = self._by_rule(
-            lengths, points[block, None], points, lambda: cdist(self.points[block], self.points)
+            lengths, points[block, None], points, lambda: self._distances(block) / self._unit
         )
         return _kept(changed, lengths)
 
@@ -129,7 +194,10 @@ class Lengths:
             )
             return np.asarray(to_numpy(values))
 
-        return self.of_unlabelled(between(self.divergence), lambda: between("euclidean"))
+        values = between(self.divergence)
+        if self.typical is not None:
+            values = stretched(values, between("euclidean"), self.typical)
+        return self.of_unlabelled(values, lambda: between("euclidean") / self._unit)
 
     def of_unlabelled(
         self, lengths: Floats, distances: Callable[[], Floats] | None = None
@@ -145,11 +213,29 @@ class Lengths:
 
     @cached_property
     def mean(self) -> float:
-        """The mean plain length of all pairs, or of a sample of them."""
+        """The mean plain length of all pairs, not stretched, or of a sample of them."""
         if is_sparse(self.points):
             return float(np.mean(self.points.data))
         i, j = even_pairs(self.points.shape[0], MEAN_PAIRS)
-        return float(np.mean(self.plain(i, j), dtype=np.float64))
+        # Stretching is for neighbours: of far pairs it makes numbers beyond all measure.
+        lengths = self.plain(i, j) if self.typical is None else self.euclidean(i, j)
+        return float(np.mean(lengths, dtype=np.float64))
+
+    def _between_patches(self, i: Indices, j: Indices, divergence: str | Divergence) -> Floats:
+        patches = cast("Patches", self.patches)
+        values = divergences.paired(patches, i, j, divergence, n_jobs=self.n_jobs)
+        return np.asarray(to_numpy(values))
+
+    @property
+    def _unit(self) -> float:
+        return 1.0 if self.typical is None else self.typical.distance
+
+    def _distances(self, block: slice) -> Floats:
+        """Return the distances of a block of points from all points."""
+        X = self.points
+        if self.typical is not None and self.patches is not None:
+            X = to_numpy(self.patches.points)
+        return cdist(X[block], X)
 
     def _by_rule(
         self, lengths: Floats, i: Indices, j: Indices, distances: Callable[[], Floats]

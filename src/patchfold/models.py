@@ -21,8 +21,9 @@ from patchfold._rows import RowTable
 from patchfold._space import Space
 from patchfold.embedding import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
 from patchfold.gaussians import Patches
-from patchfold.lengths import Lengths
+from patchfold.lengths import Lengths, Typical
 from patchfold.mapping import GRNN, DistanceScaler
+from patchfold.neighborhoods import Neighborhoods
 from patchfold.neighbors import ApproximateNeighbors, ExactNeighbors, RadiusNeighbors
 from patchfold.patches import GaussianPatch
 from patchfold.supervision import Cut, Dissimilarity, MinSum
@@ -53,10 +54,12 @@ TRUSTED = frozenset(
         GaussianPatch,
         Lengths,
         MinSum,
+        Neighborhoods,
         Patches,
         RadiusNeighbors,
         RowTable,
         Space,
+        Typical,
         csr_array,
         np.dtype,
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array
@@ -24,7 +24,11 @@ from patchfold.neighbors import find_neighbors
 from patchfold.sizes import REACH, adaptive_sizes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
+
+T = TypeVar("T")
 
 CENTERS = ("mean", "point")
 
@@ -37,6 +41,10 @@ VARIANCE_ROWS = 1024
 
 # The size that is chosen for each point.
 ADAPTIVE = "adaptive"
+
+# The recommended patch: so many neighbours at 1000 points or more, and in proportion to the cube
+# root of their number where there are fewer (docs/stability.md).
+RECOMMENDED_SIZE, RECOMMENDED_AT = 15, 1000
 
 # Patches made without neighbourhoods or a size have as many neighbours as the default graph.
 DEFAULT_SIZE = 15
@@ -66,7 +74,9 @@ class GaussianPatch(BaseEstimator):
         - ``"diagonal-shrinkage"``: ``(1 - gamma) C + gamma diag(C)``, always a full matrix;
         - ``"ledoit-wolf"``, ``"oas"``: shrinkage of estimated intensity;
         - ``"low-rank"``: the leading ``rank`` directions of ``C``, plus ``gamma I``;
-        - ``"hazan"``: Algorithm 1 of X-space on ``C + gamma I``, stopped after ``rank`` steps.
+        - ``"hazan"``: Algorithm 1 of X-space on ``C + gamma I``, stopped after ``rank`` steps;
+        - ``"flattened"``: ``C`` with eigenvalues ``l min(1, 2 l_r / l)^4``, ``l`` the largest,
+          plus ``gamma I``: flat, however noisy the points are.
     gamma : float or "auto", default="auto"
         The ridge, in squared units of the data; for the two shrinkages the intensity, between 0
         and 1. ``"auto"``: 0.003 of the mean variance of the features, so that rescaling the data
@@ -106,6 +116,7 @@ class GaussianPatch(BaseEstimator):
         neighborhoods: Any = None,
         *,
         points: Array = None,
+        denoised: tuple[Array, Array] | None = None,
         n_jobs: int | None = None,
     ) -> Patches:
         """Fit one Gaussian a neighbourhood.
@@ -120,6 +131,11 @@ class GaussianPatch(BaseEstimator):
         points : array of shape (n, m) or None
             The points whose patches are wanted, when they are not ``X`` itself: new points, whose
             patches consist of their neighbours in ``X``, and of themselves by ``include_self``.
+        denoised : pair of arrays of shapes (n_samples, m) and (n, m), or None
+            ``X`` and ``points`` after :func:`patch_means`, to make the patches of, and whose
+            neighbourhoods are given. A patch is then centred where its point ``x`` comes back to
+            from its denoised place ``z`` along the patch, but not across it:
+            ``z + Sigma (x - z) / l`` with ``l`` the largest eigenvalue of ``Sigma``.
         n_jobs : int or None
             Number of threads.
 
@@ -153,6 +169,8 @@ class GaussianPatch(BaseEstimator):
             neighborhoods = self._cut(neighborhoods)
         if points is not None:
             points = _points(points, like=X)
+        if denoised is not None:
+            denoised = _points(denoised[0], like=X), _points(denoised[1], like=X)
         n = X.shape[0] if points is None else points.shape[0]
         if len(neighborhoods) != n:
             msg = (
@@ -164,7 +182,7 @@ class GaussianPatch(BaseEstimator):
             own = None if points is None else to_numpy(points)
             sizes = adaptive_sizes(to_numpy(X), neighborhoods, own, n_jobs=n_jobs)
             neighborhoods = neighborhoods.nearest(sizes)
-        return _Fit(self, X, points, neighborhoods).run(n_jobs)
+        return _Fit(self, X, points, neighborhoods, denoised).run(n_jobs)
 
     def reach(self, n_neighbors: int, n_samples: int) -> int:
         """Return how many neighbours a patch may have in a graph of this degree.
@@ -216,14 +234,65 @@ class GaussianPatch(BaseEstimator):
             raise ValueError(msg)
 
 
+def recommended_patch(n_samples: int, *, sized: bool = True) -> GaussianPatch:
+    """Return the patch that ``patch=None`` means in an estimator, for so many points.
+
+    It has 15 neighbours, ``1.5 n^(1/3)`` below 1000 points, and a flattened covariance.
+    ``sized=False`` leaves the size to the neighbourhoods.
+
+    Examples
+    --------
+    >>> recommended_patch(100)
+    GaussianPatch(covariance='flattened', size=7)
+    """
+    share = min(1.0, n_samples / RECOMMENDED_AT) ** (1 / 3)
+    size = max(1, min(n_samples - 1, round(RECOMMENDED_SIZE * share)))
+    return GaussianPatch(size=size if sized else None, covariance="flattened")
+
+
+def patch_means(
+    X: Array, neighborhoods: Neighborhoods, *, points: Array = None, n_jobs: int | None = None
+) -> Array:
+    """Replace every point by the mean of its patch, the point itself among its neighbours.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, m)
+    neighborhoods : Neighborhoods
+        The neighbours, in ``X``, of the points of ``X``, or of ``points``.
+    points : array of shape (n, m) or None
+        New points; they do not influence each other.
+    n_jobs : int or None
+
+    Returns
+    -------
+    array of shape (n, m)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [1.0], [5.0]])
+    >>> patch_means(X, find_neighbors(X, 1)).ravel()
+    array([0.5, 0.5, 3. ])
+    """
+    return _Fit(GaussianPatch(), X, points, neighborhoods).means(n_jobs)
+
+
 class _Fit:
     """One run of :meth:`GaussianPatch.fit`, in blocks of patches of equal size."""
 
     def __init__(
-        self, recipe: GaussianPatch, X: Array, points: Array, neighborhoods: Neighborhoods
+        self,
+        recipe: GaussianPatch,
+        X: Array,
+        points: Array,
+        neighborhoods: Neighborhoods,
+        denoised: tuple[Array, Array] | None = None,
     ) -> None:
-        self.X = X
-        self.points = X if points is None else points
+        origins = X if points is None else points
+        self.origins = None if denoised is None else origins
+        self.X, self.points = (X, origins) if denoised is None else denoised
+        self.own = points is None  # whether a point is itself one of those that patches consist of
         self.neighborhoods = neighborhoods
         self.include_self = bool(recipe.include_self)
         self.center = recipe.center
@@ -231,7 +300,7 @@ class _Fit:
         self.setting = covariances.Setting(
             gamma=None if isinstance(recipe.gamma, str) else float(recipe.gamma),
             rank=recipe.rank,
-            scale=_mean_variance(X),
+            scale=_mean_variance(X),  # of the given points, also where patches are of denoised ones
         )
         _check_ridge(self.setting, X)
         self.widest = int(neighborhoods.degrees.max(initial=0)) + int(self.include_self)
@@ -255,15 +324,7 @@ class _Fit:
         itemsize = xp.finfo(dtype).bits // 8
         row_bytes = itemsize * m * (6 * (self.widest + 1) + (0 if self.factored else 8 * m))
         degrees = self.neighborhoods.degrees
-        order = np.argsort(degrees, kind="stable")
-        singular = []
-        start = 0
-        for count in np.unique(degrees, return_counts=True)[1]:
-            # Patches of one size at a time: what a block computes then depends on no other patch.
-            stop = start + int(count)
-            fit = partial(self.fit_block, order, fields, start)
-            singular += map_blocks(fit, stop - start, row_bytes, n_jobs)
-            start = stop
+        order, singular = self.by_size(partial(self.fit_block, fields), row_bytes, n_jobs)
         bad = np.concatenate(singular)
         if bad.size:
             first = int(bad.min())
@@ -273,23 +334,63 @@ class _Fit:
                 "dimensions); use covariance='ridge', or a larger size."
             )
             raise ValueError(msg)
-        if degrees.min() == degrees.max():
-            return Patches(points=self.points, **fields)
-        points = xp.take(self.points, xp.asarray(order), axis=0)
-        return Patches(points=points, **fields)[np.argsort(order)]
+        points = self.points
+        if self.origins is not None:
+            points = fields["means"]
+        elif degrees.min() != degrees.max():
+            points = xp.take(points, xp.asarray(order), axis=0)
+        patches = Patches(points=points, **fields)
+        return patches if degrees.min() == degrees.max() else patches[np.argsort(order)]
+
+    def means(self, n_jobs: int | None) -> Array:
+        """Return the means of the patches alone."""
+        xp = array_namespace(self.X)
+        means = xp.empty(self.points.shape, dtype=self.X.dtype)
+
+        def fill(rows: NDArray[np.intp], place: slice) -> None:
+            means[place, ...] = self.centred(rows)[2]
+
+        row_bytes = 4 * (xp.finfo(self.X.dtype).bits // 8) * means.shape[1] * (self.widest + 1)
+        order, _ = self.by_size(fill, row_bytes, n_jobs)
+        return xp.take(means, xp.asarray(np.argsort(order)), axis=0)
+
+    def by_size(
+        self,
+        work: Callable[[NDArray[np.intp], slice], T],
+        row_bytes: int,
+        n_jobs: int | None,
+    ) -> tuple[NDArray[np.intp], list[T]]:
+        """Map ``work(rows, place)`` over blocks of patches of one size; return their order, too.
+
+        What a block computes then depends on no other patch.
+        """
+        degrees = self.neighborhoods.degrees
+        order = np.argsort(degrees, kind="stable")
+        done: list[T] = []
+        start = 0
+        for count in np.bincount(degrees):
+            first = start
+
+            def block_work(block: slice, first: int = first) -> T:
+                place = slice(first + block.start, first + block.stop)
+                return work(order[place], place)
+
+            done += map_blocks(block_work, int(count), row_bytes, n_jobs)
+            start += int(count)
+        return order, done
 
     def fit_block(
-        self, order: NDArray[np.intp], fields: dict[str, Array], start: int, block: slice
+        self, fields: dict[str, Array], rows: NDArray[np.intp], place: slice
     ) -> NDArray[np.intp]:
         """Fit some patches into their place in ``fields``; return those that have no estimate."""
-        place = slice(start + block.start, start + block.stop)
-        rows = order[place]
         Y, counts, fields["means"][place, ...] = self.centred(rows)
         if self.covariance == "empirical":
             collinear = to_numpy(covariances.singular(_unit_spread(Y)))
             if self.factored or collinear.any():
                 return rows[collinear | self.factored]
         Z, ridge = covariances.ESTIMATES[self.covariance](Y, counts, self.setting)
+        if self.origins is not None:
+            fields["means"][place, ...] = self.returned(rows, Z, ridge)
         covariance = self.factors(Z, ridge) if self.factored else triangular(Z, ridge)
         for name, value in covariance.items():
             fields[name][place, ...] = value
@@ -302,7 +403,7 @@ class _Fit:
         members = self.members(rows)
         P = xp.take(self.X, xp.asarray(members.ravel()), axis=0)
         P = xp.reshape(P, (*members.shape, self.X.shape[1]))
-        if self.include_self and self.points is not self.X:
+        if self.include_self and not self.own:
             P = xp.concat([points[:, None, :], P], axis=1)
         size = P.shape[1]
         if size == 0:  # an isolated point is all there is to its patch
@@ -319,6 +420,17 @@ class _Fit:
         counts = xp.full((len(rows),), float(size), dtype=P.dtype)
         return P / float(max(size - int(lost), 1)) ** 0.5, counts, means
 
+    def returned(self, rows: NDArray[np.intp], Z: Array, ridge: Array) -> Array:
+        """Let denoised points come back along their patches, of covariance ``Z'Z + ridge I``."""
+        xp = array_namespace(Z)
+        at = xp.asarray(rows)
+        points = xp.take(self.points, at, axis=0)
+        offset = (xp.take(self.origins, at, axis=0) - points)[:, None, :]
+        ridge = ridge[:, None] if ridge.ndim == 1 else ridge
+        moved = (offset @ xp.matrix_transpose(Z)) @ Z + ridge[:, None, :] * offset
+        widest = xp.linalg.eigvalsh(Z @ xp.matrix_transpose(Z))[:, -1] + xp.max(ridge, axis=1)
+        return points + moved[:, 0, :] / widest[:, None]
+
     def members(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the rows of ``X`` in patches of equal size, sorted.
 
@@ -327,7 +439,7 @@ class _Fit:
         starts = self.neighborhoods.indptr[rows]
         degree = int(self.neighborhoods.degrees[rows[0]])
         members: NDArray[np.intp] = self.neighborhoods.indices[starts[:, None] + np.arange(degree)]
-        if self.include_self and self.points is self.X:
+        if self.include_self and self.own:
             members = np.concatenate([members, rows[:, None]], axis=1)
         members.sort(axis=1)
         return members

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import sklearn
@@ -24,11 +24,11 @@ from patchfold._validation import (
     is_sparse,
 )
 from patchfold._warnings import warn_user
-from patchfold.lengths import Lengths
+from patchfold.lengths import KINDS, TYPICAL_NEIGHBORS, Lengths, Typical
 from patchfold.mapping import check_map, fit_map, predict_map
 from patchfold.neighborhoods import Neighborhoods
-from patchfold.neighbors import neighbor_search
-from patchfold.patches import GaussianPatch
+from patchfold.neighbors import ApproximateNeighbors, neighbor_search
+from patchfold.patches import GaussianPatch, patch_means, recommended_patch
 from patchfold.supervision import encode, label_rule
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from patchfold.gaussians import Patches
+    from patchfold.neighbors import NeighborSearch
 
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
@@ -63,6 +64,8 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
     n_neighbors: Any
     divergence: Any
     patch: Any
+    denoise: Any
+    lengths: Any
     graph: Any
     n_candidates: Any
     radius: Any
@@ -118,6 +121,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
                 f"patch={self.patch!r} must be a GaussianPatch, e.g. GaussianPatch(size=20), or "
                 "None for the recommended settings."
             )
+        self._check_recipe()
         if isinstance(self.n_neighbors, str):
             check_choice("n_neighbors", self.n_neighbors, (AUTO,))
             if self.radius is not None:
@@ -172,6 +176,22 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         """Return what there is to choose from, for ``n`` points; None for the usual ones."""
         return None
 
+    def _check_recipe(self) -> None:
+        if self.denoise is not None and not isinstance(self.denoise, bool | np.bool_):
+            raise TypeError(f"denoise={self.denoise!r} must be True, False or None.")
+        if self.lengths is not None:
+            check_choice("lengths", self.lengths, KINDS)
+        given = {"denoise=True": self.denoise, "lengths='stretched'": self.lengths == "stretched"}
+        for setting, wanted in given.items():
+            if wanted and not self._has_patches():
+                raise ValueError(
+                    f"{setting} needs patches, and divergence={self.divergence!r} has none; leave "
+                    "it at None, or choose another divergence."
+                )
+
+    def _has_patches(self) -> bool:
+        return callable(self.divergence) or self.divergence not in ("euclidean", "precomputed")
+
     def _degree(self) -> int | None:
         """Return the degree k of the graph; None where a radius decides."""
         return None if self.radius is not None else self.n_neighbors_
@@ -220,10 +240,9 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         """Choose the edges of the graph; fit patches where there are points."""
         precomputed = self.divergence == "precomputed"
         found = _given_neighbors(X, k, self.radius, own=True) if precomputed else self._found(X, k)
-        if not precomputed and self.divergence != "euclidean":
+        if self._has_patches():
             with self._stage("patches"):
-                self.patches_ = self._recipe().fit(X, self._members(found), n_jobs=self.n_jobs)
-                self._lengths.patches = self.patches_
+                self._fit_patches(X, found)
         if k is None or is_sparse(X):
             return found
         # Where neighbours are chosen by their lengths already, only labels can change the choice.
@@ -235,6 +254,65 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
                 return graph.nearest_among(found, k, lengths.plain, lengths.order)
             order = None if self.supervision is None else lengths.order_of_rows
             return graph.nearest_by_value(lengths.matrix(), k, own=True, order=order)
+
+    def _fit_patches(self, X: Floats, found: Neighborhoods) -> None:
+        """Fit the patches of points, denoised ones if so wanted, and what is typical of them."""
+        members = self._members(found)
+        self._denoised: Floats | None = None
+        if self.patch is None if self.denoise is None else self.denoise:
+            self._denoised = patch_means(X, members, n_jobs=self.n_jobs)
+            both, members = (self._denoised, self._denoised), self._denoised_members(members)
+            self.patches_ = self._recipe().fit(X, members, denoised=both, n_jobs=self.n_jobs)
+        else:
+            self.patches_ = self._recipe().fit(X, members, n_jobs=self.n_jobs)
+        self._lengths.patches = self.patches_
+        if self._stretches():
+            # As many as are always found, whatever the pool of candidates.
+            known = TYPICAL_NEIGHBORS
+            if self.radius is None:
+                reach = self._recipe().reach(self.n_neighbors_, self._n_fit)
+                known = max(self._degree() or 0, reach)
+            i, j = graph.undirected(found.nearest(min(TYPICAL_NEIGHBORS, known)))
+            values = self._lengths.divergences(i, j), self._lengths.apart(i, j)
+            self._lengths.typical = Typical.of(*values)
+
+    def _denoised_members(self, members: Neighborhoods) -> Neighborhoods:
+        """Search the neighbours that denoised points have among each other."""
+        denoised = cast("Floats", self._denoised)
+        self._denoised_search: NeighborSearch | None = None
+        self._known_members: Neighborhoods | None = None
+        if isinstance(self._searcher, ApproximateNeighbors):
+            # Another search would take as long as the first, and be no more exact than this.
+            self._known_members = members
+            return self._refined(denoised, members)
+        size = None if self.radius is not None else int(members.degrees.max())
+        self._denoised_search = self._search_of(denoised, size)
+        return self._denoised_search.query()
+
+    def _refined(self, *places: Any) -> Neighborhoods:
+        # Here and not above: small data should not wait for the compiler to be imported.
+        from patchfold.refining import refined_neighbors
+
+        return refined_neighbors(*places, n_jobs=self.n_jobs)
+
+    def _patches_of_new(self, X: Floats, found: Neighborhoods) -> Patches:
+        """Fit the patches of new points as those of the fitted ones were."""
+        recipe, fitted, members = self._recipe(), self._lengths.points, self._members(found)
+        if self._denoised is None:
+            return recipe.fit(fitted, members, points=X, n_jobs=self.n_jobs)
+        denoised = patch_means(fitted, members, points=X, n_jobs=self.n_jobs)
+        if self._denoised_search is not None:
+            members = self._denoised_search.query(denoised)
+        elif self._known_members is not None:
+            members = self._refined(self._denoised, self._known_members, denoised, members)
+        both = self._denoised, denoised
+        return recipe.fit(fitted, members, points=X, denoised=both, n_jobs=self.n_jobs)
+
+    def _stretches(self) -> bool:
+        if self.lengths is not None:
+            return bool(self.lengths == "stretched")
+        # Labels tell what belongs together better than any stretch does.
+        return self.patch is None and self.supervision is None
 
     def _found(self, X: Floats, k: int | None) -> Neighborhoods:
         """Search the Euclidean neighbours that patches and edges are made of."""
@@ -250,21 +328,24 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
                     f"patch size={size} needs more than {size} samples, got {n}; lower the size."
                 )
         with self._stage("neighbours"):
-            self._searcher = neighbor_search(
-                self.knn,
-                n_neighbors=self._wanted,
-                radius=self.radius,
-                n_samples=n,
-                n_features=X.shape[1],
-                n_jobs=self.n_jobs,
-                random_state=self.random_state,
-            ).build(X)
+            self._searcher = self._search_of(X, self._wanted)
             return self._nearest_found()
 
     def _nearest_found(self, X: Any = None) -> Neighborhoods:
         """Query the search, which may find more than is wanted."""
         found = self._searcher.query(X)
         return found if self._wanted is None else found.nearest(self._wanted)
+
+    def _search_of(self, X: Floats, n_neighbors: int | None) -> NeighborSearch:
+        return neighbor_search(
+            self.knn,
+            n_neighbors=n_neighbors,
+            radius=self.radius,
+            n_samples=X.shape[0],
+            n_features=X.shape[1],
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+        ).build(X)
 
     def _members(self, found: Neighborhoods) -> Neighborhoods:
         """Return which of the neighbours make up a patch."""
@@ -277,7 +358,10 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         return self.graph == "divergence" and not self._all_pairs
 
     def _recipe(self) -> GaussianPatch:
-        return GaussianPatch() if self.patch is None else self.patch
+        if self.patch is None:
+            return recommended_patch(self._n_fit, sized=self.radius is None)
+        recipe: GaussianPatch = self.patch
+        return recipe
 
     def _divergences(self, i: Indices, j: Indices) -> Floats:
         lengths = self._lengths.plain(i, j)
@@ -345,9 +429,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         if self.patches_ is None:
             near = found if k is None else found.nearest(k)
             return graph.with_lengths(near, self._lengths.of_unlabelled(near.distances))
-        patches = self._recipe().fit(
-            self.patches_.points, self._members(found), points=X, n_jobs=self.n_jobs
-        )
+        patches = self._patches_of_new(X, found)
         if self.graph == "neighbors" or k is None:
             near = found if k is None else found.nearest(k)
             values = self._lengths.of_new(patches, near.sources, near.indices)

@@ -38,7 +38,18 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         :class:`~patchfold.Patches`, ``"euclidean"`` for the classical method, or ``"precomputed"``
         where X holds distances (square), or is a sparse graph of them.
     patch : GaussianPatch or None
-        How a neighbourhood becomes a Gaussian; None means the recommended settings.
+        How a neighbourhood becomes a Gaussian. None means the recommended settings: 15 neighbours
+        (fewer below 1000 points) and a flattened covariance, whatever ``n_neighbors`` is.
+    denoise : bool or None, default=None
+        Whether every point is first replaced by the mean of its patch; patches are made of these,
+        and centred where the point comes back to along its patch. None means True where ``patch``
+        is None, False otherwise.
+    lengths : {"divergence", "stretched"} or None, default=None
+        Whether edges are as long as their divergence says, as in the papers, or as long as their
+        ends are apart, in units of the typical edge, and stretched where the divergence is out of
+        the ordinary, as that of a short circuit is (:func:`patchfold.lengths.stretched`). None
+        means ``"stretched"`` where both ``patch`` and ``supervision`` are None, ``"divergence"``
+        otherwise.
     graph : {"neighbors", "divergence"}, default="neighbors"
         Whether the edges join the k nearest points, or the k nearest patches under the divergence:
         of all, while all pairs fit in scikit-learn's ``working_memory``, else of ``n_candidates``.
@@ -89,6 +100,8 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         n_neighbors: int | str = 15,
         divergence: Any = "kl",
         patch: GaussianPatch | None = None,
+        denoise: bool | None = None,
+        lengths: str | None = None,
         graph: str = "neighbors",
         n_candidates: int | None = None,
         radius: float | None = None,
@@ -101,6 +114,8 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         self.n_neighbors = n_neighbors
         self.divergence = divergence
         self.patch = patch
+        self.denoise = denoise
+        self.lengths = lengths
         self.graph = graph
         self.n_candidates = n_candidates
         self.radius = radius

@@ -87,7 +87,18 @@ class PatchTSNE(BasePatchEmbedding):
         :class:`~patchfold.Patches`, ``"euclidean"`` for the classical method, or ``"precomputed"``
         where X holds distances (square), or is a sparse graph of them.
     patch : GaussianPatch or None
-        How a neighbourhood becomes a Gaussian; None means the recommended settings.
+        How a neighbourhood becomes a Gaussian. None means the recommended settings: 15 neighbours
+        (fewer below 1000 points) and a flattened covariance, whatever ``n_neighbors`` is.
+    denoise : bool or None, default=None
+        Whether every point is first replaced by the mean of its patch; patches are made of these,
+        and centred where the point comes back to along its patch. None means True where ``patch``
+        is None, False otherwise.
+    lengths : {"divergence", "stretched"} or None, default=None
+        Whether edges are as long as their divergence says, as in the papers, or as long as their
+        ends are apart, in units of the typical edge, and stretched where the divergence is out of
+        the ordinary, as that of a short circuit is (:func:`patchfold.lengths.stretched`). None
+        means ``"stretched"`` where both ``patch`` and ``supervision`` are None, ``"divergence"``
+        otherwise.
     graph : {"neighbors", "divergence"}, default="neighbors"
         Whether the ``3 perplexity`` neighbours are the nearest points, or the nearest patches under
         the divergence: of all, while all pairs fit in scikit-learn's ``working_memory``, else of
@@ -156,6 +167,8 @@ class PatchTSNE(BasePatchEmbedding):
         n_neighbors: int | str = 15,
         divergence: Any = "kl",
         patch: GaussianPatch | None = None,
+        denoise: bool | None = None,
+        lengths: str | None = None,
         graph: str = "neighbors",
         n_candidates: int | None = None,
         radius: float | None = None,
@@ -174,6 +187,8 @@ class PatchTSNE(BasePatchEmbedding):
         self.n_neighbors = n_neighbors
         self.divergence = divergence
         self.patch = patch
+        self.denoise = denoise
+        self.lengths = lengths
         self.graph = graph
         self.n_candidates = n_candidates
         self.radius = radius
@@ -212,9 +227,9 @@ class PatchTSNE(BasePatchEmbedding):
         return self._plain().set_params(early_exaggeration=1.0, n_iter=1)
 
     def _candidates_to_choose(self, n: int) -> list[int] | None:
-        # Patches alone depend on n_neighbors, and not where they have a size of their own.
-        without = self.divergence in ("euclidean", "precomputed")
-        if without or isinstance(self._recipe().size, Integral):
+        # Patches alone depend on n_neighbors, and not where they have a size of their own, as the
+        # recommended ones do.
+        if not self._has_patches() or self.patch is None or isinstance(self.patch.size, Integral):
             return [min(DEFAULT_NEIGHBORS, n - 1)]
         return None
 

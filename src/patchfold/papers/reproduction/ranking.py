@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Labels = NDArray[np.str_]
 
-PROTOCOL = 1
+PROTOCOL = 2
 TABLES = ("accuracy",)
 NOTE = (
     "Accuracy of seven nearest neighbours in two dimensions, mean over repeated stratified halves "
