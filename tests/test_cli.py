@@ -110,6 +110,9 @@ def test_values_of_options_are_completed():
 
 # ---------------------------------------------------------------- embed and apply
 
+CLASSICAL_LLE = PatchLLE(divergence="euclidean", weights="euclidean")
+SUPERVISED_LLE = PatchLLE(divergence="euclidean", supervision="dissimilarity")
+
 
 @pytest.mark.parametrize(
     ("method", "options", "estimator"),
@@ -118,6 +121,8 @@ def test_values_of_options_are_completed():
         ("isomap", ["--supervised"], PatchIsomap(supervision="dissimilarity")),
         ("lle", ["--divergence", "hellinger"], PatchLLE(divergence="hellinger")),
         ("eigenmaps", ["--neighbors", 10], PatchEigenmaps(n_neighbors=10, bandwidth="median")),
+        ("lle", ["--divergence", "euclidean"], CLASSICAL_LLE),
+        ("lle", ["--divergence", "euclidean", "--supervised"], SUPERVISED_LLE),
         ("tsne", [], PatchTSNE(random_state=0)),
     ],
 )

@@ -18,7 +18,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from patchfold import GaussianPatch
-from patchfold.models import METHODS, ModelError, Origin, dump_model, load_model
+from patchfold.models import (
+    METHODS,
+    ModelError,
+    Origin,
+    dump_model,
+    load_model,
+    own_parameters,
+)
 
 DATA = load_iris()
 X, y = DATA.data, DATA.target
@@ -125,3 +132,13 @@ def test_without_skops_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "skops.io", None)
     with pytest.raises(ImportError, match=r"pip install 'patchfold\[cli\]'"):
         dump_model(fitted(), Origin())
+
+
+def test_with_euclidean_distances_a_method_is_the_classical_one_on_any_number_of_rows():
+    assert own_parameters("lle", "euclidean", 100) == {"weights": "euclidean"}
+    assert own_parameters("lle", "kl", 100) == {}
+    assert own_parameters("lle", "euclidean", 100, supervised=True) == {}
+    for method, kind in METHODS.items():
+        for n in (9, 40):
+            estimator = kind(n_neighbors=4, **own_parameters(method, "kl", n))
+            assert estimator.fit(X[:n]).embedding_.shape == (n, 2)

@@ -22,8 +22,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import Pipeline
 
-from patchfold.embedding import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
+from patchfold.embedding import PatchIsomap
 from patchfold.metrics import trustworthiness
+from patchfold.models import METHODS, own_parameters
 from patchfold.papers.reproduction.baselines import umap
 from patchfold.papers.reproduction.ranking import accuracy
 from patchfold.papers.reproduction.statistics import mean_interval
@@ -41,8 +42,6 @@ ALL_COLUMNS = "all columns"
 HALVES_OVERLAP = 1.0
 # As many nearest rows as the papers' classifier has.
 NEAREST = 7
-# The perplexity of t-SNE, and how many rows it needs for each unit of it.
-PERPLEXITY, ROWS_PER_PERPLEXITY = 30.0, 3
 # Neighbourhoods whose trustworthiness is measured, at most; they must be less than half the rows.
 TRUST_NEIGHBORS = 15
 
@@ -124,7 +123,6 @@ def methods(
     """
     k, seed = n_neighbors, random_state
     plain = k if isinstance(k, int) else min(15, n_train - 1)
-    perplexity = min(PERPLEXITY, (n_train - 1) / ROWS_PER_PERPLEXITY)
     found = [
         Method(ALL_COLUMNS, "", "passthrough"),
         Method("PCA", "", PCA(2, random_state=seed)),
@@ -135,22 +133,21 @@ def methods(
             "",
             SpectralEmbedding(affinity="nearest_neighbors", n_neighbors=plain, random_state=seed),
         ),
-        Method("t-SNE", "", TSNE(perplexity=perplexity, random_state=seed)),
+        Method(
+            "t-SNE",
+            "",
+            TSNE(random_state=seed, **own_parameters("tsne", "euclidean", n_train)),
+        ),
     ]
     if find_spec("umap"):
         found.append(Method("UMAP", "", umap(2, plain, seed)))
-    shared = {"n_neighbors": k}
-    ours: list[Any] = [
-        PatchIsomap(**shared),
-        PatchLLE(**shared),
-        PatchEigenmaps(bandwidth="median", **shared),
-    ]
-    if find_spec("openTSNE"):
-        ours.append(PatchTSNE(perplexity=perplexity, random_state=seed, **shared))
-    for estimator in ours:
+    shared = {"n_neighbors": k, "random_state": seed}
+    for name, kind in METHODS.items():
+        if name == "tsne" and not find_spec("openTSNE"):
+            continue
         for divergence in divergences:
-            own = clone(estimator).set_params(divergence=divergence)
-            found.append(Method(type(own).__name__, divergence, own))
+            own = kind(divergence=divergence, **shared, **own_parameters(name, divergence, n_train))
+            found.append(Method(kind.__name__, divergence, own))
     if classes:
         for divergence in divergences:
             own = PatchIsomap(divergence=divergence, supervision="dissimilarity", **shared)

@@ -1,4 +1,4 @@
-"""Fitted embeddings in files: scikit-learn pipelines, saved by skops and never by pickle.
+"""The estimators by name, and fitted ones in files: pipelines, saved by skops, never by pickle.
 
 A pickle runs whatever its writer wished. A file of skops holds named types and arrays, and only
 types that embeddings consist of are loaded: those of this library listed here, those that skops
@@ -20,6 +20,7 @@ import patchfold
 from patchfold._rows import RowTable
 from patchfold._space import Space
 from patchfold.embedding import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
+from patchfold.embedding.tsne import NEIGHBORS_PER_PERPLEXITY
 from patchfold.gaussians import Patches
 from patchfold.lengths import Lengths
 from patchfold.mapping import GRNN, DistanceScaler
@@ -31,12 +32,14 @@ from patchfold.tables._naming import require
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-METHODS = {
+METHODS: dict[str, Any] = {
     "isomap": PatchIsomap,
     "lle": PatchLLE,
     "eigenmaps": PatchEigenmaps,
     "tsne": PatchTSNE,
 }
+# t-SNE's usual perplexity; few points have a smaller one.
+PERPLEXITY = 30.0
 
 # What a fitted embedding consists of. A list and not all of the package: some classes there start
 # processes, and a file must not be able to name those.
@@ -85,6 +88,38 @@ class Origin:
     ids: str | None = None
     dropped: Sequence[str] = ()
     version: str = patchfold.__version__
+
+
+def own_parameters(
+    method: str, divergence: str, n_samples: int, *, supervised: bool = False
+) -> dict[str, Any]:
+    """Return the parameters that a method has beside those of all, chosen for any table.
+
+    Parameters
+    ----------
+    method : str
+        A key of :data:`METHODS`.
+    divergence : str
+        With "euclidean" the method is the classical one.
+    n_samples : int
+        How many points are fitted.
+    supervised : bool, default=False
+        Whether classes change the lengths of edges.
+
+    Examples
+    --------
+    >>> own_parameters("tsne", "kl", 31), own_parameters("lle", "euclidean", 31)
+    ({'perplexity': 10.0}, {'weights': 'euclidean'})
+    """
+    if method == "isomap":
+        return {"landmarks": "auto"}  # all points, where there is memory for them
+    if method == "eigenmaps":
+        return {"bandwidth": "median"}  # a kernel as wide as edges are long, whatever the units
+    if method == "tsne":
+        return {"perplexity": min(PERPLEXITY, (n_samples - 1) / NEIGHBORS_PER_PERPLEXITY)}
+    if divergence == "euclidean" and not supervised:
+        return {"weights": "euclidean"}  # weights of the points do not know lengths
+    return {}
 
 
 def dump_model(pipeline: Pipeline, origin: Origin) -> bytes:

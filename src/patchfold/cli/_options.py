@@ -208,12 +208,12 @@ def pipeline(
     from sklearn.pipeline import Pipeline
 
     from patchfold.models import METHODS as ESTIMATORS
+    from patchfold.models import own_parameters
     from patchfold.tables import preprocessor
 
-    estimator = ESTIMATORS[method](n_jobs=threads(len(features)), **parameters)
-    # All points for Isomap, where there is memory for them; a kernel as wide as edges are long.
-    own = {"isomap": {"landmarks": "auto"}, "eigenmaps": {"bandwidth": "median"}}
-    estimator.set_params(**own.get(method, {}))
+    n, supervised = len(features), parameters["supervision"] is not None
+    own = own_parameters(method, parameters["divergence"], n, supervised=supervised)
+    estimator = ESTIMATORS[method](n_jobs=threads(n), **own, **parameters)
     prepare = preprocessor(features, categories=categories, standardize=standardize, impute=impute)
     return Pipeline([("columns", prepare), ("embedding", estimator)])
 
