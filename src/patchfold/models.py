@@ -28,6 +28,7 @@ from patchfold.neighbors import ApproximateNeighbors, ExactNeighbors, RadiusNeig
 from patchfold.patches import GaussianPatch
 from patchfold.supervision import Cut, Dissimilarity, MinSum
 from patchfold.tables._naming import require
+from patchfold.tables.preparation import feature_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,6 +62,7 @@ TRUSTED = frozenset(
         RowTable,
         Space,
         csr_array,
+        feature_name,
         np.dtype,
     )
 )
