@@ -63,6 +63,25 @@ def test_a_link_keeps_pointing_to_the_file(tmp_path):
     assert target.read_text(encoding="utf-8") == "text"
 
 
+def test_a_file_keeps_its_permissions(tmp_path):
+    path = tmp_path / "a.txt"
+    path.touch()
+    for mode in (0o600, 0o640):
+        path.chmod(mode)
+        write_whole(path, "text")
+        assert path.stat().st_mode & 0o777 == mode
+
+
+def test_a_file_that_cannot_be_written_to_stays(tmp_path, monkeypatch):
+    path = tmp_path / "a.txt"
+    path.write_text("old", encoding="utf-8")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(PermissionError, match=r"a\.txt"):
+        write_whole(path, "new")
+    assert path.read_text(encoding="utf-8") == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_a_device_is_written_to_and_stays_one():
     write_whole(Path(os.devnull), "text")
     assert not Path(os.devnull).is_file()

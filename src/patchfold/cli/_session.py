@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from typer.core import TyperGroup
 
-from patchfold._files import write_whole
+from patchfold._files import to_bytes, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -174,8 +174,10 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[str | Path] =
             folder = folder.parent
         if not folder.is_dir():
             raise Refused(f"{path}: {folder} is a file and no folder.")
-        target = path if path.exists() and not path.is_file() else folder
-        if not os.access(target, os.W_OK):
+        if path.exists() and not os.access(path, os.W_OK):
+            raise Refused(f"{path}: this file cannot be written to; name another.")
+        ordinary = path.is_file() or not path.exists()
+        if ordinary and not os.access(folder, os.W_OK):
             raise Refused(f"{path}: {folder} cannot be written to; name another place.")
 
 
@@ -192,7 +194,7 @@ def print_result(content: bytes | str) -> None:
     """Write to standard output, and see that it arrives."""
     if sys.stdout is None:
         raise Refused("standard output is closed; name a file with -o.")
-    data = content.encode() if isinstance(content, str) else content
+    data = to_bytes(content)
     with about("standard output"):
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
