@@ -226,6 +226,8 @@ def test_new_rows_may_have_other_names_and_no_feature_is_left_out(call):
     assert out.splitlines()[1].startswith("0000,setosa,")
     out = done(call("apply", "m.skops", "iris.csv", "--drop", "name", "--drop", "species")).stdout
     assert out.splitlines()[0] == ",".join(COORDINATES)
+    iris()[:1].to_csv("one.csv", index=False)
+    assert "1 row mapped" in done(call("apply", "m.skops", "one.csv")).stderr
     line = told(call("apply", "m.skops", "iris.csv", "--drop", "petal width"))
     assert "'petal width' is a feature of the model; take it out of --drop" in line
     line = told(call("apply", "m.skops", "iris.csv", "--id", "name", "--drop", "name"))

@@ -42,8 +42,10 @@ def test_a_failure_leaves_the_old_file_and_nothing_beside_it(tmp_path, monkeypat
         raise problem
 
     monkeypatch.setattr(os, "fsync", fails)
-    with pytest.raises(type(problem)):
+    with pytest.raises(type(problem)) as caught:
         write_whole(path, "new")
+    if isinstance(problem, OSError):
+        assert caught.value.filename == str(path)
     assert path.read_text(encoding="utf-8") == "old"
     assert list(tmp_path.iterdir()) == [path]
 

@@ -173,6 +173,7 @@ def test_with_euclidean_distances_a_method_is_the_classical_one_on_any_number_of
     assert own_parameters("lle", "euclidean", 100) == {"weights": "euclidean"}
     assert own_parameters("lle", "kl", 100) == {}
     assert own_parameters("lle", "euclidean", 100, supervised=True) == {}
+    assert own_parameters("tsne", "kl", 3) == {"perplexity": 1.0}
     for method, kind in METHODS.items():
         for n in (9, 40):
             estimator = kind(n_neighbors=4, **own_parameters(method, "kl", n))

@@ -183,6 +183,9 @@ def test_columns_are_kept_as_they_are_written(read, tmp_path):
     assert table.kept["t"].tolist()[::2] == ["7", "1e3"]
     assert table.frame["t"].tolist()[::2] == [7, 1000]
     assert read(content).kept is None
+    assert read("id x\n001 2\n002 3\n", keep=["id"]).kept["id"].tolist() == ["001", "002"]
+    table = read("001;2,5\n002;3,5\n", keep=["column 1", "column 2"])
+    assert table.kept.to_dict("list") == {"column 1": ["001", "002"], "column 2": ["2,5", "3,5"]}
     arff = "@relation r\n@attribute id real\n@attribute x real\n@data\n001,1\n?,2\n"
     assert read(arff, "a.arff", keep=["id"]).kept.to_dict("list") == {"id": ["001", None]}
     frame = pd.DataFrame({"id": pd.array([2**60 + 1, None], dtype="Int64"), "x": [1.0, 2.0]})

@@ -42,8 +42,10 @@ def write_whole(path: Path, content: str | bytes) -> None:
                 # A run that started in the same folder meanwhile took it for a leftover.
                 continue
             return
-    except BaseException:
+    except BaseException as error:
         unfinished.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = str(path)  # that of a full disk names none
         raise
 
 

@@ -112,7 +112,7 @@ Neighbors = Annotated[
     typer.Option(
         metavar="K|auto",
         callback=check_neighbors,
-        help="Neighbours of a point. [15, fewer for few rows]",
+        help="Neighbours of a point; 'auto' tries some and chooses. [15, fewer for few rows]",
     ),
 ]
 Method = Annotated[
@@ -151,7 +151,8 @@ def neighbors(value: str | None, n: int, notes: list[str]) -> int | str:
             return DEFAULT_NEIGHBORS
         # Of half the rows: patches of all of them would all be the same.
         fewer = max(n // 2, 1)
-        notes.append(f"{fewer} neighbours instead of {DEFAULT_NEIGHBORS}, for {n} rows")
+        several = "neighbour" if fewer == 1 else "neighbours"
+        notes.append(f"{fewer} {several} instead of {DEFAULT_NEIGHBORS}, for {n} rows")
         return fewer
     return value if value == "auto" else int(value)
 

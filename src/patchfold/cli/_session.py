@@ -54,6 +54,15 @@ class Commands(TyperGroup):
     Only an error in patchfold itself is no such line; ``--debug`` shows where it arose.
     """
 
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        """Read the arguments; help and version are printed on the way."""
+        try:
+            return super().make_context(*arguments, **options)
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise
+            _end(_in_words(error), WRONG)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
         try:
@@ -225,7 +234,9 @@ def _end(message: str, code: int, kind: str = "Error: ") -> None:
 def _in_words(error: OSError, name: str | None = None) -> str:
     if error.errno is None:  # no error of the system, but words of our own
         return str(error)
-    where = name or error.filename or "the file system"
+    # Files are written with their names: what is full without one is the other end of a pipe.
+    nameless = "standard output" if error.errno == errno.ENOSPC else "the file system"
+    where = name or error.filename or nameless
     if isinstance(error, FileNotFoundError):
         return f"{where}: there is no such file."
     if isinstance(error, IsADirectoryError):

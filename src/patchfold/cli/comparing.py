@@ -123,9 +123,10 @@ def compare(
 
     measure = "accuracy" if classes else "R squared"
     what = options.described(data, selection, standardize=standardize, categories=categories)
+    near = "chosen" if k == "auto" else k
     facts = [
         f"{what}; target '{target}'",
-        f"{len(rows)} rows, {halves} splits into halves, {k} neighbours",
+        f"{len(rows)} rows, {halves} splits into halves, {near} neighbours",
         _reference(y, classes),
     ]
     if output is not None:

@@ -134,7 +134,7 @@ def embed(
 
     estimator = pipeline[-1]
     used = int(getattr(estimator, "n_neighbors_", estimator.n_neighbors))  # the one that was chosen
-    how = f"{name}, divergence {divergence}, {used} neighbours"
+    how = f"{name}, divergence {divergence}, {counted(used, 'neighbour')}"
     how += f", classes of '{target}'" if supervised else ""
     what = options.described(data, selection, standardize=standardize, categories=categories)
     say([what, *options.noted(notes)])
