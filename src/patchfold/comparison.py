@@ -22,8 +22,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import Pipeline
 
-from patchfold.embedding import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
+from patchfold.embedding import PatchIsomap
 from patchfold.metrics import trustworthiness
+from patchfold.models import METHODS, own_parameters
 from patchfold.papers.reproduction.baselines import umap
 from patchfold.papers.reproduction.ranking import accuracy
 from patchfold.papers.reproduction.statistics import mean_interval
@@ -41,8 +42,6 @@ ALL_COLUMNS = "all columns"
 HALVES_OVERLAP = 1.0
 # As many nearest rows as the papers' classifier has.
 NEAREST = 7
-# The perplexity of t-SNE, and how many rows it needs for each unit of it.
-PERPLEXITY, ROWS_PER_PERPLEXITY = 30.0, 3
 # Neighbourhoods whose trustworthiness is measured, at most; they must be less than half the rows.
 TRUST_NEIGHBORS = 15
 
@@ -124,7 +123,6 @@ def methods(
     """
     k, seed = n_neighbors, random_state
     plain = k if isinstance(k, int) else min(15, n_train - 1)
-    perplexity = min(PERPLEXITY, (n_train - 1) / ROWS_PER_PERPLEXITY)
     found = [
         Method(ALL_COLUMNS, "", "passthrough"),
         Method("PCA", "", PCA(2, random_state=seed)),
@@ -135,22 +133,21 @@ def methods(
             "",
             SpectralEmbedding(affinity="nearest_neighbors", n_neighbors=plain, random_state=seed),
         ),
-        Method("t-SNE", "", TSNE(perplexity=perplexity, random_state=seed)),
+        Method(
+            "t-SNE",
+            "",
+            TSNE(random_state=seed, **own_parameters("tsne", "euclidean", n_train)),
+        ),
     ]
     if find_spec("umap"):
         found.append(Method("UMAP", "", umap(2, plain, seed)))
-    shared = {"n_neighbors": k}
-    ours: list[Any] = [
-        PatchIsomap(**shared),
-        PatchLLE(**shared),
-        PatchEigenmaps(bandwidth="median", **shared),
-    ]
-    if find_spec("openTSNE"):
-        ours.append(PatchTSNE(perplexity=perplexity, random_state=seed, **shared))
-    for estimator in ours:
+    shared = {"n_neighbors": k, "random_state": seed}
+    for name, kind in METHODS.items():
+        if name == "tsne" and not find_spec("openTSNE"):
+            continue
         for divergence in divergences:
-            own = clone(estimator).set_params(divergence=divergence)
-            found.append(Method(type(own).__name__, divergence, own))
+            own = kind(divergence=divergence, **shared, **own_parameters(name, divergence, n_train))
+            found.append(Method(kind.__name__, divergence, own))
     if classes:
         for divergence in divergences:
             own = PatchIsomap(divergence=divergence, supervision="dissimilarity", **shared)
@@ -158,14 +155,30 @@ def methods(
     return found
 
 
-def halves(y: Any, count: int, *, classes: bool) -> list[tuple[Any, Any]]:
+def halves(y: Any, count: int, *, classes: bool, random_state: int = 0) -> list[tuple[Any, Any]]:
     """Split rows into training and test halves, again and again; classes keep their shares."""
+    rng = np.random.RandomState(random_state)
+    rows, strata = np.arange(len(y)), y if classes else None
     return [
-        train_test_split(
-            np.arange(len(y)), test_size=0.5, random_state=seed, stratify=y if classes else None
-        )
-        for seed in range(count)
+        train_test_split(rows, test_size=0.5, random_state=rng, stratify=strata)
+        for _ in range(count)
     ]
+
+
+def draw(y: Any, size: int, *, random_state: int = 0) -> Any:
+    """Draw so many rows at random, in their order; each class has its share, to within a row.
+
+    Examples
+    --------
+    >>> y = np.array([0] * 8 + [1] * 4)
+    >>> np.bincount(y[draw(y, 6)]).tolist()
+    [4, 2]
+    """
+    rng = np.random.default_rng(random_state)
+    order = rng.permutation(len(y))
+    order = order[np.argsort(y[order], kind="stable")]
+    # Equal steps from a random start, through the rows class by class.
+    return np.sort(order[((np.arange(size) + rng.random()) * len(y) / size).astype(int)])
 
 
 def evaluate(

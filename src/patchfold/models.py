@@ -1,4 +1,4 @@
-"""Fitted embeddings in files: scikit-learn pipelines, saved by skops and never by pickle.
+"""The estimators by name, and fitted ones in files: pipelines, saved by skops, never by pickle.
 
 A pickle runs whatever its writer wished. A file of skops holds named types and arrays, and only
 types that embeddings consist of are loaded: those of this library listed here, those that skops
@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -20,24 +19,33 @@ import patchfold
 from patchfold._rows import RowTable
 from patchfold._space import Space
 from patchfold.embedding import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
+from patchfold.embedding.tsne import NEIGHBORS_PER_PERPLEXITY
 from patchfold.gaussians import Patches
 from patchfold.lengths import Lengths, Typical
 from patchfold.mapping import GRNN, DistanceScaler
 from patchfold.neighborhoods import Neighborhoods
-from patchfold.neighbors import ApproximateNeighbors, ExactNeighbors, RadiusNeighbors
+from patchfold.neighbors import (
+    ApproximateNeighbors,
+    ExactNeighbors,
+    RadiusNeighbors,
+    _FoundNeighbors,
+)
 from patchfold.patches import GaussianPatch
 from patchfold.supervision import Cut, Dissimilarity, MinSum
 from patchfold.tables._naming import require
+from patchfold.tables.preparation import feature_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-METHODS = {
+METHODS: dict[str, Any] = {
     "isomap": PatchIsomap,
     "lle": PatchLLE,
     "eigenmaps": PatchEigenmaps,
     "tsne": PatchTSNE,
 }
+# t-SNE's usual perplexity; few points have a smaller one.
+PERPLEXITY = 30.0
 
 # What a fitted embedding consists of. A list and not all of the package: some classes there start
 # processes, and a file must not be able to name those.
@@ -60,7 +68,9 @@ TRUSTED = frozenset(
         RowTable,
         Space,
         Typical,
+        _FoundNeighbors,
         csr_array,
+        feature_name,
         np.dtype,
     )
 )
@@ -90,6 +100,39 @@ class Origin:
     version: str = patchfold.__version__
 
 
+def own_parameters(
+    method: str, divergence: str, n_samples: int, *, supervised: bool = False
+) -> dict[str, Any]:
+    """Return the parameters that a method has beside those of all, chosen for any table.
+
+    Parameters
+    ----------
+    method : str
+        A key of :data:`METHODS`.
+    divergence : str
+        With "euclidean" the method is the classical one.
+    n_samples : int
+        How many points are fitted.
+    supervised : bool, default=False
+        Whether classes change the lengths of edges.
+
+    Examples
+    --------
+    >>> own_parameters("tsne", "kl", 31), own_parameters("lle", "euclidean", 31)
+    ({'perplexity': 10.0}, {'weights': 'euclidean'})
+    """
+    if method == "isomap":
+        return {"landmarks": "auto"}  # all points, where there is memory for them
+    if method == "eigenmaps":
+        return {"bandwidth": "median"}  # a kernel as wide as edges are long, whatever the units
+    if method == "tsne":
+        most = max((n_samples - 1) / NEIGHBORS_PER_PERPLEXITY, 1.0)  # no perplexity is below 1
+        return {"perplexity": min(PERPLEXITY, most)}
+    if divergence == "euclidean" and not supervised:
+        return {"weights": "euclidean"}  # weights of the points do not know lengths
+    return {}
+
+
 def dump_model(pipeline: Pipeline, origin: Origin) -> bytes:
     """Return the bytes of a file with a fitted pipeline; ``skops.io.load`` reads it, too."""
     skops = _skops()
@@ -109,7 +152,7 @@ def load_model(data: bytes) -> tuple[Pipeline, Origin]:
     skops = _skops()
     try:
         found = skops.get_untrusted_types(data=data)
-    except (BadZipFile, KeyError, TypeError, ValueError, AttributeError) as error:
+    except Exception as error:  # what is in a file of another kind may lead anywhere
         raise ModelError(
             "this is no model that 'patchfold embed --model' wrote, or it is damaged; pickles are "
             "not loaded."
@@ -126,13 +169,38 @@ def load_model(data: bytes) -> tuple[Pipeline, Origin]:
             f"the model cannot be loaded ({type(error).__name__}: {error}); fit it anew."
         ) from error
     kept = getattr(pipeline, "patchfold_origin_", None)
-    if not isinstance(pipeline, Pipeline) or not isinstance(kept, str):
+    if not isinstance(pipeline, Pipeline) or not isinstance(kept, str) or not _embeds(pipeline):
         raise ModelError(
             f"the file holds a {type(pipeline).__name__} that 'patchfold embed --model' did not "
             "write."
         )
-    origin = Origin(**json.loads(kept))
-    return pipeline, origin
+    return pipeline, _origin(kept)
+
+
+def _embeds(pipeline: Pipeline) -> bool:
+    """Whether the last of several steps is a fitted embedding."""
+    last = pipeline.steps[-1][1]
+    return (
+        len(pipeline.steps) > 1
+        and isinstance(last, tuple(METHODS.values()))
+        and hasattr(last, "embedding_")
+    )
+
+
+def _origin(kept: str) -> Origin:
+    try:
+        origin = Origin(**json.loads(kept))
+    except (RecursionError, TypeError, ValueError) as error:
+        raise ModelError(
+            "what the model remembers of its table cannot be read, perhaps since another version "
+            "of patchfold wrote it; fit it anew."
+        ) from error
+    named = [name for name in (origin.target, origin.ids) if name is not None]
+    if not isinstance(origin.dropped, list | tuple) or not all(
+        isinstance(name, str) for name in (*named, *origin.dropped, origin.version)
+    ):
+        raise ModelError("what the model remembers of its table is damaged; fit it anew.")
+    return origin
 
 
 def _skops() -> Any:
