@@ -85,6 +85,7 @@ export class App {
     pane.element.remove();
     this.panes = this.panes.filter((other) => other !== pane);
     this.paneCount();
+    this.describe();
   }
 
   /** Close the second pane, or bring back the one that was closed. */
