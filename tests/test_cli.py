@@ -27,6 +27,7 @@ from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE, cli, div
 from patchfold.cli import _options, _session, benchmarking, comparing, exploring
 from patchfold.comparison import Method
 from patchfold.models import METHODS
+from patchfold.selection import select_n_neighbors
 from patchfold.tables import read_table
 
 COORDINATES = ["patchisomap0", "patchisomap1"]
@@ -671,6 +672,20 @@ def test_what_the_fits_of_a_page_say_is_said(call, folder, opened):
     result = done(call("explore", "two.csv", "--neighbors", 3, "--no-open", "--json"))
     assert any("2 components" in note for note in json.loads(result.stdout)["notes"])
     assert "Note: isomap, euclidean, k = 3" in result.stderr
+
+
+def test_a_page_has_the_number_of_neighbours_that_is_chosen(call, folder, opened):
+    words = ("--id", "name", "--target", "species", "--no-open")
+    done(call("explore", "iris.csv", *words, "--neighbors", "auto"))
+    text = (folder / "iris-explorer.html").read_text(encoding="utf-8")
+    data = json.loads(re.search(r'id="data">(.*?)</script>', text)[1])
+    estimator = PatchIsomap(landmarks="auto", random_state=0)
+    points = StandardScaler().fit_transform(iris().iloc[:, 1:5])
+    chosen = select_n_neighbors(estimator, points).n_neighbors
+    assert {view["k"] for view in data["views"]} == {chosen}
+    assert (
+        "--neighbors='few' is not known" in call("explore", "iris.csv", "--neighbors", "few").stderr
+    )
 
 
 def test_few_rows_have_patches_of_half_of_them(call, folder, opened):

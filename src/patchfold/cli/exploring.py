@@ -29,6 +29,13 @@ HOST = "127.0.0.1"
 ENDINGS = re.compile(r"(\.(csv|tsv|txt|parquet|arff|npy|npz))?(\.gz)?$", re.IGNORECASE)
 
 
+def _check_stops(values: list[str] | None) -> list[str] | None:
+    """Refuse a stop that is neither a count nor 'auto'."""
+    for value in values or []:
+        options.check_neighbors(value)
+    return values
+
+
 def explore(
     data: options.Data,
     target: options.Target = None,
@@ -51,8 +58,12 @@ def explore(
         ),
     ] = None,
     neighbors: Annotated[
-        list[int] | None,
-        typer.Option(min=1, metavar="K", help="A stop of the slider; repeat for several. [some]"),
+        list[str] | None,
+        typer.Option(
+            metavar="K|auto",
+            callback=_check_stops,
+            help="A stop of the slider; repeat for several. [some]",
+        ),
     ] = None,
     standardize: options.Standardize = True,
     categories: options.Categories = "onehot",
@@ -98,7 +109,7 @@ def explore(
         selection,
         target,
         {"categories": categories, "standardize": standardize, "impute": missing == "impute"},
-        n_neighbors=neighbors,
+        n_neighbors=[k if k == "auto" else int(k) for k in neighbors] if neighbors else None,
         methods=tuple(method or ["isomap"]),
         divergences=tuple(divergence or ["euclidean", "kl"]),
         random_state=seed,

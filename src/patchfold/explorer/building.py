@@ -12,7 +12,7 @@ from patchfold import divergences as known
 from patchfold._files import write_whole
 from patchfold._validation import check_choice, check_count, check_points
 from patchfold.explorer.columns import pack_column, pack_ids
-from patchfold.explorer.fitting import Fitted, fit_all, from_estimators, slider
+from patchfold.explorer.fitting import Fitted, choose_k, fit_all, from_estimators, slider
 from patchfold.explorer.packing import ArrayStore
 from patchfold.explorer.page import assemble, size_of
 from patchfold.explorer.views import pack_view, views_of
@@ -129,7 +129,7 @@ def explore(
     columns: Mapping[Any, Any] | None = None,
     ids: Any = None,
     feature_names: Iterable[Any] | None = None,
-    n_neighbors: Iterable[int] | None = None,
+    n_neighbors: Iterable[int | str] | None = None,
     methods: Iterable[str] = ("isomap",),
     divergences: Iterable[str] = ("euclidean", "kl"),
     title: str | None = None,
@@ -159,9 +159,11 @@ def explore(
         None takes the names of a data frame's columns. Features are columns of the page, too,
         unless there are more than 100 of them or more than 5 million values, or ``columns`` has the
         same name.
-    n_neighbors : sequence of int, or None
+    n_neighbors : sequence of int or "auto", or None
         The steps of the slider. None means 6, 10, 15, 20 and 30; fewer beyond 20 000 points, and
-        none above half of the points.
+        none above half of the points. ``"auto"`` is the one that
+        :func:`~patchfold.selection.select_n_neighbors` chooses for the first method, and the first
+        divergence of patches.
     methods : sequence of {"isomap", "lle", "eigenmaps", "tsne"}, default=("isomap",)
     divergences : sequence of names, default=("euclidean", "kl")
         Of :data:`patchfold.divergences.NAMES`; ``"euclidean"`` is the classical method.
@@ -187,14 +189,20 @@ def explore(
     """
     points = check_points(X, min_samples=3).astype(np.float64, copy=False)
     names = _feature_names(X, points.shape[1], feature_names)
+    methods = [check_choice("methods", name, METHODS) for name in _listed("methods", methods)]
+    divergences = [
+        check_choice("divergences", name, known.NAMES)
+        for name in _listed("divergences", divergences)
+    ]
+    ks = list(slider(len(points))) if n_neighbors is None else _listed("n_neighbors", n_neighbors)
+    if "auto" in ks:
+        chosen = choose_k(points, methods, divergences, n_jobs=n_jobs, random_state=random_state)
+        ks = [chosen if k == "auto" else k for k in ks]
     fitted = fit_all(
         points,
-        [check_choice("methods", method, METHODS) for method in _listed("methods", methods)],
-        [
-            check_choice("divergences", name, known.NAMES)
-            for name in _listed("divergences", divergences)
-        ],
-        _check_neighbors(n_neighbors, len(points)),
+        methods,
+        divergences,
+        _check_neighbors(ks, len(points)),
         n_jobs=n_jobs,
         random_state=random_state,
         progress=progress or _silent,
@@ -256,10 +264,8 @@ def _silent(done: int, total: int, what: str) -> None:
     pass
 
 
-def _check_neighbors(n_neighbors: Iterable[int] | None, n: int) -> list[int]:
-    if n_neighbors is None:
-        return list(slider(n))
-    ks = sorted({check_count("n_neighbors", k) for k in _listed("n_neighbors", n_neighbors)})
+def _check_neighbors(n_neighbors: list[Any], n: int) -> list[int]:
+    ks = sorted({check_count("n_neighbors", k) for k in n_neighbors})
     if ks[-1] >= n:
         raise ValueError(
             f"n_neighbors={ks[-1]} needs more than {ks[-1]} samples, got {n}; give values of at "

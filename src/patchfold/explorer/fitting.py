@@ -17,6 +17,7 @@ from patchfold.explorer.layout import ellipses, placed
 from patchfold.models import METHODS, own_parameters
 from patchfold.neighbors import find_neighbors
 from patchfold.patches import GaussianPatch
+from patchfold.selection import select_n_neighbors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -83,6 +84,25 @@ class Searched:
     def query(self, X: Any = None) -> Neighborhoods:
         """Return the neighbours of the points themselves."""
         return self.found
+
+
+def choose_k(
+    X: Floats,
+    methods: Sequence[str],
+    divergences: Sequence[str],
+    *,
+    n_jobs: int | None,
+    random_state: Any,
+) -> int:
+    """Choose the number of neighbours for the first method and the first divergence of patches."""
+    divergence = next((name for name in divergences if name != "euclidean"), "euclidean")
+    estimator = METHODS[methods[0]](
+        divergence=divergence,
+        n_jobs=n_jobs,
+        random_state=random_state,
+        **own_parameters(methods[0], divergence, len(X)),
+    )
+    return int(select_n_neighbors(estimator, X).n_neighbors)
 
 
 def fit_all(
