@@ -25,11 +25,12 @@ import patchfold
 from patchfold import GaussianPatch, PatchIsomap, divergences
 from patchfold.explorer import Explorer, explore, fitting, trust, views
 from patchfold.explorer.columns import MISSING, pack_column, pack_ids
-from patchfold.explorer.layout import ellipses, placed, turned
+from patchfold.explorer.layout import ellipses, placed, turn, turned_ellipses
 from patchfold.explorer.packing import ArrayStore, safe_json
 from patchfold.explorer.page import assemble
 from patchfold.explorer.trust import pointwise_trust
 from patchfold.metrics import trustworthiness
+from patchfold.models import METHODS
 from patchfold.neighbors import find_neighbors
 
 if TYPE_CHECKING:
@@ -40,6 +41,10 @@ SCRIPT = "<script>alert(1)</script>"
 
 def roll(n: int = 120) -> tuple[Any, Any]:
     return make_swiss_roll(n, noise=0.3, random_state=0)
+
+
+def turned(plane: Any, reference: Any) -> Any:
+    return plane @ turn(plane, reference)
 
 
 def unpacked(store: ArrayStore, number: int) -> Any:
@@ -188,8 +193,18 @@ def test_what_is_not_all_numbers_is_text(values: Any, expected: list[str | None]
         assert texts == expected
 
 
-def test_ids_are_text() -> None:
-    assert pack_ids([7, 8], 2, ArrayStore())["texts"] == ["7", "8"]
+@pytest.mark.parametrize("ids", [["a", 8], [7.5, 8.0], [-1, 2], [2**32, 1], [None, 1], [True, 2]])
+def test_ids_are_text(ids: list[Any]) -> None:
+    packed = pack_ids("id", ids, 2, ArrayStore())
+    assert packed["kind"] == "text"
+    assert packed["texts"] == [str(one) for one in ids if one is not None]
+
+
+def test_ids_that_are_numbers_of_rows_stay_numbers() -> None:
+    store = ArrayStore()
+    packed = pack_ids("row", [7, 2, 2**32 - 1], 3, store)
+    assert packed["kind"] == "number"
+    np.testing.assert_array_equal(unpacked(store, packed["values"]), [7, 2, 2**32 - 1])
 
 
 @pytest.mark.parametrize("values", ["abc", 5])
@@ -242,7 +257,7 @@ def test_an_ellipse_is_the_patch_under_the_least_squares_map(m: int) -> None:
     plane = rng.standard_normal((40, 2))
     near = find_neighbors(X, 8)
     patches = GaussianPatch().fit(X, near)
-    got = ellipses(patches, views._with_self(near), plane)
+    got = ellipses(patches, near, plane)
     ridge = 0.003 * X.var(axis=0).mean()
     for i in range(40):
         who = [i, *near.indices[8 * i : 8 * i + 8]]
@@ -262,10 +277,23 @@ def test_a_linear_embedding_shows_the_patch_itself() -> None:
     X = np.random.default_rng(0).standard_normal((60, 2))
     near = find_neighbors(X, 10)
     patches = GaussianPatch(gamma=1e-12).fit(X, near)
-    got = ellipses(patches, views._with_self(near), X)
+    got = ellipses(patches, near, X)
     np.testing.assert_allclose(got[:, :2], patches.means)
     covariances = patches.covariances()
     np.testing.assert_allclose(got[:, [2, 3, 4]], covariances[:, [0, 0, 1], [0, 1, 1]], rtol=1e-6)
+
+
+def test_ellipses_turn_with_their_plane() -> None:
+    rng = np.random.default_rng(0)
+    X, plane = rng.standard_normal((30, 3)), rng.standard_normal((30, 2))
+    near = find_neighbors(X, 6)
+    patches = GaussianPatch().fit(X, near)
+    by = np.array([[0.6, 0.8], [0.8, -0.6]])
+    np.testing.assert_allclose(
+        turned_ellipses(ellipses(patches, near, plane), by),
+        ellipses(patches, near, plane @ by),
+        atol=1e-12,
+    )
 
 
 # ---------------------------------------------------------------- trust
@@ -331,7 +359,7 @@ def test_the_reference_is_the_middle_k_of_the_first_divergence_of_patches() -> N
     )
     assert views._reference(fits) == 4
     made = views.views_of(fits, X)
-    np.testing.assert_allclose(made[4].plane, placed(fits[4].embedding), atol=1e-9)
+    np.testing.assert_allclose(made[4].plane, fits[4].plane, atol=1e-9)
 
 
 def test_a_view_has_every_edge_of_the_graph_once() -> None:
@@ -372,6 +400,23 @@ def test_edges_of_the_classical_method_are_coloured_by_divergence() -> None:
     np.testing.assert_allclose(unpacked(store, kl["colours"]), expected, rtol=1e-6)
 
 
+def test_colours_are_divergences_also_where_lengths_are_none() -> None:
+    X, _ = roll(60)
+    fitted = PatchIsomap(n_neighbors=6).fit(X)
+    plain = data_of(Explorer.from_estimators({"a": fitted}, X))["views"][0]["graph"]
+    assert plain["colours"] == plain["lengths"]
+    fitted.graph_ = fitted.graph_ / np.median(fitted.graph_.data)
+    page = Explorer.from_estimators({"a": fitted}, X)
+    stretched = data_of(page)["views"][0]["graph"]
+    assert stretched["colours"] != stretched["lengths"]
+    store = store_of(page)
+    degrees = unpacked(store, stretched["degrees"]).astype(int)
+    i, j = np.repeat(np.arange(60), degrees), unpacked(store, stretched["targets"]).astype(int)
+    assert fitted.patches_ is not None
+    expected = divergences.paired(fitted.patches_, i, j, "kl")
+    np.testing.assert_allclose(unpacked(store, stretched["colours"]), expected, rtol=1e-6)
+
+
 def test_lengths_stay_finite_in_single_precision_and_zero_has_no_sign() -> None:
     got = views._single(np.array([-0.0, 1e300, 0.5]))
     assert got.dtype == np.float32
@@ -395,13 +440,19 @@ def test_warnings_of_fits_become_notes() -> None:
     assert "2 components" in data["views"][0]["notes"][0]
 
 
-@pytest.mark.parametrize("method", fitting.ESTIMATORS)
+def test_notes_say_whose_they_are_each_once() -> None:
+    X = np.concatenate([np.eye(5), 100 + np.eye(5)])
+    (note,) = explore(X, n_neighbors=[2], methods=["isomap", "eigenmaps"]).notes
+    assert note.startswith("isomap, euclidean, k = 2 and 3 more: ")
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_the_fits_are_those_of_the_estimators(method: str) -> None:
     X, _ = roll(150)
     grid = {"methods": [method], "n_neighbors": [12]}
     view = data_of(page := explore(X, divergences=["kl"], **grid))["views"][0]
     own = {"bandwidth": "median"} if method == "eigenmaps" else {}
-    fitted = fitting.ESTIMATORS[method](n_neighbors=12, random_state=0, **own).fit(X)
+    fitted = METHODS[method](n_neighbors=12, random_state=0, **own).fit(X)
     got = unpacked(store_of(page), view["positions"]).reshape(-1, 2)
     np.testing.assert_allclose(got, placed(fitted.embedding_), atol=1e-4)
 
@@ -418,7 +469,13 @@ def test_the_slider_has_fewer_steps_for_many_points() -> None:
     assert fitting.slider(20_000) == (6, 10, 15, 20, 30)
     assert fitting.slider(50_000) == (10, 15, 20)
     assert fitting.slider(200_000) == (15,)
-    assert fitting.slider(3) == (2,)
+
+
+def test_no_patch_of_the_slider_has_more_than_half_of_the_points() -> None:
+    for n in range(3, 70):
+        assert 1 <= max(fitting.slider(n)) <= max(n // 2, 1)
+    X, _ = roll(7)
+    assert explore(X).notes == []
 
 
 # ---------------------------------------------------------------- the page as an object
@@ -487,7 +544,7 @@ def test_progress_is_told_before_every_fit_and_at_the_end() -> None:
     explore(X, n_neighbors=[4, 6], progress=lambda *step: told.append(step))
     assert [step[0] for step in told] == [0, 0, 1, 2, 3, 4]
     assert {step[1] for step in told} == {4}
-    assert told[2][2] == "isomap, euclidean, k = 6"
+    assert told[2][2] == "isomap, kl, k = 4"
 
 
 def test_names_of_columns_come_from_the_data() -> None:
@@ -497,6 +554,25 @@ def test_names_of_columns_come_from_the_data() -> None:
     assert [column["name"] for column in data["columns"]] == ["turn", "x", "y", "z"]
     clash = data_of(explore(X, t, columns={"target": t}, n_neighbors=[4]))
     assert [column["name"] for column in clash["columns"]][:2] == ["target (target)", "target"]
+
+
+def keys_of(page: Explorer) -> tuple[str, list[str]]:
+    data = data_of(page)
+    return data["ids"]["name"], [column["name"] for column in data["columns"]]
+
+
+def test_no_two_columns_of_a_page_have_the_same_name() -> None:
+    X, t = roll(30)
+    options: dict[str, Any] = {"n_neighbors": [4], "divergences": ["kl"], "feature_names": "xyz"}
+    assert keys_of(explore(X, **options)) == ("row", ["x", "y", "z"])
+    assert keys_of(explore(X, columns={"row": t}, **options))[0] == "row number"
+    assert keys_of(explore(X, ids=list(t), columns={"id": t}, **options))[0] == "id number"
+    named = pd.Series(t, name="name")
+    assert keys_of(explore(X, ids=named, columns={"name": t, "t": t}, **options)) == (
+        "name",
+        ["t", "x", "y", "z"],
+    )
+    assert keys_of(explore(X, ids=pd.Series(t, name="y"), **options)) == ("y", ["x", "z"])
 
 
 def test_many_features_are_left_out() -> None:

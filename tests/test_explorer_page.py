@@ -313,7 +313,8 @@ def test_two_clicks_draw_the_geodesic_of_each_pane(reader: Reader, roll: dict[st
         np.testing.assert_allclose(sum(steps), length, rtol=1e-5)
         np.testing.assert_allclose(length, dijkstra(graph, indices=ends[0])[ends[1]], rtol=1e-5)
         foot = reader.page.locator(".pane-foot").nth(pane).text_content()
-        assert f"path: {len(rows) - 1} steps" in foot
+        assert foot.startswith(f"path: {len(rows) - 1} steps, length ")
+        assert reader.page.locator(".pane-foot").nth(pane).get_attribute("title") == foot
     reader.page.keyboard.press("Escape")
     assert reader.ask("() => patchfold.panes.map((pane) => pane.path)") == [None, None]
 
@@ -451,6 +452,9 @@ def test_a_lasso_exports_exactly_the_selected_rows(reader: Reader, roll: dict[st
         assert [float(row[name]) for name in "xyz"] == roll["X"][number].tolist()
         assert row["remark"] == f'a "quoted", {number}\nline'
         assert row["target"] == roll["classes"][number]
+        for pane, name in enumerate(["isomap euclidean k=10", "isomap kl k=10"]):
+            plane = reader.ask("([i, row]) => patchfold.panes[i].place(row)", [pane, int(number)])
+            assert [float(row[f"{name} {axis}"]) for axis in "xy"] == plane
     assert reader.text("#selected") == f"{len(chosen)} rows selected"
 
     reader.settle()
@@ -464,6 +468,20 @@ def test_a_lasso_exports_exactly_the_selected_rows(reader: Reader, roll: dict[st
     assert [row["id"] for row in exported(reader)] == [f"point {row}" for row in sorted(both)]
     reader.page.locator("#clear").click()
     assert not reader.page.locator("#drawer").is_visible()
+
+
+def test_search_leaves_hidden_rows_alone(reader: Reader, roll: dict[str, Any]) -> None:
+    reader.page.locator("#legend button").nth(0).click()
+    reader.page.locator("#search").fill("point 23")
+    matching = [23, *range(230, 240)]
+    shown = [row for row in matching if roll["classes"][row] != "inner"]
+    assert 0 < len(shown) < len(matching)
+    reader.wait(f"() => document.getElementById('found').textContent === '{len(shown)}'")
+    reader.page.locator("#legend button").nth(0).click()
+    assert reader.text("#found") == str(len(matching))
+    reader.page.locator("#legend button").nth(0).click()
+    reader.page.locator("#search").press("Enter")
+    assert reader.ask("() => patchfold.rows") == shown
 
 
 def test_search_finds_and_selects(reader: Reader) -> None:
@@ -518,6 +536,45 @@ def test_the_page_is_dark_where_the_reader_likes_it(browser: Any, roll_file: Pat
     reader.leave()
 
 
+def test_keys_work_whatever_was_clicked_last(reader: Reader) -> None:
+    reader.page.locator("#trust").check()
+    reader.page.keyboard.press("l")
+    assert reader.ask("() => patchfold.tool") == "lasso"
+    reader.page.locator("#k").click()
+    reader.page.keyboard.press("v")
+    assert reader.ask("() => patchfold.tool") == "move"
+    reader.page.locator("#trust").uncheck()
+    reader.page.locator("#colour").focus()
+    reader.page.keyboard.press("l")
+    assert reader.ask("() => patchfold.tool") == "move"
+    reader.page.keyboard.press("/")
+    reader.page.keyboard.type("l?")
+    assert reader.page.locator("#search").input_value() == "l?"
+    assert reader.ask("() => patchfold.tool") == "move"
+
+
+def test_escape_leaves_the_path_to_a_reader_who_searches(reader: Reader) -> None:
+    reader.ask("() => { patchfold.pick(3); patchfold.pick(70); }")
+    reader.page.locator("#search").fill("point")
+    reader.page.keyboard.press("Escape")
+    assert reader.ask("() => patchfold.ends") == [3, 70]
+    reader.page.locator("#help").click()
+    reader.page.keyboard.press("Escape")
+    assert not reader.page.locator("#help-text").is_visible()
+    assert reader.ask("() => patchfold.ends") == [3, 70]
+    reader.page.keyboard.press("Escape")
+    assert reader.ask("() => patchfold.ends") == []
+
+
+def test_the_table_is_a_grid_with_a_header(reader: Reader) -> None:
+    reader.ask("() => patchfold.select([5, 6])")
+    table = reader.page.get_by_role("grid", name="Selected rows")
+    names = ["id", "target", "turn", "remark", "x", "y", "z"]
+    assert table.get_by_role("columnheader").all_text_contents() == names
+    assert table.get_by_role("row").count() == 3
+    assert table.get_by_role("gridcell").count() == 2 * len(names)
+
+
 def test_every_control_has_a_name(reader: Reader) -> None:
     nameless = reader.ask(
         """() => [...document.querySelectorAll("button, input, select, canvas[tabindex]")]
@@ -534,6 +591,67 @@ def test_nothing_is_cut_off_sideways(
     reader = Reader(browser, roll_file, viewport={"width": width, "height": height})
     assert reader.ask("() => document.documentElement.scrollWidth") <= width
     assert reader.page.locator(".pane .points").nth(1).bounding_box()["width"] > 200
+    reader.leave()
+
+
+def test_the_path_is_not_cut_off_where_panes_are_narrow(browser: Any, roll_file: Path) -> None:
+    reader = Reader(browser, roll_file, viewport={"width": 1000, "height": 700})
+    reader.page.locator("#edges").check()
+    reader.ask("() => { patchfold.pick(3); patchfold.pick(70); }")
+    for foot in reader.page.locator(".pane-foot").all():
+        assert foot.evaluate("(e) => e.scrollWidth <= e.clientWidth")
+        assert foot.evaluate("(e) => e.scrollHeight <= e.clientHeight")
+    reader.leave()
+
+
+PHONE = {"viewport": {"width": 400, "height": 740}, "has_touch": True, "is_mobile": True}
+
+
+class Fingers:
+    """Fingers on a screen."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.session = reader.context.new_cdp_session(reader.page)
+
+    def at(self, kind: str, *places: tuple[float, float]) -> None:
+        points = [{"x": x, "y": y, "id": number} for number, (x, y) in enumerate(places)]
+        self.session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+
+def test_two_fingers_zoom_and_one_scrolls_the_page(browser: Any, roll_file: Path) -> None:
+    reader = Reader(browser, roll_file, **PHONE)
+    fingers = Fingers(reader)
+    zoom = "() => patchfold.panes[0].camera.zoom"
+    before = reader.ask(zoom)
+    middle = reader.ask("() => patchfold.panes[0].toPlane([200, 200])")
+    top = reader.page.locator(".pane .points").nth(0).bounding_box()
+    x, y = top["x"] + 200, top["y"] + 200
+    fingers.at("touchStart", (x - 35, y))
+    fingers.at("touchStart", (x - 35, y), (x + 35, y))
+    for step in range(1, 8):
+        fingers.at("touchMove", (x - 35 - 5 * step, y), (x + 35 + 5 * step, y))
+    fingers.at("touchEnd")
+    np.testing.assert_allclose(reader.ask(zoom) / before, 2, rtol=0.01)
+    held = reader.ask("() => patchfold.panes[0].toPlane([200, 200])")
+    np.testing.assert_allclose(held, middle, atol=3 / before)
+    assert reader.ask("() => [scrollY, patchfold.ends.length]") == [0, 0]
+    fingers.at("touchStart", (x, y))
+    for step in range(1, 8):
+        fingers.at("touchMove", (x, y - 30 * step))
+    fingers.at("touchEnd")
+    reader.wait("() => scrollY > 20")
+    np.testing.assert_allclose(reader.ask(zoom) / before, 2, rtol=0.01)
+    reader.leave()
+
+
+def test_a_tap_shows_the_card(browser: Any, roll_file: Path) -> None:
+    reader = Reader(browser, roll_file, **PHONE)
+    places = reader.places(0)
+    row = alone(places)
+    reader.page.touchscreen.tap(*places[row])
+    assert reader.page.locator("#card").is_visible()
+    assert f"point {row}" in reader.page.locator("#card").inner_text()
+    assert reader.ask("() => patchfold.ends") == [row]
     reader.leave()
 
 
@@ -561,7 +679,53 @@ def test_a_notebook_shows_the_page_inline(browser: Any, roll: dict[str, Any]) ->
     reader.leave()
 
 
+def test_the_scale_of_edges_is_that_of_each_pane(
+    browser: Any, roll: dict[str, Any], tmp_path: Path
+) -> None:
+    page = explore(roll["X"], n_neighbors=[10], divergences=["kl", "hellinger"])
+    reader = Reader(browser, page.save(tmp_path / "two.html"))
+    reader.page.locator("#edges").check()
+    assert reader.text("#measure") == "KL divergence | hellinger"
+    lines = reader.page.locator("#edge-scales p").all()
+    assert len(lines) == 2
+    largest = [
+        PatchIsomap(n_neighbors=10, divergence=name).fit(roll["X"]).graph_.data.max()
+        for name in ("kl", "hellinger")
+    ]
+    for line, name, value in zip(lines, ["KL divergence", "hellinger"], largest, strict=True):
+        words = line.locator("span").all_text_contents()
+        assert words[1].endswith(f"pane: {name}")
+        np.testing.assert_allclose(float(words[2]), value, rtol=1e-3)
+    reader.page.locator(".pane .close").nth(0).click()
+    assert reader.page.locator("#edge-scales p").count() == 1
+    assert reader.text("#measure") == "hellinger"
+    reader.leave()
+
+
 # ---------------------------------------------------------------- hostile data
+
+
+def test_names_of_the_language_and_empty_ones_are_names(browser: Any, tmp_path: Path) -> None:
+    X = np.random.default_rng(0).standard_normal((40, 2))
+    fitted = PatchIsomap(n_neighbors=5).fit(X)
+    labels = ["constructor", "__proto__", "toString"]
+    page = Explorer.from_estimators(
+        dict.fromkeys(labels, fitted), X, columns={"": ["", "a"] * 20, "constructor": range(40)}
+    )
+    reader = Reader(browser, page.save(tmp_path / "names.html"))
+    methods = reader.page.locator(".pane .method").nth(0).locator("option")
+    assert methods.all_text_contents() == labels
+    assert reader.page.locator("#colour option").all_text_contents()[:2] == [
+        "(empty)",
+        "constructor",
+    ]
+    assert reader.page.locator("#legend bdi").all_text_contents() == ["(empty)", "a"]
+    reader.ask("() => patchfold.point(7, { clientX: 300, clientY: 300 })")
+    assert reader.page.locator("#card strong").text_content() == "row 7"
+    assert reader.page.locator("#card dt").first.text_content() == "(empty)"
+    reader.page.locator("#search").fill("7")
+    reader.wait("() => document.getElementById('found').textContent === '1'")
+    reader.leave()
 
 
 def test_hostile_words_are_shown_as_text_and_harm_nothing(browser: Any, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.collections import EllipseCollection, LineCollection, PathCollection
 from matplotlib.colors import LogNorm, to_rgba
+from matplotlib.figure import Figure
 
 from patchfold import GaussianPatch, Patches, PatchIsomap, divergences
 from patchfold.metrics import IntrinsicDimension
@@ -352,6 +353,26 @@ def test_the_commonest_of_many_classes_have_colours_of_their_own() -> None:
     assert len(found) == len(CLASS_COLORS)
     assert found["class 25"] == 15
     assert found["11 others"] == 11
+
+
+@pytest.mark.parametrize("edges", [None, "ring"])
+def test_the_legend_is_beside_the_dots(edges: str | None) -> None:
+    links = {"edges": ring(40), "values": np.arange(40.0)} if edges else {}
+    ax = plot_embedding(PLANE, [f"a class of the name {row % 16}" for row in range(40)], **links)
+    figure = ax.figure
+    figure.canvas.draw()
+    legend = ax.get_legend().get_window_extent()
+    assert not any(legend.overlaps(one.get_window_extent()) for one in figure.axes)
+    assert legend.x1 <= figure.bbox.x1
+
+
+def test_a_figure_without_a_layout_has_the_legend_within_its_axes() -> None:
+    ax = Figure().add_subplot()
+    plot_embedding(PLANE, np.arange(40) % 3, ax=ax)
+    ax.figure.canvas.draw()
+    legend = ax.get_legend().get_window_extent()
+    assert ax.bbox.x0 <= legend.x0
+    assert legend.x1 <= ax.bbox.x1
 
 
 def test_numbers_of_an_embedding_get_a_colour_bar() -> None:

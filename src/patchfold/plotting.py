@@ -168,7 +168,8 @@ def plot_embedding(
         The first two components are drawn.
     y : array of shape (n,) or None
         Text, or few different whole numbers, are classes and get a legend, the commonest 15 of
-        more than 16 and the others together; other numbers get a colour bar. Missing ones are grey.
+        more than 16 and the others together, beside the axes in a figure that has a layout; other
+        numbers get a colour bar. Missing ones are grey.
     edges, values, label
         As for :func:`plot_patches`.
     cmap, edge_cmap : str or Colormap
@@ -214,7 +215,7 @@ def plot_embedding(
         bar = ax.figure.colorbar(dots, ax=ax, label=str(getattr(y, "name", None) or ""), pad=0.02)
         bar.outline.set_visible(False)
     elif y is not None:
-        ax.legend(frameon=False, markerscale=2, loc="best", handletextpad=0.2)
+        _draw_legend(ax)
     ax.autoscale_view()
     ax.set_aspect("equal", adjustable="datalim")
     ax.set_xlabel("component 0")
@@ -395,6 +396,14 @@ def _between_ends(values: Floats) -> Floats:
     """Scale values to reach from 0 to 1; equal ones lie halfway."""
     spread = np.ptp(values) if len(values) else 0.0
     return (values - values.min()) / spread if spread > 0 else np.full(len(values), 0.5)
+
+
+def _draw_legend(ax: Axes) -> None:
+    """Name the classes beside the axes, where the figure makes room for it, and never over dots."""
+    place: dict[str, Any] = {"loc": "best"}
+    if ax.figure.get_layout_engine() is not None:
+        place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2}
+    ax.legend(frameon=False, markerscale=2, handletextpad=0.2, **place)
 
 
 def _new_axes() -> Axes:

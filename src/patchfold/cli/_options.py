@@ -140,8 +140,6 @@ DEFAULT_NEIGHBORS = 15
 # So few rows are done before threads have found each other: on two busy cores t-SNE of 150 rows
 # took half a minute with two threads, and 0.6 s with one.
 FEW_ROWS = 2000
-# Features that are columns of a page, at most: pixels of an image say nothing one by one.
-MOST_SHOWN = 100
 
 
 def neighbors(value: str | None, n: int, notes: list[str]) -> int | str:
@@ -235,9 +233,11 @@ def threads(n: int) -> int | None:
 
 def columns(selection: Any, target: str | None) -> dict[str, list[Any]]:
     """Return what a page shows of each row, the target first; None where nothing is."""
+    from patchfold.explorer.building import MOST_FEATURES
+
     frame = selection.others
     names = list(frame.columns)
-    if selection.features.shape[1] > MOST_SHOWN:
+    if selection.features.shape[1] > MOST_FEATURES:
         names = [name for name in names if name not in selection.features.columns]
     order = sorted(names, key=lambda name: name != target)
     return {name: [_shown(value) for value in frame[name]] for name in order}

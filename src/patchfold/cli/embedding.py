@@ -389,6 +389,7 @@ def _result(beside: list[Any], places: Any, pipeline: Any) -> Any:
 
 
 def _page(pipeline: Any, selection: Any, target: str | None, data: str) -> str:
+    from patchfold.cli.exploring import row_names
     from patchfold.explorer import Explorer
 
     estimator = pipeline[-1]
@@ -397,7 +398,8 @@ def _page(pipeline: Any, selection: Any, target: str | None, data: str) -> str:
         {label: estimator},
         pipeline[:-1].transform(selection.features),
         columns=options.columns(selection, target),
-        ids=None if selection.ids is None else list(selection.ids),
+        ids=row_names(selection),
+        feature_names=list(pipeline[:-1].get_feature_names_out()),
         title=options.title(data),
     )
     return str(page.html)

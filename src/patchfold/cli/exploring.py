@@ -1,6 +1,7 @@
 """``patchfold explore``: a page to look at a table in."""
 
 import json
+import re
 import threading
 import webbrowser
 from http import HTTPStatus
@@ -14,6 +15,7 @@ from patchfold.cli import _options as options
 from patchfold.cli._session import (
     about,
     check_outputs,
+    in_options,
     noting,
     print_result,
     progress,
@@ -23,6 +25,15 @@ from patchfold.cli._session import (
 )
 
 HOST = "127.0.0.1"
+# Of tables, which the name of a page does without.
+ENDINGS = re.compile(r"(\.(csv|tsv|txt|parquet|arff|npy|npz))?(\.gz)?$", re.IGNORECASE)
+
+
+def _check_stops(values: list[str] | None) -> list[str] | None:
+    """Refuse a stop that is neither a count nor 'auto'."""
+    for value in values or []:
+        options.check_neighbors(value)
+    return values
 
 
 def explore(
@@ -47,8 +58,12 @@ def explore(
         ),
     ] = None,
     neighbors: Annotated[
-        list[int] | None,
-        typer.Option(min=1, metavar="K", help="A stop of the slider; repeat for several. [some]"),
+        list[str] | None,
+        typer.Option(
+            metavar="K|auto",
+            callback=_check_stops,
+            help="A stop of the slider; repeat for several. [some]",
+        ),
     ] = None,
     standardize: options.Standardize = True,
     categories: options.Categories = "onehot",
@@ -89,23 +104,24 @@ def explore(
     selection = options.load(
         data, target=target, ids=ids, drop=drop, missing=missing, header=header
     )
-    page, warned = _page(
+    built, warned = _page(
         data,
         selection,
         target,
         {"categories": categories, "standardize": standardize, "impute": missing == "impute"},
-        n_neighbors=neighbors,
+        n_neighbors=[k if k == "auto" else int(k) for k in neighbors] if neighbors else None,
         methods=tuple(method or ["isomap"]),
         divergences=tuple(divergence or ["euclidean", "kl"]),
         random_state=seed,
     )
     notes = [*selection.notes, *warned]
+    page = str(built.html)
     if place is not None:
         write_outputs({place: page})
     what = options.described(data, selection, standardize=standardize, categories=categories)
     say([what, *options.noted(notes)])
     if place is not None:
-        say([f"Wrote {place} ({len(page.encode()) / 2**20:.1f} MB)"])
+        say([f"Wrote {place} ({built.size})"])
     if as_json:
         summary = {
             "command": "explore",
@@ -125,8 +141,8 @@ def explore(
 
 def _page(
     data: str, selection: Any, target: str | None, coding: dict[str, Any], **parameters: Any
-) -> tuple[str, list[str]]:
-    """Return the page and what was warned of on the way."""
+) -> tuple[Any, list[str]]:
+    """Return the explorer and what was warned of on the way."""
     from patchfold.explorer import explore as build
     from patchfold.tables import preprocessor
 
@@ -142,14 +158,24 @@ def _page(
         built = build(
             prepare.fit_transform(selection.features),
             columns=options.columns(selection, target),
-            ids=None if selection.ids is None else list(selection.ids),
+            ids=row_names(selection),
             feature_names=list(prepare.get_feature_names_out()),
             title=options.title(data),
             n_jobs=options.threads(len(selection.features)),
             progress=step,
             **parameters,
         )
-    return str(built.html), warned
+    return built, [*warned, *map(in_options, built.notes)]
+
+
+def row_names(selection: Any) -> Any:
+    """Return the column that names the rows; without one, their numbers in the table, from 1."""
+    import pandas as pd
+
+    if selection.ids is not None:
+        return selection.ids
+    taken = "row" in selection.others.columns
+    return pd.Series(selection.rows + 1, name="row number" if taken else "row")
 
 
 def _check_ending(path: Path) -> None:
@@ -159,8 +185,16 @@ def _check_ending(path: Path) -> None:
 
 
 def _stem(data: str) -> str:
-    """Return the name of a table without folder and endings."""
-    return "input" if data == "-" else Path(data).name.split(".")[0] or "data"
+    """Return the name of a table without folder and known endings.
+
+    Examples
+    --------
+    >>> _stem("tables/wine.v1.csv.gz"), _stem("-")
+    ('wine.v1', 'input')
+    """
+    if data == "-":
+        return "input"
+    return ENDINGS.sub("", Path(data).name) or "data"
 
 
 def _serve(page: str, *, open_page: bool) -> None:

@@ -4,7 +4,7 @@ import { bindControls } from "./controls.js";
 import { Card } from "./card.js";
 import { Scale, coloringOf } from "./coloring.js";
 import { edgeColor, gradient, trustColor } from "./colors.js";
-import { description } from "./data.js";
+import { Column, description } from "./data.js";
 import { showLegend } from "./legend.js";
 import { Pane } from "./pane.js";
 import { Table, csvOf, saveText } from "./table.js";
@@ -13,9 +13,12 @@ import {
   clipped,
   counted,
   divergenceName,
+  measureName,
   methodName,
+  named,
   rounded,
   sized,
+  viewKey,
   viewName,
 } from "./words.js";
 
@@ -46,7 +49,10 @@ export class App {
     this.coloring = coloringOf(columns[0]);
   }
 
-  idOf = (row) => (this.ids ? this.ids.text(row) : String(row));
+  /** What a row is called; a number alone would say nothing. */
+  nameOf(row) {
+    return this.ids.numeric ? `${this.ids.name} ${this.ids.text(row)}` : this.ids.text(row);
+  }
 
   // ------------------------------------------------------------------ panes
 
@@ -79,6 +85,7 @@ export class App {
     pane.element.remove();
     this.panes = this.panes.filter((other) => other !== pane);
     this.paneCount();
+    this.describe();
   }
 
   /** Close the second pane, or bring back the one that was closed. */
@@ -128,17 +135,31 @@ export class App {
 
   describe() {
     for (const pane of this.panes) if (pane.view && pane.trust) pane.describe(pane.meanTrust);
-    const measure = this.panes[0].view?.graph.measure ?? "";
-    byId("measure").textContent = measure === "kl" ? "KL divergence" : clipped(measure, 30);
+    const measures = this.panes.map((pane) => pane.view?.graph.measure).filter(Boolean);
+    byId("measure").textContent = distinct(measures).map(measureName).join(" | ");
     const counts = this.panes.map((pane) => counted(pane.edgesShown().count));
     byId("threshold-value").textContent = distinct(counts).join(" | ");
-    const drawn = this.layers.edges && this.panes.find((pane) => pane.drawable);
-    if (drawn) {
-      const { low, high } = drawn.graph.ranking.scale;
-      byId("edge-bar").style.background = gradient(edgeColor, this.theme);
-      byId("edge-low").textContent = rounded(low);
-      byId("edge-high").textContent = rounded(high);
-    }
+    byId("edge-bar").style.background = gradient(edgeColor, this.theme);
+    byId("edge-scales").replaceChildren(...this.edgeScales());
+  }
+
+  /** What the ends of the colours of edges stand for, in each pane where they differ. */
+  edgeScales() {
+    const scales = this.panes.map((pane) => {
+      if (!pane.drawable) return null;
+      const { low, high } = pane.graph.ranking.scale;
+      return { measure: measureName(pane.view.graph.measure), low: rounded(low), high: rounded(high) };
+    });
+    const alike = distinct(scales.map((scale) => JSON.stringify(scale))).length === 1;
+    return (alike ? scales.slice(0, 1) : scales).flatMap((scale, place) => {
+      if (!scale) return [];
+      const line = document.createElement("p");
+      line.className = "ends";
+      const { measure, low, high } = scale;
+      const middle = alike ? "" : `${["first", "second"][place]} pane: ${measure}`;
+      line.append(...[low, middle, high].map((words) => spanOf(words)));
+      return [line];
+    });
   }
 
   repaint() {
@@ -158,6 +179,7 @@ export class App {
       this.visible[row] = coloring.shows(row) ? 1 : 0;
       opacity[row] = !this.visible[row] ? 0 : !chosen || chosen[row] ? full : 255 * FAINT;
     }
+    byId("found").textContent = this.matches ? counted(this.matching().length) : "";
     for (const pane of panes) {
       const colors = new Uint8Array(4 * n);
       if (this.layers.trust && pane.trust) this.trustColors(pane).paint(colors, this.theme);
@@ -217,6 +239,13 @@ export class App {
     this.repaint();
   }
 
+  /** Leave off: no path, no half-drawn lasso, no card. */
+  dismiss() {
+    this.pick(-1);
+    this.point(-1);
+    for (const pane of this.order) pane.cancel();
+  }
+
   /** A click on a row, or on none: the ends of a path. */
   pick(row) {
     if (row < 0 || this.ends.length === 2) this.ends = [];
@@ -252,29 +281,36 @@ export class App {
   search(text) {
     const words = text.trim().toLowerCase();
     this.matches = null;
-    byId("found").textContent = "";
     if (words) {
       this.matches = new Uint8Array(this.n);
-      for (const column of this.columns) column.search(words, this.matches);
-      if (this.ids) this.ids.search(words, this.matches);
-      else for (let row = 0; row < this.n; row++) if (String(row) === words) this.matches[row] = 1;
-      const count = this.matches.reduce((sum, hit) => sum + hit, 0);
-      byId("found").textContent = counted(count);
+      const texts = this.columns.filter((column) => !column.numeric);
+      for (const column of texts) column.search(words, this.matches);
+      this.ids.search(words, this.matches);
     }
     this.restyle();
   }
 
+  /** The rows that the search has found and the legend shows. */
+  matching() {
+    const rows = [];
+    this.matches?.forEach((hit, row) => hit && this.visible[row] && rows.push(row));
+    return rows;
+  }
+
   selectMatches() {
     if (!this.matches) return;
-    const rows = [];
-    this.matches.forEach((hit, row) => hit && rows.push(row));
+    const rows = this.matching();
     byId("search").value = "";
     this.search("");
     this.select(rows);
   }
 
   export() {
-    saveText("selected.csv", csvOf(this.rows, this.idOf, this.columns));
+    const places = distinct(this.panes.map((pane) => pane.view)).flatMap((view) => {
+      const pane = this.panes.find((one) => one.view === view);
+      return ["x", "y"].map((axis, part) => placeColumn(`${viewKey(view)} ${axis}`, pane, part));
+    });
+    saveText("selected.csv", csvOf(this.rows, [this.ids, ...this.columns, ...places]));
   }
 
   // ------------------------------------------------------------------ controls
@@ -313,9 +349,9 @@ export class App {
     const many = `${this.views.length} embedding${this.views.length === 1 ? "" : "s"}`;
     const size = sized(Number(description.bytes));
     byId("summary").textContent = `${counted(this.n)} points · ${many} · ${size}`;
-    for (const column of this.columns) byId("colour").append(new Option(clipped(column.name, 60)));
+    for (const column of this.columns) byId("colour").append(new Option(named(column.name, 60)));
     this.card = new Card(this);
-    this.table = new Table(byId("table"), this.idOf, this.columns, {
+    this.table = new Table(byId("table"), this.ids, this.columns, {
       point: (row) => this.point(row),
       pick: (row) => this.pick(row),
     });
@@ -330,7 +366,7 @@ export class App {
     bindControls(this);
     byId("neighbors").hidden = this.ks.length < 2;
     byId("k").max = String(this.ks.length - 1);
-    byId("k-ticks").replaceChildren(...this.ks.map((k) => tick(k)));
+    byId("k-ticks").replaceChildren(...this.ks.map((k) => spanOf(String(k))));
     this.setK(this.ks.indexOf(this.k));
   }
 }
@@ -341,8 +377,14 @@ function fillSelect(select, values, nameOf, chosen) {
   select.disabled = values.length < 2;
 }
 
-function tick(k) {
+/** A coordinate of the points of a pane, as a column. */
+function placeColumn(name, pane, part) {
+  const values = Float64Array.from({ length: pane.n }, (_, row) => pane.places[2 * row + part]);
+  return new Column({ name, kind: "number" }, values);
+}
+
+function spanOf(text) {
   const element = document.createElement("span");
-  element.textContent = String(k);
+  element.textContent = text;
   return element;
 }

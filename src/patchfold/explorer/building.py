@@ -12,10 +12,11 @@ from patchfold import divergences as known
 from patchfold._files import write_whole
 from patchfold._validation import check_choice, check_count, check_points
 from patchfold.explorer.columns import pack_column, pack_ids
-from patchfold.explorer.fitting import ESTIMATORS, Fitted, fit_all, from_estimators, slider
+from patchfold.explorer.fitting import Fitted, choose_k, fit_all, from_estimators, slider
 from patchfold.explorer.packing import ArrayStore
 from patchfold.explorer.page import assemble, size_of
 from patchfold.explorer.views import pack_view, views_of
+from patchfold.models import METHODS
 
 if TYPE_CHECKING:
     import os
@@ -40,6 +41,8 @@ class Explorer:
     ----------
     html : str
         The page.
+    notes : list of str
+        What the fits had to say, and which.
 
     Examples
     --------
@@ -54,8 +57,11 @@ class Explorer:
     Explorer(150 points, 2 embeddings, ... kB)
     """
 
-    def __init__(self, html: str, n_points: int, n_embeddings: int) -> None:
+    def __init__(
+        self, html: str, n_points: int, n_embeddings: int, notes: Iterable[str] = ()
+    ) -> None:
         self.html = html
+        self.notes = list(notes)
         self._counts = n_points, n_embeddings
 
     @staticmethod
@@ -108,7 +114,12 @@ class Explorer:
     def __repr__(self) -> str:
         n, count = self._counts
         plural = "" if count == 1 else "s"
-        return f"Explorer({n} points, {count} embedding{plural}, {size_of(self.html)})"
+        return f"Explorer({n} points, {count} embedding{plural}, {self.size})"
+
+    @property
+    def size(self) -> str:
+        """How large the page is, in words."""
+        return size_of(self.html)
 
 
 def explore(
@@ -118,7 +129,7 @@ def explore(
     columns: Mapping[Any, Any] | None = None,
     ids: Any = None,
     feature_names: Iterable[Any] | None = None,
-    n_neighbors: Iterable[int] | None = None,
+    n_neighbors: Iterable[int | str] | None = None,
     methods: Iterable[str] = ("isomap",),
     divergences: Iterable[str] = ("euclidean", "kl"),
     title: str | None = None,
@@ -142,12 +153,17 @@ def explore(
         What else is known about the points: text, numbers, None for missing. Shown on hover and in
         the table, and to colour and search by.
     ids : sequence of n_samples values, or None
-        What the points are called; None means the number of the row, from 0.
+        What the points are called; None means the number of the row, from 0. The name of a series
+        is the name of their column, and stands for the one of that name in ``columns``.
     feature_names : sequence of n_features names, or None
         None takes the names of a data frame's columns. Features are columns of the page, too,
-        unless there are more than 100 of them or more than 5 million values.
-    n_neighbors : sequence of int, or None
-        The steps of the slider. None means 6, 10, 15, 20 and 30; fewer beyond 20 000 points.
+        unless there are more than 100 of them or more than 5 million values, or ``columns`` has the
+        same name.
+    n_neighbors : sequence of int or "auto", or None
+        The steps of the slider. None means 6, 10, 15, 20 and 30; fewer beyond 20 000 points, and
+        none above half of the points. ``"auto"`` is the one that
+        :func:`~patchfold.selection.select_n_neighbors` chooses for the first method, and the first
+        divergence of patches.
     methods : sequence of {"isomap", "lle", "eigenmaps", "tsne"}, default=("isomap",)
     divergences : sequence of names, default=("euclidean", "kl")
         Of :data:`patchfold.divergences.NAMES`; ``"euclidean"`` is the classical method.
@@ -173,14 +189,20 @@ def explore(
     """
     points = check_points(X, min_samples=3).astype(np.float64, copy=False)
     names = _feature_names(X, points.shape[1], feature_names)
+    methods = [check_choice("methods", name, METHODS) for name in _listed("methods", methods)]
+    divergences = [
+        check_choice("divergences", name, known.NAMES)
+        for name in _listed("divergences", divergences)
+    ]
+    ks = list(slider(len(points))) if n_neighbors is None else _listed("n_neighbors", n_neighbors)
+    if "auto" in ks:
+        chosen = choose_k(points, methods, divergences, n_jobs=n_jobs, random_state=random_state)
+        ks = [chosen if k == "auto" else k for k in ks]
     fitted = fit_all(
         points,
-        [check_choice("methods", method, ESTIMATORS) for method in _listed("methods", methods)],
-        [
-            check_choice("divergences", name, known.NAMES)
-            for name in _listed("divergences", divergences)
-        ],
-        _check_neighbors(n_neighbors, len(points)),
+        methods,
+        divergences,
+        _check_neighbors(ks, len(points)),
         n_jobs=n_jobs,
         random_state=random_state,
         progress=progress or _silent,
@@ -203,28 +225,47 @@ def _page_of(
 ) -> Explorer:
     n = len(X)
     store = ArrayStore()
+    given = getattr(ids, "name", None)
+    columns = {name: cells for name, cells in columns.items() if given is None or name != given}
     if X.size <= MOST_VALUES and X.shape[1] <= MOST_FEATURES:
         features = {name: X[:, place] for place, name in enumerate(feature_names)}
-        columns = columns | {k: v for k, v in features.items() if k not in columns}
+        columns = columns | {k: v for k, v in features.items() if k not in {given, *columns}}
+    key = _key("row" if ids is None else "id", columns) if given is None else str(given)
     views = views_of(fitted, X, n_jobs=n_jobs, random_state=random_state)
     description = {
         "title": "patchfold" if title is None else str(title),
         "n": n,
-        "ids": None if ids is None else pack_ids(ids, n, store),
+        "ids": pack_ids(key, np.arange(n) if ids is None else ids, n, store),
         "columns": [pack_column(name, cells, n, store) for name, cells in columns.items()],
         "views": [pack_view(view, store) for view in views],
     }
-    return Explorer(assemble(description, store), n, len(fitted))
+    return Explorer(assemble(description, store), n, len(fitted), _notes(fitted))
+
+
+def _notes(fitted: list[Fitted]) -> list[str]:
+    """Return every note once, with the first fit that had it and how many others."""
+    said: dict[str, list[str]] = {}
+    for one in fitted:
+        for note in one.notes:
+            said.setdefault(note, []).append(f"{one.method}, {one.divergence}, k = {one.k}")
+    more = {note: f" and {len(fits) - 1} more" * (len(fits) > 1) for note, fits in said.items()}
+    return [f"{fits[0]}{more[note]}: {note}" for note, fits in said.items()]
+
+
+def _key(name: str, columns: dict[Any, Any]) -> str:
+    """Return what the column that names the points is called: as no other column is."""
+    taken = set(map(str, columns))
+    while name in taken:
+        name += " number"
+    return name
 
 
 def _silent(done: int, total: int, what: str) -> None:
     pass
 
 
-def _check_neighbors(n_neighbors: Iterable[int] | None, n: int) -> list[int]:
-    if n_neighbors is None:
-        return list(slider(n))
-    ks = sorted({check_count("n_neighbors", k) for k in _listed("n_neighbors", n_neighbors)})
+def _check_neighbors(n_neighbors: list[Any], n: int) -> list[int]:
+    ks = sorted({check_count("n_neighbors", k) for k in n_neighbors})
     if ks[-1] >= n:
         raise ValueError(
             f"n_neighbors={ks[-1]} needs more than {ks[-1]} samples, got {n}; give values of at "

@@ -1,6 +1,6 @@
 // The card beside the pointer: the row that is pointed at.
 
-import { byId, clipped, rounded } from "./words.js";
+import { byId, clipped, named } from "./words.js";
 
 const MOST_ROWS = 12; // columns on the card
 const AWAY = 18; // pixels from the pointer
@@ -33,13 +33,12 @@ export class Card {
     const { app } = this;
     const name = document.createElement("strong");
     name.dir = "auto";
-    name.textContent = clipped(app.ids ? app.idOf(row) : `row ${row}`, 120);
+    name.textContent = clipped(app.nameOf(row), 120);
     const list = document.createElement("dl");
     const first = app.columns[byId("colour").selectedIndex];
     const columns = [first, ...app.columns.filter((column) => column !== first)].filter(Boolean);
     for (const column of columns.slice(0, MOST_ROWS)) {
-      const value = column.numeric ? rounded(column.values[row]) : clipped(column.text(row), 120);
-      list.append(...line(column.name, column.missing(row) ? "–" : value));
+      list.append(...line(column.name, column.shown(row, 120)));
     }
     const trust = app.panes.filter((pane) => pane.trust).map((pane) => pane.trust[row] / 255);
     list.append(...line("trust", trust.map((value) => value.toFixed(2)).join(" | ")));
@@ -54,7 +53,7 @@ export class Card {
 
 function line(term, value) {
   const [dt, dd] = [document.createElement("dt"), document.createElement("dd")];
-  dt.textContent = clipped(term, 40);
+  dt.textContent = named(term, 40);
   dd.textContent = value;
   dd.dir = "auto";
   return [dt, dd];

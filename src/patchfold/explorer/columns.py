@@ -37,10 +37,14 @@ def pack_column(name: Any, values: Any, n: int, store: ArrayStore) -> dict[str, 
     return {"name": str(name), "kind": "text", "texts": texts, "codes": store.add(codes)}
 
 
-def pack_ids(ids: Any, n: int, store: ArrayStore) -> dict[str, Any]:
-    """Keep the names of the points in the store, as text, and describe them."""
-    codes, texts = _as_codes(_listed("ids", ids, n))
-    return {"name": "id", "kind": "text", "texts": texts, "codes": store.add(codes)}
+def pack_ids(name: str, ids: Any, n: int, store: ArrayStore) -> dict[str, Any]:
+    """Keep the names of the points in the store: numbers of rows, or text, and describe them."""
+    cells = _listed("ids", ids, n)
+    if all(_is_row_number(cell) for cell in cells):
+        numbers = store.add(np.array(cells, dtype=np.uint32), delta=True)
+        return {"name": name, "kind": "number", "whole": True, "values": numbers}
+    codes, texts = _as_codes(cells)
+    return {"name": name, "kind": "text", "texts": texts, "codes": store.add(codes)}
 
 
 def _listed(name: str, values: Any, n: int) -> list[Any]:
@@ -86,6 +90,11 @@ def _is_number(cell: Any) -> bool:
         return True
     whole = isinstance(cell, int | np.integer) and not isinstance(cell, bool)
     return whole and -LARGEST_EXACT <= cell <= LARGEST_EXACT
+
+
+def _is_row_number(cell: Any) -> bool:
+    whole = isinstance(cell, int | np.integer) and not isinstance(cell, bool)
+    return whole and 0 <= cell < 2**32
 
 
 def _as_codes(cells: list[Any]) -> tuple[NDArray[np.uint32], list[str]]:

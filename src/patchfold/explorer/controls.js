@@ -72,20 +72,23 @@ function bindSearch(app, on) {
   });
 }
 
+/** Whether a key is for what has the focus: a text, the letters of a list, the open help. */
+function takes({ target, key }) {
+  if (byId("help-text").open) return true;
+  if (target.matches("select")) return key === "Escape" || /^[\p{L}\p{N}]$/u.test(key);
+  return target.matches('input[type="search"]');
+}
+
 function press(app, event) {
-  if (event.key === "Escape") {
-    app.pick(-1);
-    for (const pane of app.order) pane.cancel();
-  }
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target.matches("input, select")) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || takes(event)) return;
   const actions = {
     "/": () => byId("search").focus(),
     l: () => app.setTool("lasso"),
     v: () => app.setTool("move"),
     "?": () => byId("help-text").showModal(),
+    Escape: () => app.dismiss(),
   };
-  if (!(event.key in actions)) return;
+  if (!Object.hasOwn(actions, event.key)) return;
   event.preventDefault();
   actions[event.key]();
 }

@@ -1,5 +1,7 @@
 // The data of the page: arrays that are unpacked when they are first needed, and columns.
 
+import { named, rounded } from "./words.js";
+
 const TYPES = {
   float32: Float32Array,
   float64: Float64Array,
@@ -80,10 +82,17 @@ export class Column {
     return this.numeric ? Number.isNaN(value) : value === MISSING;
   }
 
-  /** The rows whose text contains the words, marked in `mask`. */
+  /** The cell for reading. */
+  shown(row, most) {
+    if (this.missing(row)) return "–";
+    return this.numeric ? rounded(this.values[row]) : named(this.text(row), most);
+  }
+
+  /** The rows whose text contains the words, or whose number is the words, marked in `mask`. */
   search(words, mask) {
-    if (this.numeric) return;
-    const hits = this.texts.map((text) => text.toLowerCase().includes(words));
-    for (let row = 0; row < mask.length; row++) if (hits[this.values[row]]) mask[row] = 1;
+    const hits = this.numeric ? null : this.texts.map((text) => text.toLowerCase().includes(words));
+    for (let row = 0; row < mask.length; row++) {
+      if (hits ? hits[this.values[row]] : String(this.values[row]) === words) mask[row] = 1;
+    }
   }
 }

@@ -8,11 +8,16 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from scipy.sparse import triu
 
-from patchfold.embedding import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
+from patchfold._namespace import to_numpy
+from patchfold.divergences import paired
 from patchfold.embedding.tsne import NEIGHBORS_PER_PERPLEXITY
+from patchfold.explorer.layout import ellipses, placed
+from patchfold.models import METHODS, own_parameters
 from patchfold.neighbors import find_neighbors
 from patchfold.patches import GaussianPatch
+from patchfold.selection import select_n_neighbors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,19 +31,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Progress = Callable[[int, int, str], None]
 
-ESTIMATORS: dict[str, Any] = {
-    "isomap": PatchIsomap,
-    "lle": PatchLLE,
-    "eigenmaps": PatchEigenmaps,
-    "tsne": PatchTSNE,
-}
-
 # The slider where the caller names no k: (up to so many points, values). Each step is a fit and a
 # share of the page, so there are fewer for many points.
 SLIDER = ((20_000, (6, 10, 15, 20, 30)), (100_000, (10, 15, 20)), (np.inf, (15,)))
-# t-SNE's usual perplexity; few points have a smaller one.
-PERPLEXITY = 30.0
-# The divergence of edges whose lengths are not divergences.
+# The divergence that colours edges where the lengths are of none.
 COLOURING = "kl"
 
 
@@ -50,15 +46,16 @@ class Fitted:
     ----------
     method, divergence, k
         What the page's switches call it; None where there is nothing to switch.
-    embedding : array of shape (n, n_components)
+    plane : array of shape (n, 2)
+        The embedding, as :func:`~patchfold.explorer.layout.placed` puts it.
     graph : csr_array of shape (n, n)
-        Lengths of edges, symmetric.
+        The edges above the diagonal, with their lengths.
     measure : str
         What edges are coloured by.
-    measured : bool
-        Whether that is their length; if not, it is the divergence of their patches.
-    patches, members : Patches and Neighborhoods, or None
-        The patches of the points, and which points they were fitted to.
+    colours : array of shape (n_edges,)
+        The divergence of the patches at the ends of each edge, or its length where there are none.
+    ellipses : array of shape (n, 5), or None
+        The patches in the plane.
     notes : tuple of str
         What the fit had to say.
     """
@@ -66,12 +63,11 @@ class Fitted:
     method: str
     divergence: str | None
     k: int | None
-    embedding: NDArray[np.floating[Any]]
+    plane: Floats
     graph: csr_array
     measure: str
-    measured: bool
-    patches: Patches | None
-    members: Neighborhoods | None
+    colours: Floats
+    ellipses: Floats | None
     notes: tuple[str, ...] = ()
 
 
@@ -90,6 +86,25 @@ class Searched:
         return self.found
 
 
+def choose_k(
+    X: Floats,
+    methods: Sequence[str],
+    divergences: Sequence[str],
+    *,
+    n_jobs: int | None,
+    random_state: Any,
+) -> int:
+    """Choose the number of neighbours for the first method and the first divergence of patches."""
+    divergence = next((name for name in divergences if name != "euclidean"), "euclidean")
+    estimator = METHODS[methods[0]](
+        divergence=divergence,
+        n_jobs=n_jobs,
+        random_state=random_state,
+        **own_parameters(methods[0], divergence, len(X)),
+    )
+    return int(select_n_neighbors(estimator, X).n_neighbors)
+
+
 def fit_all(
     X: Floats,
     methods: Sequence[str],
@@ -101,43 +116,34 @@ def fit_all(
     progress: Progress,
 ) -> list[Fitted]:
     """Fit one estimator a method, divergence and k, all on the same neighbours and patches."""
-    perplexity = min(PERPLEXITY, (len(X) - 1) / NEIGHBORS_PER_PERPLEXITY)
-    widest = max(ks)
-    if "tsne" in methods:
-        widest = max(widest, int(NEIGHBORS_PER_PERPLEXITY * perplexity))
-    grid = list(product(methods, divergences, ks))
-    progress(0, len(grid), "neighbours and patches")
+    own = {pair: own_parameters(*pair, len(X)) for pair in product(methods, divergences)}
+    perplexity = max(parameters.get("perplexity", 0.0) for parameters in own.values())
+    widest = max(*ks, int(NEIGHBORS_PER_PERPLEXITY * perplexity))
+    total = len(ks) * len(own)
+    progress(0, total, "neighbours and patches")
     near = find_neighbors(X, widest, n_jobs=n_jobs, random_state=random_state)
-    members = {k: near.nearest(k) for k in ks}
-    patches = {k: GaussianPatch().fit(X, members[k], n_jobs=n_jobs) for k in ks}
     colouring = next((name for name in divergences if name != "euclidean"), COLOURING)
-    fitted = []
-    for done, (method, divergence, k) in enumerate(grid):
-        progress(done, len(grid), f"{method}, {divergence}, k = {k}")
-        estimator = ESTIMATORS[method](
-            n_neighbors=k,
-            divergence=divergence,
-            knn=Searched(near),
-            n_jobs=n_jobs,
-            random_state=random_state,
-            **_own_parameters(method, divergence, perplexity),
-        )
-        notes = _fit(estimator, X)
-        fitted.append(
-            Fitted(
-                method,
-                divergence,
-                k,
-                estimator.embedding_,
-                estimator.graph_,
-                colouring if divergence == "euclidean" else divergence,
-                divergence != "euclidean",
-                patches[k],
-                members[k],
-                notes,
+    fitted: list[Fitted] = []
+    for k in ks:
+        members, plain = near.nearest(k), None
+        for (method, divergence), parameters in own.items():
+            progress(len(fitted), total, f"{method}, {divergence}, k = {k}")
+            estimator = METHODS[method](
+                n_neighbors=k,
+                divergence=divergence,
+                knn=Searched(near),
+                n_jobs=n_jobs,
+                random_state=random_state,
+                **parameters,
             )
-        )
-    progress(len(grid), len(grid), "page")
+            notes = _fit(estimator, X)
+            patches = estimator.patches_
+            if patches is None:
+                patches = plain = plain or GaussianPatch().fit(X, members, n_jobs=n_jobs)
+            measure = colouring if divergence == "euclidean" else divergence
+            found = _found(estimator, patches, members, measure, n_jobs)
+            fitted.append(Fitted(method, divergence, k, *found, notes))
+    progress(total, total, "page")
     return fitted
 
 
@@ -148,51 +154,52 @@ def from_estimators(
     fitted = []
     for label, estimator in estimators.items():
         _check_fitted(label, estimator, len(X))
-        patches, members = estimator.patches_, None
-        measure, measured = "distance", True
-        if estimator.divergence != "precomputed":
+        divergence, patches, members = estimator.divergence, estimator.patches_, None
+        if divergence != "precomputed":
             recipe = estimator.patch or GaussianPatch()
             members = _members(estimator, recipe, X, n_jobs)
             patches = recipe.fit(X, members, n_jobs=n_jobs) if patches is None else patches
-            measure, measured = _measure_of(estimator)
-        fitted.append(
-            Fitted(
-                str(label),
-                None,
-                None,
-                estimator.embedding_,
-                estimator.graph_,
-                measure,
-                measured,
-                patches,
-                members,
-            )
-        )
+        measure = COLOURING if divergence == "euclidean" else divergence
+        found = _found(estimator, patches, members, measure, n_jobs)
+        fitted.append(Fitted(str(label), None, None, *found))
     return fitted
 
 
+def _found(
+    estimator: Any,
+    patches: Patches | None,
+    members: Neighborhoods | None,
+    measure: Any,
+    n_jobs: int | None,
+) -> tuple[Floats, csr_array, str, Floats, Floats | None]:
+    """Return what a page shows of an estimator: plane, graph, measure, colours and ellipses."""
+    plane = placed(estimator.embedding_)
+    # Explicit zeros are edges, which triu keeps.
+    graph = triu(estimator.graph_, k=1, format="csr")
+    graph.sort_indices()
+    if patches is None or members is None:
+        return plane, graph, "distance", graph.data, None
+    ends = np.repeat(np.arange(len(plane)), np.diff(graph.indptr)), graph.indices.astype(np.intp)
+    # Lengths need not be divergences: classes or the scale of the neighbourhood may stretch them.
+    colours = to_numpy(paired(patches, *ends, measure, n_jobs=n_jobs))
+    if np.allclose(colours, graph.data, rtol=1e-6, atol=0):
+        colours = graph.data  # the page keeps equal arrays once
+    name = measure if isinstance(measure, str) else getattr(measure, "__name__", "divergence")
+    return plane, graph, name, colours, ellipses(patches, members, plane, n_jobs)
+
+
 def slider(n: int) -> tuple[int, ...]:
-    """Return the values of k for ``n`` points, all below ``n``.
+    """Return the values of k for ``n`` points: at most half of them.
+
+    Patches of nearly all points would nearly be the same.
 
     Examples
     --------
-    >>> slider(1000), slider(12), slider(5)
-    ((6, 10, 15, 20, 30), (6, 10), (4,))
+    >>> slider(1000), slider(25), slider(7)
+    ((6, 10, 15, 20, 30), (6, 10), (3,))
     """
     values = next(values for most, values in SLIDER if n <= most)
-    return tuple(k for k in values if k < n) or (n - 1,)
-
-
-def _own_parameters(method: str, divergence: str, perplexity: float) -> dict[str, Any]:
-    if method == "isomap":
-        return {"landmarks": "auto"}
-    if method == "tsne":
-        return {"perplexity": perplexity}
-    if method == "eigenmaps":
-        return {"bandwidth": "median"}  # whatever the units of the data
-    if method == "lle" and divergence == "euclidean":
-        return {"weights": "euclidean"}  # ordinary LLE
-    return {}
+    return tuple(k for k in values if k <= n // 2) or (max(n // 2, 1),)
 
 
 def _members(estimator: Any, recipe: GaussianPatch, X: Floats, n_jobs: int | None) -> Neighborhoods:
@@ -201,16 +208,6 @@ def _members(estimator: Any, recipe: GaussianPatch, X: Floats, n_jobs: int | Non
         found = find_neighbors(X, radius=estimator.radius, n_jobs=n_jobs)
         return found.nearest(recipe.size) if isinstance(recipe.size, int) else found
     return find_neighbors(X, recipe.reach(estimator.n_neighbors_, len(X)), n_jobs=n_jobs)
-
-
-def _measure_of(estimator: Any) -> tuple[str, bool]:
-    """Return the divergence that edges are coloured by, and whether it is their length."""
-    divergence = estimator.divergence
-    if callable(divergence):
-        return getattr(divergence, "__name__", "divergence"), True
-    if divergence == "euclidean":
-        return COLOURING, False
-    return divergence, estimator.supervision is None
 
 
 def _fit(estimator: Any, X: Floats) -> tuple[str, ...]:

@@ -8,12 +8,12 @@ import numpy as np
 
 from patchfold._namespace import to_numpy
 from patchfold.blocks import map_blocks
+from patchfold.neighborhoods import Neighborhoods, edge_starts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from patchfold.gaussians import Patches
-    from patchfold.neighborhoods import Neighborhoods
 
     Floats = NDArray[np.float64]
 
@@ -32,14 +32,20 @@ def placed(embedding: Any) -> Floats:
     return plane / (size or 1.0)
 
 
-def turned(plane: Floats, reference: Floats) -> Floats:
-    """Rotate or reflect ``plane`` so that it lies over ``reference`` (orthogonal Procrustes).
+def turn(plane: Floats, reference: Floats) -> Floats:
+    """Return the matrix that turns ``plane`` over ``reference`` (orthogonal Procrustes).
 
-    With ``plane' reference = U S V'`` the sum of squared distances between the points is least for
-    the turn ``U V'``.
+    With ``plane' reference = U S V'`` the sum of squared distances between the points of
+    ``plane @ T`` and those of ``reference`` is least for the rotation or reflection ``T = U V'``.
     """
     u, _, vt = np.linalg.svd(plane.T @ reference)
-    return np.asarray(plane @ (u @ vt))
+    return np.asarray(u @ vt)
+
+
+def turned_ellipses(found: Floats, by: Floats) -> Floats:
+    """Turn ellipses, as :func:`ellipses` returns them, with the plane they are in."""
+    covariances = by.T @ found[:, [2, 3, 3, 4]].reshape(-1, 2, 2) @ by
+    return np.column_stack([found[:, :2] @ by, covariances[:, [0, 0, 1], [0, 1, 1]]])
 
 
 def ellipses(
@@ -59,7 +65,7 @@ def ellipses(
     patches : Patches
         n patches.
     members : Neighborhoods
-        The points that each patch was fitted to; at least one each.
+        The points that each patch was fitted to, beside its own; at least one each.
     plane : array of shape (n, 2)
     n_jobs : int or None
 
@@ -69,6 +75,7 @@ def ellipses(
         x and y of the centre, and the variances xx, xy, yy.
     """
     X, means = _double(patches.points), _double(patches.means)
+    members = _with_self(members)
     widest, m = int(members.degrees.max()), X.shape[1]
 
     def carry(block: slice) -> Floats:
@@ -104,6 +111,16 @@ def _carried(patches: Patches, cross: Floats) -> Floats:
         white = cross @ np.swapaxes(_double(patches.whiteners), 1, 2)
         image = white @ np.swapaxes(white, 1, 2)
     return np.stack([image[:, 0, 0], image[:, 0, 1], image[:, 1, 1]], axis=1)
+
+
+def _with_self(near: Neighborhoods) -> Neighborhoods:
+    """Put every point before its neighbours."""
+    starts = edge_starts(near.degrees + 1)
+    indices = np.empty(starts[-1], dtype=np.intp)
+    own = np.zeros(starts[-1], dtype=bool)
+    own[starts[:-1]] = True
+    indices[own], indices[~own] = np.arange(len(near)), near.indices
+    return Neighborhoods(starts, indices, np.zeros(len(indices)))
 
 
 def _double(x: Any) -> Floats:

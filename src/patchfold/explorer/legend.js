@@ -2,7 +2,7 @@
 
 import { Classes, Scale } from "./coloring.js";
 import { css, gradient } from "./colors.js";
-import { clipped, counted, rounded } from "./words.js";
+import { counted, named, rounded } from "./words.js";
 
 /**
  * Show the legend of a coloring.
@@ -29,11 +29,11 @@ function showClasses(place, coloring, theme, changed) {
     const button = document.createElement("button");
     button.type = "button";
     button.setAttribute("aria-pressed", String(entry.shown));
-    button.title = clipped(entry.label, 500);
+    button.title = named(entry.label, 500);
     const swatch = document.createElement("i");
     swatch.style.background = css(entry.color(theme));
     const label = document.createElement("bdi");
-    label.textContent = clipped(entry.label, 60);
+    label.textContent = named(entry.label, 60);
     const count = document.createElement("span");
     count.textContent = counted(entry.count);
     button.append(swatch, label, count);

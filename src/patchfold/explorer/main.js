@@ -19,7 +19,7 @@ function giveUp(words) {
 
 async function begin() {
   const columns = await Promise.all(description.columns.map((packed) => Column.load(packed)));
-  const ids = description.ids && (await Column.load(description.ids));
+  const ids = await Column.load(description.ids);
   const app = new App(columns, ids);
   app.start();
   window.patchfold = app; // for scripts

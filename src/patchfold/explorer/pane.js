@@ -11,6 +11,7 @@ import { counted, rounded } from "./words.js";
 const GLIDE = 700; // milliseconds from one embedding to the next
 const CLICK = 4; // pixels that the pointer may move during a click
 const REACH = 14; // pixels from a point at which it is pointed at
+const FINGER = 24; // the same for a finger
 const MARGIN = 0.06; // of the pane, around all points
 // Beyond this many points, while they move and frames come slowly, a part of them is drawn.
 const DRAWN_POINTS = 50_000;
@@ -38,6 +39,7 @@ export class Pane {
     this.camera = { x: 0, y: 0, zoom: 1 };
     this.fitted = true; // the camera shows all points, and does so in the next view, too
     this.lasso = null;
+    this.pointers = new Map(); // where each finger, or the mouse with its button down, is
     this.pace = 0;
     this.drawable = 0;
     this.listen();
@@ -297,8 +299,17 @@ export class Pane {
     canvas.addEventListener("pointerdown", (event) => this.press(event));
     canvas.addEventListener("pointermove", (event) => this.move(event));
     canvas.addEventListener("pointerup", (event) => this.release(event));
-    canvas.addEventListener("pointercancel", () => this.cancel());
-    canvas.addEventListener("pointerleave", () => this.app.point(-1));
+    canvas.addEventListener("pointercancel", (event) => {
+      this.pointers.delete(event.pointerId);
+      this.cancel();
+    });
+    canvas.addEventListener("pointerleave", (event) => {
+      if (event.pointerType !== "touch") this.app.point(-1); // what was tapped stays
+    });
+    // One finger may scroll the page, where style.css says so; two zoom the pane alone.
+    const alone = (event) => event.touches.length > 1 && event.preventDefault();
+    canvas.addEventListener("touchstart", alone, { passive: false });
+    canvas.addEventListener("touchmove", alone, { passive: false });
     canvas.addEventListener("dblclick", () => this.fit());
     canvas.addEventListener("keydown", (event) => this.key(event));
     canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
@@ -333,14 +344,39 @@ export class Pane {
   press(event) {
     if (event.button !== 0) return;
     this.canvas.setPointerCapture(event.pointerId);
-    this.pressed = { x: event.offsetX, y: event.offsetY, dragged: false };
-    if (this.app.tool === "lasso") this.lasso = [this.toPlane([event.offsetX, event.offsetY])];
+    const at = [event.offsetX, event.offsetY];
+    this.pointers.set(event.pointerId, at);
+    if (this.pointers.size > 1) {
+      this.app.point(-1);
+      this.cancel(); // what the first finger had begun
+      return;
+    }
+    this.pressed = { x: at[0], y: at[1], dragged: false };
+    if (this.app.tool === "lasso") this.lasso = [this.toPlane(at)];
+  }
+
+  /** Two fingers: what is between them stays there. */
+  pinch(id, at) {
+    const before = fingers([...this.pointers.values()]);
+    this.pointers.set(id, at);
+    const after = fingers([...this.pointers.values()]);
+    if (this.pointers.size !== 2) return;
+    const { zoom } = this.camera;
+    this.moveBy(
+      (before.middle[0] - after.middle[0]) / zoom,
+      (after.middle[1] - before.middle[1]) / zoom,
+    );
+    this.zoomBy(Math.max(after.apart, 1) / Math.max(before.apart, 1), after.middle);
   }
 
   move(event) {
     const at = [event.offsetX, event.offsetY];
+    if (this.pointers.size > 1) {
+      if (this.pointers.has(event.pointerId)) this.pinch(event.pointerId, at);
+      return;
+    }
     if (!this.pressed) {
-      this.app.point(this.pick(at), event);
+      if (!this.pointers.size) this.app.point(this.pick(at), event);
       return;
     }
     const { pressed } = this;
@@ -357,12 +393,17 @@ export class Pane {
   }
 
   release(event) {
+    this.pointers.delete(event.pointerId);
     if (!this.pressed) return;
     const { dragged } = this.pressed;
     const loop = this.lasso;
     this.cancel();
-    if (!dragged) this.app.pick(this.pick([event.offsetX, event.offsetY]));
-    else if (loop && this.grid) {
+    if (!dragged) {
+      const finger = event.pointerType === "touch";
+      const row = this.pick([event.offsetX, event.offsetY], finger ? FINGER : REACH);
+      this.app.pick(row);
+      if (finger) this.app.point(row, event);
+    } else if (loop && this.grid) {
       const rows = this.grid.within(loop).filter((row) => this.app.visible[row]);
       this.app.select(rows, event.shiftKey);
     }
@@ -375,10 +416,10 @@ export class Pane {
   }
 
   /** The point at a place of the pane, or -1. */
-  pick(at) {
+  pick(at, reach = REACH) {
     if (!this.grid) return -1;
     const [x, y] = this.toPlane(at);
-    return this.grid.nearest(x, y, REACH / this.camera.zoom, (row) => this.app.visible[row]);
+    return this.grid.nearest(x, y, reach / this.camera.zoom, (row) => this.app.visible[row]);
   }
 
   key(event) {
@@ -394,7 +435,7 @@ export class Pane {
       ArrowUp: () => this.moveBy(0, step),
       ArrowDown: () => this.moveBy(0, -step),
     };
-    if (!(event.key in actions)) return;
+    if (!Object.hasOwn(actions, event.key)) return;
     event.preventDefault();
     actions[event.key]();
   }
@@ -404,19 +445,31 @@ export class Pane {
   /** Say below the pane what it shows. */
   describe(meanTrust) {
     const { view } = this;
-    const parts = [`trust ${meanTrust.toFixed(2)}`, `${counted(view.graph.edges)} edges`];
+    const parts = this.pathWords();
+    parts.push(`trust ${meanTrust.toFixed(2)}`, `${counted(view.graph.edges)} edges`);
     if (!("degrees" in view.graph)) parts.push("too many for this page");
     const shown = this.edgesShown();
     if (shown.count) parts.push(`${counted(shown.count)} shown, from ${rounded(shown.from)}`);
-    if (this.path) {
-      const steps = this.path.rows.length - 1;
-      const length = rounded(this.path.length);
-      parts.push(`path: ${steps} ${steps === 1 ? "step" : "steps"}, length ${length}`);
-    } else if (this.graph && this.app.ends.length === 2) parts.push("no path");
     const foot = this.find(".pane-foot");
-    foot.textContent = [parts.join(" · "), ...view.notes].join(" · ");
-    foot.title = view.notes.join("\n");
+    foot.textContent = [...parts, ...view.notes].join(" · ");
+    foot.title = foot.textContent;
   }
+
+  pathWords() {
+    if (!this.graph || this.app.ends.length < 2) return [];
+    if (!this.path) return ["no path"];
+    const steps = this.path.rows.length - 1;
+    const words = `path: ${steps} ${steps === 1 ? "step" : "steps"}`;
+    return [`${words}, length ${rounded(this.path.length)}`];
+  }
+}
+
+/** How far apart two places are, and what is in the middle. */
+function fingers([[x, y], [otherX, otherY]]) {
+  return {
+    apart: Math.hypot(otherX - x, otherY - y),
+    middle: [(x + otherX) / 2, (y + otherY) / 2],
+  };
 }
 
 const graphs = new Map();

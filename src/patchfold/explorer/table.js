@@ -1,6 +1,6 @@
 // The table of selected rows, of which only those in sight are in the document, and its export.
 
-import { clipped, rounded } from "./words.js";
+import { clipped, named } from "./words.js";
 
 const ROW_HEIGHT = 27; // as in style.css
 const SPARE = 6; // rows beyond the edge of sight
@@ -12,14 +12,14 @@ function quoted(text) {
 }
 
 /** The rows as a CSV file. A missing cell is empty, an empty text is "". */
-export function csvOf(rows, idOf, columns) {
-  const lines = [["id", ...columns.map((column) => column.name)].map(quoted).join(",")];
+export function csvOf(rows, columns) {
+  const lines = [columns.map((column) => quoted(column.name)).join(",")];
   for (const row of rows) {
     const cells = columns.map((column) => {
       if (column.missing(row)) return "";
       return quoted(column.text(row)) || '""';
     });
-    lines.push([quoted(idOf(row)), ...cells].join(","));
+    lines.push(cells.join(","));
   }
   return `${lines.join("\r\n")}\r\n`;
 }
@@ -36,27 +36,34 @@ export function saveText(name, text) {
 export class Table {
   /**
    * @param {HTMLElement} place
-   * @param {(row: number) => string} idOf
+   * @param {Column} ids
+   * @param {Column[]} columns
    * @param {{ point: (row: number) => void, pick: (row: number) => void }} actions
    */
-  constructor(place, idOf, columns, actions) {
+  constructor(place, ids, columns, actions) {
     this.place = place;
-    this.idOf = idOf;
+    this.ids = ids;
     this.columns = columns.slice(0, MOST_COLUMNS);
     this.actions = actions;
     this.rows = [];
     this.active = -1;
     this.head = document.createElement("div");
     this.head.className = "row head";
-    this.head.append(cell("id"));
-    for (const column of this.columns) this.head.append(cell(clipped(column.name), column.numeric));
+    this.head.setAttribute("role", "row");
+    this.head.setAttribute("aria-rowindex", "1");
+    this.head.append(cell(named(ids.name), false, "columnheader"));
+    for (const column of this.columns) {
+      this.head.append(cell(named(column.name), column.numeric, "columnheader"));
+    }
     if (columns.length > MOST_COLUMNS) {
-      this.head.append(cell(`${columns.length - MOST_COLUMNS} more in the export`));
+      const more = `${columns.length - MOST_COLUMNS} more in the export`;
+      this.head.append(cell(more, false, "columnheader"));
     }
     this.body = document.createElement("div");
     this.body.className = "rows";
+    this.body.setAttribute("role", "rowgroup");
     place.append(this.head, this.body);
-    place.setAttribute("role", "listbox");
+    place.setAttribute("role", "grid");
     place.setAttribute("aria-label", "Selected rows");
     place.addEventListener("scroll", () => this.draw());
     place.addEventListener("keydown", (event) => this.key(event));
@@ -66,6 +73,8 @@ export class Table {
   show(rows) {
     this.rows = rows;
     this.active = -1;
+    this.place.removeAttribute("aria-activedescendant");
+    this.place.setAttribute("aria-rowcount", String(rows.length + 1));
     this.body.style.height = `${rows.length * ROW_HEIGHT}px`;
     this.place.scrollTop = 0;
     this.draw();
@@ -82,26 +91,21 @@ export class Table {
     const line = document.createElement("div");
     line.className = "row";
     line.id = `selected-${place}`;
-    line.setAttribute("role", "option");
+    line.setAttribute("role", "row");
+    line.setAttribute("aria-rowindex", String(place + 2));
     line.setAttribute("aria-selected", String(place === this.active));
     line.style.top = `${place * ROW_HEIGHT}px`;
-    line.append(cell(clipped(this.idOf(row))));
-    for (const column of this.columns) {
-      line.append(cell(column.missing(row) ? "–" : this.shown(column, row), column.numeric));
-    }
+    line.append(cell(clipped(this.ids.text(row))));
+    for (const column of this.columns) line.append(cell(column.shown(row), column.numeric));
     line.addEventListener("pointerenter", () => this.actions.point(row));
     line.addEventListener("click", () => this.actions.pick(row));
     return line;
   }
 
-  shown(column, row) {
-    return column.numeric ? rounded(column.values[row]) : clipped(column.text(row));
-  }
-
   key(event) {
     const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 };
     if (event.key === "Enter" && this.active >= 0) this.actions.pick(this.rows[this.active]);
-    if (!(event.key in steps)) return;
+    if (!Object.hasOwn(steps, event.key)) return;
     event.preventDefault();
     const last = this.rows.length - 1;
     this.active = Math.min(Math.max(this.active + steps[event.key], 0), last);
@@ -115,8 +119,9 @@ export class Table {
   }
 }
 
-function cell(text, numeric = false) {
+function cell(text, numeric = false, role = "gridcell") {
   const element = document.createElement("span");
+  element.setAttribute("role", role);
   element.dir = "auto";
   element.classList.toggle("number", numeric);
   element.textContent = text;

@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import triu
 
-from patchfold.divergences import paired
-from patchfold.explorer.layout import ellipses, placed, turned
+from patchfold.explorer.layout import turn, turned_ellipses
 from patchfold.explorer.trust import pointwise_trust
-from patchfold.neighborhoods import Neighborhoods, edge_starts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,14 +36,19 @@ class View:
 def views_of(
     fitted: list[Fitted], X: Floats, *, n_jobs: int | None = None, random_state: Any = 0
 ) -> list[View]:
-    """Lay embeddings over each other, and add ellipses and trust."""
-    planes = [placed(one.embedding) for one in fitted]
-    reference = planes[_reference(fitted)]
-    planes = [turned(plane, reference) for plane in planes]
+    """Lay embeddings over each other, and add trust."""
+    reference = fitted[_reference(fitted)].plane
+    turns = [turn(one.plane, reference) for one in fitted]
+    planes = [one.plane @ by for one, by in zip(fitted, turns, strict=True)]
     trust = pointwise_trust(X, planes, random_state=random_state, n_jobs=n_jobs)
     return [
-        View(one, plane, _ellipses(one, plane, n_jobs), trusted)
-        for one, plane, trusted in zip(fitted, planes, trust, strict=True)
+        View(
+            one,
+            plane,
+            None if one.ellipses is None else turned_ellipses(one.ellipses, by),
+            trusted,
+        )
+        for one, plane, by, trusted in zip(fitted, planes, turns, trust, strict=True)
     ]
 
 
@@ -78,42 +80,18 @@ def _reference(fitted: list[Fitted]) -> int:
     return same[len(same) // 2] if same else 0
 
 
-def _ellipses(fitted: Fitted, plane: Floats, n_jobs: int | None) -> Floats | None:
-    if fitted.patches is None or fitted.members is None:
-        return None
-    return ellipses(fitted.patches, _with_self(fitted.members), plane, n_jobs)
-
-
-def _with_self(near: Neighborhoods) -> Neighborhoods:
-    """Put every point before its neighbours."""
-    starts = edge_starts(near.degrees + 1)
-    indices = np.empty(starts[-1], dtype=np.intp)
-    own = np.zeros(starts[-1], dtype=bool)
-    own[starts[:-1]] = True
-    indices[own], indices[~own] = np.arange(len(near)), near.indices
-    return Neighborhoods(starts, indices, np.zeros(len(indices)))
-
-
 def _pack_graph(fitted: Fitted, store: ArrayStore) -> dict[str, Any]:
     """Describe a graph, every edge once; row i has ``degrees[i]`` edges to larger ``targets``."""
-    # Explicit zeros are edges, which triu keeps.
-    upper = triu(fitted.graph, k=1, format="csr")
-    upper.sort_indices()
-    degrees = np.diff(upper.indptr)
+    upper = fitted.graph
     graph: dict[str, Any] = {"edges": len(upper.data)}
     if len(upper.data) > MOST_EDGES:
         return graph
-    lengths = _single(upper.data)
-    colours = lengths
-    if not fitted.measured and fitted.patches is not None:
-        ends = np.repeat(np.arange(len(degrees)), degrees), upper.indices.astype(np.intp)
-        colours = _single(paired(fitted.patches, *ends, fitted.measure))
     return graph | {
         "measure": fitted.measure,
-        "degrees": store.add(degrees.astype(np.uint32)),
+        "degrees": store.add(np.diff(upper.indptr).astype(np.uint32)),
         "targets": store.add(upper.indices.astype(np.uint32), delta=True),
-        "lengths": store.add(lengths),
-        "colours": store.add(colours),
+        "lengths": store.add(_single(upper.data)),
+        "colours": store.add(_single(fitted.colours)),
     }
 
 

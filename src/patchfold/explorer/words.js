@@ -1,12 +1,22 @@
 // Words and numbers as the page says them.
 
-const METHODS = { isomap: "Isomap", lle: "LLE", eigenmaps: "Eigenmaps", tsne: "t-SNE" };
+const METHODS = new Map([
+  ["isomap", "Isomap"],
+  ["lle", "LLE"],
+  ["eigenmaps", "Eigenmaps"],
+  ["tsne", "t-SNE"],
+]);
 
 export const byId = (id) => document.getElementById(id);
 
 /** The beginning of a text that may be very long. */
 export function clipped(text, most = 160) {
   return text.length > most ? `${text.slice(0, most)}…` : text;
+}
+
+/** A name or a category, of which something must be seen. */
+export function named(text, most = 160) {
+  return text.trim() ? clipped(text, most) : "(empty)";
 }
 
 /** A number for reading: four digits. */
@@ -27,11 +37,21 @@ export function sized(bytes) {
   return `${Math.max(1, Math.round(bytes / 1e3))} kB`;
 }
 
-export const methodName = (name) => METHODS[name] ?? clipped(name, 60);
+export const methodName = (name) => METHODS.get(name) ?? named(name, 60);
 
 export function divergenceName(name) {
   if (name === "euclidean") return "Euclidean, classical";
   return `Patches, ${name === "kl" ? "KL" : name}`;
+}
+
+export const measureName = (name) => (name === "kl" ? "KL divergence" : named(name, 30));
+
+/** What a view is called in a file. */
+export function viewKey({ method, divergence, k }) {
+  const parts = [method];
+  if (divergence !== null) parts.push(divergence);
+  if (k !== null) parts.push(`k=${k}`);
+  return parts.join(" ");
 }
 
 export function viewName({ method, divergence, k }) {
