@@ -19,6 +19,7 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.datasets import load_iris
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from typer.testing import CliRunner
 
@@ -26,7 +27,7 @@ import patchfold
 from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE, cli, divergences
 from patchfold.cli import _options, _session, benchmarking, comparing, exploring
 from patchfold.comparison import Method
-from patchfold.models import METHODS
+from patchfold.models import METHODS, Origin, dump_model
 from patchfold.selection import select_n_neighbors
 from patchfold.tables import read_table
 
@@ -221,6 +222,66 @@ def test_columns_of_new_rows_are_checked_by_name(call):
     assert "should hold numbers, but row 1 has 'wide'" in told(call("apply", "m.skops", "text.csv"))
 
 
+def test_new_rows_may_have_other_names_and_no_feature_is_left_out(call):
+    words = ("--target", "species", "--id", "name")
+    done(call("embed", "iris.csv", *words, "--model", "m.skops", "-o", "a.csv"))
+    iris().assign(code=[f"{row:04}" for row in range(149)]).to_csv("both.csv", index=False)
+    out = done(call("apply", "m.skops", "both.csv", "--id", "code")).stdout
+    assert out.splitlines()[1].startswith("0000,setosa,")
+    out = done(call("apply", "m.skops", "iris.csv", "--drop", "name", "--drop", "species")).stdout
+    assert out.splitlines()[0] == ",".join(COORDINATES)
+    iris()[:1].to_csv("one.csv", index=False)
+    assert "1 row mapped" in done(call("apply", "m.skops", "one.csv")).stderr
+    line = told(call("apply", "m.skops", "iris.csv", "--drop", "petal width"))
+    assert "'petal width' is a feature of the model; take it out of --drop" in line
+    line = told(call("apply", "m.skops", "iris.csv", "--id", "name", "--drop", "name"))
+    assert "'name' names the rows; take it out of --drop" in line
+    iris().assign(**{"petal width": "wide"}).to_csv("text.csv", index=False)
+    assert "--drop" not in told(call("apply", "m.skops", "text.csv"))
+    iris().assign(**{"petal width": None}).to_csv("holes.csv", index=False)
+    for rule in ("error", "drop"):
+        line = told(call("apply", "m.skops", "holes.csv", "--missing", rule))
+        assert "--drop" not in line
+        assert "fit" in line or "--missing impute" not in line
+
+
+def test_names_of_rows_and_classes_come_out_as_they_went_in(call):
+    frame = table(code=[f"{row:03}" for row in range(30)], kind=["1", "02", ""] * 10)
+    frame.to_csv("data.csv", index=False)
+    words = ("--target", "kind", "--id", "code", "--model", "m.skops")
+    done(call("embed", "data.csv", *words, "-o", "a.csv"))
+    for name in ("a.csv", "b.csv"):
+        out = pd.read_csv(name, dtype=str, keep_default_na=False)
+        assert out["code"].tolist() == frame["code"].tolist()
+        assert out["kind"].tolist() == frame["kind"].tolist()
+        done(call("apply", "m.skops", "data.csv", "-o", "b.csv"))
+    done(call("embed", "data.csv", *words, "-o", "a.parquet"))
+    out = read_table("a.parquet").frame
+    assert out["code"][1] == "001"
+    assert out["kind"][0] == 1
+
+
+def test_categories_of_new_rows_are_text_as_those_of_the_fitted_ones(call):
+    frame = table(kind=["01", "02", "0A"] * 10)
+    frame.to_csv("data.csv", index=False)
+    done(call("embed", "data.csv", "--model", "m.skops", "-o", "a.csv"))
+    some = frame["kind"] != "0A"
+    frame[some].to_csv("new.csv", index=False)
+    result = done(call("apply", "m.skops", "new.csv", "-o", "b.csv"))
+    assert "does not know" not in result.stderr
+    assert np.array_equal(pd.read_csv("a.csv")[some], pd.read_csv("b.csv"))
+
+
+def test_a_file_whose_name_is_no_text_is_named_all_the_same(call, folder, quick):
+    name = os.fsdecode(b"caf\xe9.csv")
+    (folder / name).write_bytes((folder / "iris.csv").read_bytes())
+    words = ("--target", "species", "--id", "name")
+    result = done(call("embed", name, *words, "--html", "a.html", "--json"))
+    assert json.loads(result.stdout)["data"] == name
+    done(call("compare", name, *words, "--halves", 2, "-o", "a.md"))
+    assert "caf\\udce9.csv" in (folder / "a.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("coding", ["onehot", "ordinal"])
 def test_unknown_categories_are_told_and_refused_where_they_have_no_place(call, coding):
     frame = iris()
@@ -384,6 +445,12 @@ def test_a_folder_without_permission_is_refused(call, folder, monkeypatch):
     assert "cannot be written to" in told(call("embed", "iris.csv", "-o", "out.csv"))
 
 
+def test_a_file_without_permission_is_refused(call, folder, monkeypatch):
+    (folder / "out.csv").touch()
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK or path.name != "out.csv")
+    assert "this file cannot be written to" in told(call("embed", "iris.csv", "-o", "out.csv"))
+
+
 def test_two_outputs_of_one_name_are_refused(call):
     line = told(call("explore", "iris.csv", "-o", "out.txt"))
     assert "use .html or .htm" in line
@@ -427,7 +494,8 @@ def test_measurements_are_no_classes_to_supervise_by(call):
     assert "holds measurements, such as" in told(call("embed", "iris.csv", *words))
 
 
-def test_a_column_named_as_a_coordinate_is_refused(call, folder):
+def test_a_column_named_as_a_coordinate_is_refused_before_the_fit(call, monkeypatch):
+    monkeypatch.setattr(PatchIsomap, "fit", refuse)
     table(patchisomap0=range(30)).to_csv("data.csv", index=False)
     line = told(call("embed", "data.csv", "--id", "patchisomap0"))
     assert "the column 'patchisomap0' has the name of a coordinate" in line
@@ -436,6 +504,13 @@ def test_a_column_named_as_a_coordinate_is_refused(call, folder):
 def test_a_pickle_is_no_model(call, folder):
     (folder / "model.skops").write_bytes(pickle.dumps({"a": 1}))
     assert "pickles are not loaded" in told(call("apply", "model.skops", "iris.csv"))
+
+
+def test_a_model_with_other_steps_is_refused(call, folder):
+    X = iris().iloc[:, 1:5]
+    other = Pipeline([("scale", StandardScaler()), ("embedding", PatchIsomap())]).fit(X)
+    (folder / "model.skops").write_bytes(dump_model(other, Origin()))
+    assert "has other steps than" in told(call("apply", "model.skops", "iris.csv"))
 
 
 # ---------------------------------------------------------------- ends
@@ -546,7 +621,10 @@ def test_values_are_compared_by_r_squared_and_rows_drawn(call, quick):
     result = done(call("compare", "iris.csv", *words, "--sample", 60, "--json", "-o", "page.md"))
     summary = json.loads(result.stdout)
     assert (summary["measure"], summary["rows"]) == ("R squared", 60)
-    assert summary["notes"] == ["60 of 149 rows were drawn at random (--sample)"]
+    assert summary["notes"] == [
+        "60 of 149 rows were drawn at random (--sample)",
+        "intervals of 2 splits say little; give --halves 5 or more",
+    ]
     assert all(score["low"] <= score["mean"] <= score["high"] for score in summary["scores"])
     assert _options.Path("page.md").read_text(encoding="utf-8").startswith("# Comparison on iris")
 
@@ -567,6 +645,64 @@ def test_rare_classes_and_rows_without_a_class_are_left_out(call, quick):
     assert "12 rows with a target are too few" in told(
         call("compare", "few.csv", "--target", "kind")
     )
+
+
+def test_classes_that_a_sample_makes_rare_are_left_out(call, quick):
+    kinds = ["often"] * 160 + [f"rare {row // 4}" for row in range(40)]
+    table(200, kind=kinds).to_csv("data.csv", index=False)
+    words = ("compare", "data.csv", "--target", "kind", "--halves", 2, "--sample")
+    line = told(call(*words, 20))
+    assert line.startswith("data.csv: of --sample 20 rows, which are too few, there are 5 classes")
+    for kinds in (["a", "b"] * 90 + ["c"] * 20, [f"c{row % 30}" for row in range(200)]):
+        table(200, kind=kinds).to_csv("data.csv", index=False)
+        for sample in (30, 195):
+            code = call(*words, sample).exit_code
+            assert code == (cli.WRONG if sample == 30 and len(set(kinds)) > 3 else 0)
+
+
+def test_more_neighbours_than_half_the_rows_are_refused_beforehand(call, monkeypatch):
+    monkeypatch.setattr("patchfold.comparison.evaluate", refuse)
+    table(60).to_csv("data.csv", index=False)
+    line = told(call("compare", "data.csv", "--target", "kind", "--neighbors", 500))
+    assert "--neighbors=500 needs more than 500 rows in each half, and there are 30" in line
+    assert "at most 29" in line
+
+
+def test_the_seed_of_a_comparison_changes_its_splits(call, quick):
+    words = ("compare", "iris.csv", "--target", "species", "--drop", "name", "--halves", 2)
+    first, again, other = (
+        [line.split("\t")[:5] for line in done(call(*words, "--seed", seed)).stdout.splitlines()]
+        for seed in (0, 0, 1)
+    )
+    assert first == again
+    assert first != other
+
+
+def test_neighbours_are_chosen_on_request(call, quick):
+    words = ("compare", "iris.csv", "--target", "species", "--drop", "name", "--halves", 2)
+    result = done(call(*words, "--neighbors", "auto", "--divergence", "kl", "--json"))
+    assert json.loads(result.stdout)["neighbors"] == "auto"
+    for options in ([], ["--supervised"], ["--method", "lle"], ["--method", "eigenmaps"]):
+        words = ("--target", "species", "--id", "name", "--neighbors", "auto", *options)
+        result = done(call("embed", "iris.csv", *words, "--model", "m.skops", "--json"))
+        assert json.loads(result.stdout)["neighbors"] in {5, 10, 20, 40}
+        done(call("apply", "m.skops", "iris.csv"))
+
+
+def test_methods_that_failed_come_last(call, monkeypatch):
+    from patchfold.comparison import Score
+
+    def scores(method, *_, **__):
+        mean = None if method.name == "fails" else -50.0
+        yield Score(method.name, "", mean, mean, mean, 1.0, 0.0, True, False, "no" * (mean is None))
+
+    monkeypatch.setattr("patchfold.comparison.evaluate", scores)
+    monkeypatch.setattr(
+        "patchfold.comparison.methods",
+        lambda *_, **__: [Method("fails", "", None), Method("bad", "", None)],
+    )
+    result = call("compare", "iris.csv", "--target", "species", "--drop", "name")
+    assert [line.split("\t")[0] for line in result.stdout.splitlines()[1:]] == ["bad", "fails"]
 
 
 def test_a_method_that_fails_is_reported_and_the_code_says_so(call, folder, monkeypatch):

@@ -84,6 +84,17 @@ def test_files_and_folders_without_permission_are_told(folder):
     assert "cannot be written to" in err
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+@pytest.mark.parametrize("words", [["--version"], ["embed", "--help"], ["embed", "iris.csv"]])
+def test_a_full_standard_output_is_named(folder, words):
+    with Path("/dev/full").open("wb") as full:
+        process = start(folder, *words, stdout=full)
+        err = process.communicate(timeout=120)[1].decode()
+    assert process.returncode == 2
+    assert err.splitlines()[-1] == "Error: standard output: No space left on device."
+    assert "Traceback" not in err
+
+
 def test_a_reader_that_leaves_early_is_no_error_to_talk_about(folder):
     np.savetxt(folder / "long.csv", np.random.default_rng(0).normal(size=(3000, 2)), delimiter=",")
     process = start(folder, "embed", "long.csv", "--method", "eigenmaps")

@@ -42,8 +42,10 @@ def test_a_failure_leaves_the_old_file_and_nothing_beside_it(tmp_path, monkeypat
         raise problem
 
     monkeypatch.setattr(os, "fsync", fails)
-    with pytest.raises(type(problem)):
+    with pytest.raises(type(problem)) as caught:
         write_whole(path, "new")
+    if isinstance(problem, OSError):
+        assert caught.value.filename == str(path)
     assert path.read_text(encoding="utf-8") == "old"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -61,6 +63,25 @@ def test_a_link_keeps_pointing_to_the_file(tmp_path):
     write_whole(link, "text")
     assert link.is_symlink()
     assert target.read_text(encoding="utf-8") == "text"
+
+
+def test_a_file_keeps_its_permissions(tmp_path):
+    path = tmp_path / "a.txt"
+    path.touch()
+    for mode in (0o600, 0o640):
+        path.chmod(mode)
+        write_whole(path, "text")
+        assert path.stat().st_mode & 0o777 == mode
+
+
+def test_a_file_that_cannot_be_written_to_stays(tmp_path, monkeypatch):
+    path = tmp_path / "a.txt"
+    path.write_text("old", encoding="utf-8")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(PermissionError, match=r"a\.txt"):
+        write_whole(path, "new")
+    assert path.read_text(encoding="utf-8") == "old"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_device_is_written_to_and_stays_one():

@@ -50,6 +50,7 @@ def fitted(method="isomap", **parameters):
         {"supervision": "min-sum", "patch": GaussianPatch(size=20)},
         {"radius": 2.0},
         {"knn": "approximate"},
+        {"n_neighbors": "auto"},
     ],
     ids=str,
 )
@@ -128,6 +129,40 @@ def test_a_file_without_its_arrays_is_refused():
         load_model(changed.getvalue())
 
 
+@pytest.mark.parametrize(
+    "origin",
+    ['{"colour": 1}', "[]", "no json", "[" * 100_000, '{"dropped": 3}', '{"target": ["a"]}'],
+    ids=["key", "list", "text", "deep", "number", "names"],
+)
+def test_what_a_model_remembers_must_be_of_its_table(origin):
+    model = fitted()
+    model.patchfold_origin_ = origin
+    with pytest.raises(ModelError, match="what the model remembers of its table"):
+        load_model(skops.io.dumps(model))
+
+
+def test_a_pipeline_without_an_embedding_is_refused():
+    model = Pipeline([("a", StandardScaler()), ("b", StandardScaler())]).fit(X)
+    model.patchfold_origin_ = "{}"
+    with pytest.raises(ModelError, match="holds a Pipeline that"):
+        load_model(skops.io.dumps(model))
+
+
+def test_archives_that_cannot_be_read_are_refused():
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("schema.json", "[" * 100_000)
+    with pytest.raises(ModelError, match="damaged"):
+        load_model(packed.getvalue())
+    whole = bytearray(dump_model(fitted(), Origin()))
+    place = whole.rindex(b"PK\x01\x02")
+    while place >= 0:  # the flag of patched data, in the list of what is in the archive
+        whole[place + 8] |= 0x20
+        place = whole.rfind(b"PK\x01\x02", 0, place)
+    with pytest.raises(ModelError, match="damaged"):
+        load_model(bytes(whole))
+
+
 def test_without_skops_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "skops.io", None)
     with pytest.raises(ImportError, match=r"pip install 'patchfold\[cli\]'"):
@@ -138,6 +173,7 @@ def test_with_euclidean_distances_a_method_is_the_classical_one_on_any_number_of
     assert own_parameters("lle", "euclidean", 100) == {"weights": "euclidean"}
     assert own_parameters("lle", "kl", 100) == {}
     assert own_parameters("lle", "euclidean", 100, supervised=True) == {}
+    assert own_parameters("tsne", "kl", 3) == {"perplexity": 1.0}
     for method, kind in METHODS.items():
         for n in (9, 40):
             estimator = kind(n_neighbors=4, **own_parameters(method, "kl", n))

@@ -50,6 +50,24 @@ def test_numbers_are_standardised_and_categories_become_columns_of_ones():
     assert raw[:, :2].tolist() == [[1, 1], [2, 0], [4, 1], [8, 1]]
 
 
+def test_names_of_features_differ_from_those_of_columns():
+    frame = pd.DataFrame({"color": ["red", "blue"], "color_red": [1.0, 2.0]})
+    names = preprocessor(frame).fit(frame).get_feature_names_out()
+    assert list(names) == ["color_red", "color = blue", "color = red"]
+    with pytest.raises(TableError, match="two features would be named 'color = red'"):
+        preprocessor(frame.rename(columns={"color_red": "color = red"}))
+
+
+def test_ids_and_labels_are_as_they_are_written():
+    written = pd.DataFrame({"t": ["01", "02", "01", "02"], "name": ["001", "NA", "3", "4"]})
+    frame = FRAME.assign(t=[1, 2, 1, 2], name=[1.0, np.nan, 3.0, 4.0])
+    selection = select(frame, target="t", ids="name", written=written)
+    assert selection.ids.tolist() == ["001", "NA", "3", "4"]
+    assert selection.others["name"].tolist() == ["001", "NA", "3", "4"]
+    assert selection.label.tolist() == ["01", "02", "01", "02"]
+    assert selection.target.tolist() == [1, 2, 1, 2]
+
+
 def test_ordinal_codes_are_places_in_the_declared_or_alphabetical_order():
     declared = pd.Categorical(FRAME["kind"], categories=["b", "never", "a"])
     for kind, codes in ((FRAME["kind"], [1, 0, 1, 1]), (declared, [0, 1, 0, 0])):
@@ -121,6 +139,11 @@ LONG = pd.DataFrame({"x": np.arange(N, dtype=float)})
         ([None] * N, "column 'c' has no values; leave it out with --drop 'c'"),
         (pd.date_range("2020", periods=N), "column 'c' holds dates"),
         ([f"2020-01-{day % 31:02}" for day in range(N)], "column 'c' holds dates"),
+        (["3/12/2020", "13/1/2020"] * (N // 2), "column 'c' holds dates or times"),
+        (["1.12.2020", "1.1.21 12:30"] * (N // 2), "column 'c' holds dates or times"),
+        (["12:30", "7:05 pm"] * (N // 2), "column 'c' holds dates or times"),
+        (["1,234", "999"] * (N // 2), "row 1 has '1,234'; write it with a decimal point and"),
+        (["1.1", "1.2", "l.3", "1.4"] * (N // 4), "seems to hold numbers, but row 3 has 'l.3'"),
         (
             [f"person {i}" for i in range(N)],
             "has 40 different texts in 40 rows, such as 'person 0'",
@@ -152,6 +175,10 @@ def test_few_texts_are_categories_and_too_many_are_not():
     assert len(select(FRAME).features) == 4
     digits = pd.DataFrame({"c": ["1", "2"] * 20}, dtype=object)  # text by its type
     assert select(digits).features["c"].tolist() == ["1", "2"] * 20
+    codes = pd.DataFrame({"c": ["01", "02", "0A"] * 10})
+    assert select(codes).features["c"].nunique() == 3
+    declared = pd.DataFrame({"c": pd.Categorical(["1", "2", "3+"] * 10)})
+    assert select(declared).features["c"].nunique() == 3
     with pytest.raises(TableError, match="40 different texts"):
         select(pd.DataFrame({"c": list(map(str, range(40)))}, dtype=object))
 
@@ -177,7 +204,11 @@ def test_constant_columns_are_noted():
 
 @pytest.mark.parametrize(
     ("values", "words"),
-    [(["a"] * 4, "one value only, 'a'"), ([None] * 4, "no values")],
+    [
+        (["a"] * 4, "one value only, 'a'"),
+        ([None] * 4, "no values"),
+        ([[1], [2], [1], [2]], "'t' holds lists"),
+    ],
 )
 def test_a_target_that_says_nothing_is_refused(values, words):
     with pytest.raises(TableError, match=words):
@@ -225,6 +256,11 @@ def test_new_rows_with_text_for_a_number_or_an_unknown_category_are_named():
     frame = pd.DataFrame({"x": [1, "much"], "kind": ["a", "new"]})
     with pytest.raises(TableError, match="'x' should hold numbers, but row 2 has 'much'"):
         conform(frame, numbers=["x"], categories={})
+    for missing in ("error", "drop"):
+        with pytest.raises(TableError) as caught:
+            conform(pd.DataFrame({"x": [None]}), numbers=["x"], categories={}, missing=missing)
+        assert "--drop" not in str(caught.value)
+        assert "choose --missing impute" not in str(caught.value)
     (note,) = conform(frame, numbers=[], categories={"kind": ["a", "b"]}).notes
     assert note == "column 'kind' has values that the model does not know, such as 'new' in row 2"
 

@@ -46,8 +46,8 @@ def columns(table):
         PLAIN.replace(",", ";").replace("1.5", "1,5"),
         PLAIN.replace(",", ", "),
         PLAIN.replace(",", "  "),
-        'x,kind\n"1,5",a\n-2,b\n',
         "\n\n" + PLAIN + "\n",
+        " \t \n" + PLAIN + "  \n",
         "sep=;\n" + PLAIN.replace(",", ";"),
         '"x","kind"\n"1.5","a"\n"-2","b"\n',
         PLAIN.rstrip("\n"),
@@ -59,8 +59,18 @@ def columns(table):
     ],
     ids=[
         *("plain", "windows", "mac", "semicolons", "tabs", "bars", "decimal-commas"),
-        *("spaces-too", "spaces", "quoted-decimal-commas"),
-        *("blank-lines", "excel", "quotes", "no-end", "bom", "utf-16", "utf-16-be", "utf-32"),
+        *("spaces-too", "spaces"),
+        *(
+            "blank-lines",
+            "white-lines",
+            "excel",
+            "quotes",
+            "no-end",
+            "bom",
+            "utf-16",
+            "utf-16-be",
+            "utf-32",
+        ),
         "gzip",
     ],
 )
@@ -89,7 +99,9 @@ def test_a_cell_may_hold_a_million_characters(read):
     assert read(f"x,text\n1,{long}\n2,b\n").frame["text"][0] == long
 
 
-@pytest.mark.parametrize("sign", ["", "?", "NA", "N/A", "NaN", "null", "None", "<NA>"])
+@pytest.mark.parametrize(
+    "sign", ["", "?", "NA", "na", "N/A", "n.a.", "NaN", "NAN", "null", "None", "<NA>"]
+)
 def test_signs_of_missing_values_are_known(read, sign):
     table = read(f"x,kind\n1,a\n{sign},b\n3,{sign}\n")
     assert table.frame["x"].isna().tolist() == [False, True, False]
@@ -123,6 +135,70 @@ def test_decimal_commas_are_not_taken_where_a_point_is_one(read):
     assert table.frame["x"].tolist() == ["1,5", "2,5"]
     assert read("text\nof words\nand more\n").frame.shape == (2, 1)
     assert table.frame["y"].tolist() == [2.5, 3.5]
+
+
+@pytest.mark.parametrize(
+    ("content", "cells"),
+    [
+        ('city,x\nA,"1,234"\nB,"12,345"\nC,999\n', ["1,234", "12,345", "999"]),
+        ('city,x\nA,"1,5"\nB,"2,25"\n', ["1,5", "2,25"]),
+        ("city;x\nA;1,234\nB;12,345\n", ["1,234", "12,345"]),
+        ("city;x\nA;0,234\nB;12,345\n", [0.234, 12.345]),
+        ("city;x\nA;1,234\nB;1234,567\n", [1.234, 1234.567]),
+    ],
+)
+def test_commas_that_may_stand_between_thousands_are_no_decimal_commas(read, content, cells):
+    assert read(content).frame["x"].tolist() == cells
+
+
+def test_a_first_row_with_a_missing_value_is_a_row(read):
+    for sign in ("?", "", "NA", "-"):
+        table = read(f"2,30,{sign},1\n2,50,1.5,2\n1,40,2.5,2\n")
+        assert table.frame.shape == (3, 4)
+        assert table.frame["column 3"].isna().tolist() == [True, False, False]
+    assert len(read("?,a\nb,c\n").frame) == 2
+    assert list(read("x,-\n1,2\n").frame.columns) == ["x", "-"]
+
+
+def test_a_dash_is_a_missing_number_and_elsewhere_a_category(read):
+    frame = read("x,sign,y\n1.5,+,none\n-,-,7\n?,+,8\n").frame
+    assert frame["x"].isna().tolist() == [False, True, True]
+    assert frame["x"][0] == 1.5
+    assert frame["sign"].tolist() == ["+", "-", "+"]
+    assert frame["y"].tolist()[1:] == [7, 8]
+    assert read("x;y\n1,5;a\n-;b\n").frame["x"].tolist()[0] == 1.5
+
+
+def test_blank_lines_of_a_single_column_are_missing_values(read):
+    for content in ("x\n1\n\n3\n", "\n \nx\n1\n\n3\n\n", "x\r\n1\r\n \r\n3"):
+        assert read(content).frame["x"].isna().tolist() == [False, True, False]
+    assert len(read("x,y\n1,2\n\n3,4\n").frame) == 2
+
+
+def test_columns_are_kept_as_they_are_written(read, tmp_path):
+    content = "id,t,x\n001,7,1\n12345678901234567,,2\nNA,1e3,3\n"
+    table = read(content, keep=["id", "t", "absent"])
+    assert table.kept["id"].tolist() == ["001", "12345678901234567", "NA"]
+    assert table.kept["t"].isna().tolist() == [False, True, False]
+    assert table.kept["t"].tolist()[::2] == ["7", "1e3"]
+    assert table.frame["t"].tolist()[::2] == [7, 1000]
+    assert read(content).kept is None
+    assert read("id x\n001 2\n002 3\n", keep=["id"]).kept["id"].tolist() == ["001", "002"]
+    table = read("001;2,5\n002;3,5\n", keep=["column 1", "column 2"])
+    assert table.kept.to_dict("list") == {"column 1": ["001", "002"], "column 2": ["2,5", "3,5"]}
+    arff = "@relation r\n@attribute id real\n@attribute x real\n@data\n001,1\n?,2\n"
+    assert read(arff, "a.arff", keep=["id"]).kept.to_dict("list") == {"id": ["001", None]}
+    frame = pd.DataFrame({"id": pd.array([2**60 + 1, None], dtype="Int64"), "x": [1.0, 2.0]})
+    frame.to_parquet(tmp_path / "a.parquet")
+    kept = read_table(tmp_path / "a.parquet", keep=["id"]).kept
+    assert kept["id"].tolist() == [2**60 + 1, None]
+
+
+def test_columns_of_text_hold_no_numbers(read):
+    table = read("code,x\n01,1\nNA,-\n02,3\n", text=["code", "absent"])
+    assert table.frame["code"].tolist()[::2] == ["01", "02"]
+    assert table.frame["code"].isna().tolist() == [False, True, False]
+    assert table.frame["x"].tolist()[::2] == [1, 3]
 
 
 @given(
@@ -212,6 +288,11 @@ def test_arff_keeps_declared_categories_in_their_order(read):
     assert read(ARFF, "unknown.txt").frame.equals(frame)
 
 
+def test_an_attribute_may_have_any_name(read):
+    frame = read("@relation r\n@attribute self real\n@data\n1\n2\n", "a.arff").frame
+    assert frame["self"].tolist() == [1, 2]
+
+
 def test_standard_input_is_read_by_what_it_holds(monkeypatch):
     for data in (PLAIN.encode(), gzip.compress(PLAIN.encode())):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
@@ -236,6 +317,8 @@ def test_standard_input_is_read_by_what_it_holds(monkeypatch):
         (b"\x89PNG\r\n\x1a\n\x00\x00", "a.csv", "no table but a binary file"),
         (b"\x80\x04\x95\x00", "a.pkl", "no table but a binary file"),
         (b"\xff\xfea", "a.csv", "begins like utf-16-le"),
+        (PLAIN.encode("utf-16-le"), "a.csv", "UTF-16 without the mark that says so; save it as"),
+        (PLAIN.encode("utf-16-be"), "a.csv", "UTF-16 without the mark that says so; save it as"),
         (gzip.compress(b"x,y\n1,2\n", mtime=0)[:-6], "a.csv.gz", "the compressed file is damaged"),
         (b"PAR1nothing", "a.parquet", "the Parquet file is damaged"),
         (b"PK\x03\x04nothing", "a.npz", "the NPZ file is damaged"),
@@ -264,6 +347,8 @@ def test_arrays_that_are_no_table_are_refused(read, tmp_path):
     with pytest.raises(TableError, match="not Python objects"):
         read(saved(np.save, objects, allow_pickle=True), "a.npy")
     X = np.ones((3, 2))
+    with pytest.raises(TableError, match="'column 1' has the name that a column of the points"):
+        read(saved(np.savez, **{"X": X, "column 1": np.zeros(3)}), "a.npz")
     with pytest.raises(TableError, match="not one array of points but 'X"):
         read(saved(np.savez, X=X, Z=X), "a.npz")
     with pytest.raises(TableError, match="not one array of points"):

@@ -155,14 +155,30 @@ def methods(
     return found
 
 
-def halves(y: Any, count: int, *, classes: bool) -> list[tuple[Any, Any]]:
+def halves(y: Any, count: int, *, classes: bool, random_state: int = 0) -> list[tuple[Any, Any]]:
     """Split rows into training and test halves, again and again; classes keep their shares."""
+    rng = np.random.RandomState(random_state)
+    rows, strata = np.arange(len(y)), y if classes else None
     return [
-        train_test_split(
-            np.arange(len(y)), test_size=0.5, random_state=seed, stratify=y if classes else None
-        )
-        for seed in range(count)
+        train_test_split(rows, test_size=0.5, random_state=rng, stratify=strata)
+        for _ in range(count)
     ]
+
+
+def draw(y: Any, size: int, *, random_state: int = 0) -> Any:
+    """Draw so many rows at random, in their order; each class has its share, to within a row.
+
+    Examples
+    --------
+    >>> y = np.array([0] * 8 + [1] * 4)
+    >>> np.bincount(y[draw(y, 6)]).tolist()
+    [4, 2]
+    """
+    rng = np.random.default_rng(random_state)
+    order = rng.permutation(len(y))
+    order = order[np.argsort(y[order], kind="stable")]
+    # Equal steps from a random start, through the rows class by class.
+    return np.sort(order[((np.arange(size) + rng.random()) * len(y) / size).astype(int)])
 
 
 def evaluate(

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -24,10 +23,17 @@ from patchfold.embedding.tsne import NEIGHBORS_PER_PERPLEXITY
 from patchfold.gaussians import Patches
 from patchfold.lengths import Lengths
 from patchfold.mapping import GRNN, DistanceScaler
-from patchfold.neighbors import ApproximateNeighbors, ExactNeighbors, RadiusNeighbors
+from patchfold.neighborhoods import Neighborhoods
+from patchfold.neighbors import (
+    ApproximateNeighbors,
+    ExactNeighbors,
+    RadiusNeighbors,
+    _FoundNeighbors,
+)
 from patchfold.patches import GaussianPatch
 from patchfold.supervision import Cut, Dissimilarity, MinSum
 from patchfold.tables._naming import require
+from patchfold.tables.preparation import feature_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,11 +62,14 @@ TRUSTED = frozenset(
         GaussianPatch,
         Lengths,
         MinSum,
+        Neighborhoods,
         Patches,
         RadiusNeighbors,
         RowTable,
         Space,
+        _FoundNeighbors,
         csr_array,
+        feature_name,
         np.dtype,
     )
 )
@@ -116,7 +125,8 @@ def own_parameters(
     if method == "eigenmaps":
         return {"bandwidth": "median"}  # a kernel as wide as edges are long, whatever the units
     if method == "tsne":
-        return {"perplexity": min(PERPLEXITY, (n_samples - 1) / NEIGHBORS_PER_PERPLEXITY)}
+        most = max((n_samples - 1) / NEIGHBORS_PER_PERPLEXITY, 1.0)  # no perplexity is below 1
+        return {"perplexity": min(PERPLEXITY, most)}
     if divergence == "euclidean" and not supervised:
         return {"weights": "euclidean"}  # weights of the points do not know lengths
     return {}
@@ -141,7 +151,7 @@ def load_model(data: bytes) -> tuple[Pipeline, Origin]:
     skops = _skops()
     try:
         found = skops.get_untrusted_types(data=data)
-    except (BadZipFile, KeyError, TypeError, ValueError, AttributeError) as error:
+    except Exception as error:  # what is in a file of another kind may lead anywhere
         raise ModelError(
             "this is no model that 'patchfold embed --model' wrote, or it is damaged; pickles are "
             "not loaded."
@@ -158,13 +168,38 @@ def load_model(data: bytes) -> tuple[Pipeline, Origin]:
             f"the model cannot be loaded ({type(error).__name__}: {error}); fit it anew."
         ) from error
     kept = getattr(pipeline, "patchfold_origin_", None)
-    if not isinstance(pipeline, Pipeline) or not isinstance(kept, str):
+    if not isinstance(pipeline, Pipeline) or not isinstance(kept, str) or not _embeds(pipeline):
         raise ModelError(
             f"the file holds a {type(pipeline).__name__} that 'patchfold embed --model' did not "
             "write."
         )
-    origin = Origin(**json.loads(kept))
-    return pipeline, origin
+    return pipeline, _origin(kept)
+
+
+def _embeds(pipeline: Pipeline) -> bool:
+    """Whether the last of several steps is a fitted embedding."""
+    last = pipeline.steps[-1][1]
+    return (
+        len(pipeline.steps) > 1
+        and isinstance(last, tuple(METHODS.values()))
+        and hasattr(last, "embedding_")
+    )
+
+
+def _origin(kept: str) -> Origin:
+    try:
+        origin = Origin(**json.loads(kept))
+    except (RecursionError, TypeError, ValueError) as error:
+        raise ModelError(
+            "what the model remembers of its table cannot be read, perhaps since another version "
+            "of patchfold wrote it; fit it anew."
+        ) from error
+    named = [name for name in (origin.target, origin.ids) if name is not None]
+    if not isinstance(origin.dropped, list | tuple) or not all(
+        isinstance(name, str) for name in (*named, *origin.dropped, origin.version)
+    ):
+        raise ModelError("what the model remembers of its table is damaged; fit it anew.")
+    return origin
 
 
 def _skops() -> Any:

@@ -112,7 +112,7 @@ Neighbors = Annotated[
     typer.Option(
         metavar="K|auto",
         callback=check_neighbors,
-        help="Neighbours of a point. [15, fewer for few rows]",
+        help="Neighbours of a point; 'auto' tries some and chooses. [15, fewer for few rows]",
     ),
 ]
 Method = Annotated[
@@ -149,7 +149,8 @@ def neighbors(value: str | None, n: int, notes: list[str]) -> int | str:
             return DEFAULT_NEIGHBORS
         # Of half the rows: patches of all of them would all be the same.
         fewer = max(n // 2, 1)
-        notes.append(f"{fewer} neighbours instead of {DEFAULT_NEIGHBORS}, for {n} rows")
+        several = "neighbour" if fewer == 1 else "neighbours"
+        notes.append(f"{fewer} {several} instead of {DEFAULT_NEIGHBORS}, for {n} rows")
         return fewer
     return value if value == "auto" else int(value)
 
@@ -169,9 +170,16 @@ def load(
     if data == "-" and sys.stdin is not None and sys.stdin.isatty():
         say(["Reading standard input; Ctrl-D ends it."])
     with about(data), working(f"Reading {data} ..."):
-        expected = [name for name in (target, ids, *(drop or [])) if name]
-        table = read_table(data, header=header, expected=expected)
-        selection = select(table.frame, target=target, ids=ids, drop=drop or (), missing=missing)
+        named = [name for name in (target, ids) if name is not None]
+        table = read_table(data, header=header, expected=drop or (), keep=named)
+        selection = select(
+            table.frame,
+            target=target,
+            ids=ids,
+            drop=drop or (),
+            missing=missing,
+            written=table.kept,
+        )
         check_rows(selection)
     selection.notes[:0] = table.notes
     return selection
@@ -179,6 +187,8 @@ def load(
 
 def described(data: str, selection: Any, *, standardize: bool, categories: str) -> str:
     """Say in a sentence what was read, and what was made of it."""
+    from patchfold.tables._naming import counted
+
     features = selection.features
     kinds = [features[name].dtype == float for name in features.columns]
     numbers, texts = sum(kinds), len(kinds) - sum(kinds)
@@ -189,8 +199,8 @@ def described(data: str, selection: Any, *, standardize: bool, categories: str) 
     if texts:
         parts.append(f"{texts} of categories ({categories})")
     name = "standard input" if data == "-" else data
-    wide = "1 feature" if len(kinds) == 1 else f"{len(kinds)} features"
-    return f"{name}: {len(features)} rows, {wide}: {', '.join(parts)}"
+    wide = counted(len(kinds), "feature")
+    return f"{name}: {counted(len(features), 'row')}, {wide}: {', '.join(parts)}"
 
 
 def pipeline(
@@ -241,7 +251,9 @@ def _shown(value: Any) -> Any:
 
 def title(data: str) -> str:
     """Return what a page is called."""
-    return "standard input" if data == "-" else Path(data).name
+    # A name that is no UTF-8 must not keep the page from being that.
+    name = Path(data).name.encode(errors="backslashreplace").decode()
+    return "standard input" if data == "-" else name
 
 
 def noted(notes: Iterable[str]) -> list[str]:

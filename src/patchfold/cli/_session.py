@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from typer.core import TyperGroup
 
-from patchfold._files import write_whole
+from patchfold._files import to_bytes, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -53,6 +53,15 @@ class Commands(TyperGroup):
 
     Only an error in patchfold itself is no such line; ``--debug`` shows where it arose.
     """
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        """Read the arguments; help and version are printed on the way."""
+        try:
+            return super().make_context(*arguments, **options)
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise
+            _end(_in_words(error), WRONG)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
@@ -174,8 +183,10 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[str | Path] =
             folder = folder.parent
         if not folder.is_dir():
             raise Refused(f"{path}: {folder} is a file and no folder.")
-        target = path if path.exists() and not path.is_file() else folder
-        if not os.access(target, os.W_OK):
+        if path.exists() and not os.access(path, os.W_OK):
+            raise Refused(f"{path}: this file cannot be written to; name another.")
+        ordinary = path.is_file() or not path.exists()
+        if ordinary and not os.access(folder, os.W_OK):
             raise Refused(f"{path}: {folder} cannot be written to; name another place.")
 
 
@@ -192,7 +203,7 @@ def print_result(content: bytes | str) -> None:
     """Write to standard output, and see that it arrives."""
     if sys.stdout is None:
         raise Refused("standard output is closed; name a file with -o.")
-    data = content.encode() if isinstance(content, str) else content
+    data = to_bytes(content)
     with about("standard output"):
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
@@ -223,7 +234,9 @@ def _end(message: str, code: int, kind: str = "Error: ") -> None:
 def _in_words(error: OSError, name: str | None = None) -> str:
     if error.errno is None:  # no error of the system, but words of our own
         return str(error)
-    where = name or error.filename or "the file system"
+    # Files are written with their names: what is full without one is the other end of a pipe.
+    nameless = "standard output" if error.errno == errno.ENOSPC else "the file system"
+    where = name or error.filename or nameless
     if isinstance(error, FileNotFoundError):
         return f"{where}: there is no such file."
     if isinstance(error, IsADirectoryError):

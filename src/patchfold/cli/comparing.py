@@ -4,6 +4,7 @@ import json
 import shlex
 import sys
 from dataclasses import asdict
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from rich.table import Table
 from patchfold.cli import _options as options
 from patchfold.cli._session import (
     FAILED,
+    Refused,
     about,
     check_outputs,
     print_result,
@@ -28,6 +30,8 @@ DIVERGENCES = ("kl", "hellinger", "wasserstein")
 FEWEST_ROWS = 20
 # Of each class, so that both halves have two.
 FEWEST_OF_CLASS = 4
+# With fewer splits Student's interval is wider than anything there is to tell.
+FEWEST_HALVES = 5
 # Whole numbers with more values than this are measured by their error, not told apart as classes.
 MOST_CLASSES = 20
 
@@ -88,7 +92,11 @@ def compare(
     with about(data):
         rows, y, classes = _targets(selection, sample, seed, notes)
     features = selection.features.iloc[rows].reset_index(drop=True)
-    k = options.neighbors(neighbors, len(rows) // 2, notes)
+    k = _neighbors(data, neighbors, len(rows) // 2, notes)
+    if halves < FEWEST_HALVES:
+        notes.append(
+            f"intervals of {halves} splits say little; give --halves {FEWEST_HALVES} or more"
+        )
     prepare = preprocessor(
         features, categories=categories, standardize=standardize, impute=missing == "impute"
     )
@@ -99,7 +107,7 @@ def compare(
         classes=classes,
         random_state=seed,
     )
-    splits = comparison.halves(y, halves, classes=classes)
+    splits = comparison.halves(y, halves, classes=classes, random_state=seed)
     scores = []
     bar = progress(stderr())
     with bar:
@@ -111,13 +119,14 @@ def compare(
                 bar.advance(line)
                 if score is not None:
                     scores.append(score)
-    scores.sort(key=lambda score: -2.0 if score.mean is None else score.mean, reverse=True)
+    scores.sort(key=lambda score: -inf if score.mean is None else score.mean, reverse=True)
 
     measure = "accuracy" if classes else "R squared"
     what = options.described(data, selection, standardize=standardize, categories=categories)
+    near = "chosen" if k == "auto" else k
     facts = [
         f"{what}; target '{target}'",
-        f"{len(rows)} rows, {halves} splits into halves, {k} neighbours",
+        f"{len(rows)} rows, {halves} splits into halves, {near} neighbours",
         _reference(y, classes),
     ]
     if output is not None:
@@ -148,13 +157,23 @@ def compare(
         raise typer.Exit(FAILED)
 
 
+def _neighbors(data: str, value: str | None, half: int, notes: list[str]) -> int | str:
+    """Return the number of neighbours for halves of so many rows."""
+    k = options.neighbors(value, half, notes)
+    if isinstance(k, int) and k >= half:
+        raise Refused(
+            f"{data}: --neighbors={k} needs more than {k} rows in each half, and there are {half}; "
+            f"lower it to at most {half - 1}."
+        )
+    return k
+
+
 def _targets(selection: Any, sample: int, seed: int, notes: list[str]) -> tuple[Any, Any, bool]:
     """Return the rows to use, their targets, and whether these are classes."""
     import numpy as np
-    from sklearn.model_selection import train_test_split
 
+    from patchfold.comparison import draw
     from patchfold.tables import TableError, classes, is_continuous
-    from patchfold.tables._naming import listed
 
     target = selection.target
     rows = np.flatnonzero(target.notna())
@@ -165,19 +184,8 @@ def _targets(selection: Any, sample: int, seed: int, notes: list[str]) -> tuple[
         y = known.to_numpy(dtype=float)
     else:
         y, names = classes(known)
-        rare = np.flatnonzero(np.bincount(y) < FEWEST_OF_CLASS)
-        if len(names) - len(rare) < 2:
-            raise TableError(
-                f"the target '{target.name}' has {len(names)} classes, of which "
-                f"{len(names) - len(rare)} with at least {FEWEST_OF_CLASS} rows; two are needed."
-            )
-        if len(rare):
-            notes.append(
-                f"left out, as classes of fewer than {FEWEST_OF_CLASS} rows: "
-                f"{listed([names[code] for code in rare])}"
-            )
-            often = ~np.isin(y, rare)
-            rows, y = rows[often], y[often]
+        often = _often(y, names, f"the target '{target.name}' has", notes)
+        rows, y = rows[often], y[often]
     if len(rows) < FEWEST_ROWS:
         raise TableError(
             f"{len(rows)} rows with a target are too few to compare by; give at least "
@@ -185,10 +193,36 @@ def _targets(selection: Any, sample: int, seed: int, notes: list[str]) -> tuple[
         )
     if len(rows) > sample:
         notes.append(f"{sample} of {len(rows)} rows were drawn at random (--sample)")
-        rows, _, y, _ = train_test_split(
-            rows, y, train_size=sample, random_state=seed, stratify=None if values else y
-        )
+        drawn = draw(np.zeros(len(y)) if values else y, sample, random_state=seed)
+        rows, y = rows[drawn], y[drawn]
+        if not values:
+            few = f"of --sample {sample} rows, which are too few, there are"
+            often = _often(y, names, few, notes)
+            rows, y = rows[often], y[often]
     return rows, y, not values
+
+
+def _often(y: Any, names: list[str], words: str, notes: list[str]) -> Any:
+    """Return which rows are of classes that both halves can have, and note the other classes."""
+    import numpy as np
+
+    from patchfold.tables import TableError
+    from patchfold.tables._naming import counted, listed
+
+    counts = np.bincount(y, minlength=len(names))
+    rare = np.flatnonzero((counts > 0) & (counts < FEWEST_OF_CLASS))
+    there = int((counts > 0).sum())
+    if there - len(rare) < 2:
+        raise TableError(
+            f"{words} {counted(there, 'class', 'classes')}, of which {there - len(rare)} with at "
+            f"least {FEWEST_OF_CLASS} rows; two are needed."
+        )
+    if len(rare):
+        notes.append(
+            f"left out, as classes of fewer than {FEWEST_OF_CLASS} rows: "
+            f"{listed([names[code] for code in rare])}"
+        )
+    return ~np.isin(y, rare)
 
 
 def _reference(y: Any, classes: bool) -> str:

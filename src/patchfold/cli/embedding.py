@@ -33,7 +33,8 @@ Output = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="Coordinates: .csv, .tsv (also .gz) or .parquet. [standard output]",
+        help="Coordinates: .csv, .tsv (also .gz) or .parquet. [standard output, where no other "
+        "output is asked for]",
         show_default=False,
     ),
 ]
@@ -80,6 +81,7 @@ def embed(
     no --id names them, the column 'row' has their numbers.
     """
     from patchfold.tables import classes
+    from patchfold.tables._naming import counted
 
     outputs = {"output": output, "model": model, "html": html, "png": png}
     ending = _check_endings(outputs)
@@ -108,13 +110,16 @@ def embed(
         # A search by descent cannot be saved.
         knn="auto" if model is None else "exact",
     )
+    beside = _beside(selection, written=ending != ".parquet")
+    name = type(pipeline[-1]).__name__
+    _check_names(data, beside, [f"{name.lower()}{place}" for place in range(components)])
     start = time.monotonic()
-    with about(data), working(f"Embedding {len(selection.features)} rows ...") as warned:
+    with about(data), working(f"Embedding {counted(len(selection.features), 'row')} ...") as warned:
         labels = classes(selection.target)[0] if supervised else None
         places = pipeline.fit_transform(selection.features, labels)
     seconds = time.monotonic() - start
     notes = [*selection.notes, *warned]
-    result = _result(data, selection, places, pipeline)
+    result = _result(beside, places, pipeline)
 
     contents: dict[Path, bytes | str] = {}
     if output is not None:
@@ -129,7 +134,7 @@ def embed(
 
     estimator = pipeline[-1]
     used = int(getattr(estimator, "n_neighbors_", estimator.n_neighbors))  # the one that was chosen
-    how = f"{type(estimator).__name__}, divergence {divergence}, {used} neighbours"
+    how = f"{name}, divergence {divergence}, {counted(used, 'neighbour')}"
     how += f", classes of '{target}'" if supervised else ""
     what = options.described(data, selection, standardize=standardize, categories=categories)
     say([what, *options.noted(notes)])
@@ -187,27 +192,27 @@ def apply(
     """Map new rows with a saved model.
 
     Columns are found by their names. Those that the fitted table had beside its features (--id,
-    --target, --drop) may be there or not, and the first two are kept in the output; others are
-    refused. Rows that were fitted get the coordinates that they have.
+    --target, --drop) may be there or not, and the first two are kept in the output, another --id
+    in the place of the model's; others are refused. Rows that were fitted get the coordinates that
+    they have.
 
     A model is data and no program: types that are not trusted are shown and not loaded.
     """
-    from patchfold.tables import check_column, conform, read_table
+    from patchfold.tables import conform, read_table
+    from patchfold.tables._naming import counted
 
     ending = _check_endings({"output": output})
     check_outputs([output], inputs=[model, new])
     pipeline, origin, notes = _loaded(model)
-    numbers, known, imputes, ordinal = _columns_of(pipeline)
+    numbers, known, imputes, ordinal = _columns_of(model, pipeline)
     with about(new), working(f"Reading {new} ..."):
-        table = read_table(new, header=header, expected=[*numbers, *known])
+        keep = [name for name in (ids, origin.ids, origin.target) if name is not None]
+        table = read_table(new, header=header, expected=numbers, text=known, keep=keep)
         columns = list(table.frame.columns)
-        beside = [name for name in (ids, *(drop or [])) if name is not None]
-        for name in beside:
-            check_column(name, columns)
-        names = ids or (origin.ids if origin.ids in columns else None)
-        target = origin.target if origin.target in columns else None
-        allowed = {*numbers, *known, *beside, names, origin.target, *origin.dropped}
-        _check_columns(columns, [*numbers, *known], allowed)
+        _check_columns(columns, [*numbers, *known], ids, drop or [], origin)
+        there = set(columns) - set(drop or [])
+        names = ids or (origin.ids if origin.ids in there else None)
+        target = origin.target if origin.target in there else None
         selection = conform(
             table.frame,
             numbers=numbers,
@@ -215,15 +220,19 @@ def apply(
             target=target,
             ids=names,
             missing="impute" if imputes else missing,
+            written=table.kept,
             unknown="error" if ordinal else "note",
         )
-    with about(new), working(f"Mapping {len(selection.features)} rows ...") as warned:
+    beside = _beside(selection, written=ending != ".parquet")
+    _check_names(new, beside, pipeline[-1].get_feature_names_out())
+    rows = counted(len(selection.features), "row")
+    with about(new), working(f"Mapping {rows} ...") as warned:
         places = pipeline.transform(selection.features)
     notes += [*table.notes, *selection.notes, *warned]
-    result = _result(new, selection, places, pipeline)
+    result = _result(beside, places, pipeline)
     if output is not None:
         write_outputs({output: _encoded(result, ending)})
-    say([*options.noted(notes), f"{type(pipeline[-1]).__name__}: {len(result)} rows mapped"])
+    say([*options.noted(notes), f"{type(pipeline[-1]).__name__}: {rows} mapped"])
     if output is not None:
         say([f"Wrote {output}"])
     if as_json:
@@ -264,8 +273,18 @@ def _loaded(model: Path) -> tuple[Any, Any, list[str]]:
     return pipeline, origin, warned
 
 
-def _columns_of(pipeline: Any) -> tuple[list[str], dict[str, Any], bool, bool]:
+def _columns_of(model: Path, pipeline: Any) -> tuple[list[str], dict[str, Any], bool, bool]:
     """Return a model's columns of numbers, its categories, and how it fills and codes them."""
+    try:
+        return _columns_of_steps(pipeline)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise Refused(
+            f"{model}: the model has other steps than 'patchfold embed --model' writes; fit one by "
+            "that command."
+        ) from error
+
+
+def _columns_of_steps(pipeline: Any) -> tuple[list[str], dict[str, Any], bool, bool]:
     numbers: list[str] = []
     known: dict[str, Any] = {}
     imputes = ordinal = False
@@ -280,10 +299,20 @@ def _columns_of(pipeline: Any) -> tuple[list[str], dict[str, Any], bool, bool]:
     return numbers, known, imputes, ordinal
 
 
-def _check_columns(columns: list[str], wanted: list[str], allowed: set[str | None]) -> None:
-    from patchfold.tables import TableError
-    from patchfold.tables._naming import listed
+def _check_columns(
+    columns: list[str], wanted: list[str], ids: str | None, drop: list[str], origin: Any
+) -> None:
+    """Refuse columns that are not there, not known, or left out though they are needed."""
+    from patchfold.tables import TableError, check_column
+    from patchfold.tables._naming import listed, quoted
 
+    for name in (*([] if ids is None else [ids]), *drop):
+        check_column(name, columns)
+    needed = [name for name in drop if name in {*wanted, ids}]
+    if needed:
+        what = "names the rows" if needed[0] == ids else "is a feature of the model"
+        raise TableError(f"the column {quoted(needed[0])} {what}; take it out of --drop.")
+    allowed = {*wanted, *drop, ids, origin.ids, origin.target, *origin.dropped}
     lacking = [name for name in wanted if name not in columns]
     extra = [name for name in columns if name not in allowed]
     if lacking:
@@ -332,20 +361,31 @@ def _encoded(result: Any, ending: str) -> bytes:
     return encode_table(result, ending)
 
 
-def _result(data: str, selection: Any, places: Any, pipeline: Any) -> Any:
-    """Return the table of the output."""
+def _beside(selection: Any, *, written: bool) -> list[Any]:
+    """Return the columns of the output beside the coordinates, the target as it is written."""
     import pandas as pd
 
-    beside = [column for column in (selection.ids, selection.target) if column is not None]
+    target = selection.label if written else selection.target
+    beside = [column for column in (selection.ids, target) if column is not None]
     if selection.ids is None and len(selection.rows) < selection.n_rows:
         taken = selection.target is not None and selection.target.name == "row"
         beside.insert(0, pd.Series(selection.rows + 1, name="row number" if taken else "row"))
-    names = list(pipeline[-1].get_feature_names_out())
-    alike = [column.name for column in beside if column.name in names]
+    return beside
+
+
+def _check_names(data: str, beside: list[Any], coordinates: Any) -> None:
+    alike = [column.name for column in beside if column.name in set(coordinates)]
     if alike:
         raise Refused(f"{data}: the column '{alike[0]}' has the name of a coordinate; rename it.")
-    frame = pd.DataFrame({column.name: column for column in beside})
-    return frame.assign(**dict(zip(names, places.T, strict=True)))
+
+
+def _result(beside: list[Any], places: Any, pipeline: Any) -> Any:
+    """Return the table of the output."""
+    import pandas as pd
+
+    names = pipeline[-1].get_feature_names_out()
+    coordinates = dict(zip(names, places.T, strict=True))
+    return pd.DataFrame({column.name: column for column in beside} | coordinates)
 
 
 def _page(pipeline: Any, selection: Any, target: str | None, data: str) -> str:

@@ -42,7 +42,7 @@ def quoted(value: Any) -> str:
     return f"'{text}'" if len(text) <= SHOWN else f"'{text[:SHOWN]}...'"
 
 
-def counted(number: int, word: str) -> str:
+def counted(number: int, word: str, several: str = "") -> str:
     """Count things in words.
 
     Examples
@@ -50,7 +50,7 @@ def counted(number: int, word: str) -> str:
     >>> counted(1, "row"), counted(1200, "row")
     ('1 row', '1200 rows')
     """
-    return f"{number} {word}{'' if number == 1 else 's'}"
+    return f"{number} {word if number == 1 else several or word + 's'}"
 
 
 def require(module: str, purpose: str, extra: str = "cli") -> Any:

@@ -20,12 +20,14 @@ NUMERIC = ("numeric", "real", "integer")
 MISSING = "?"
 
 
-def parse_arff(text: str) -> Any:
-    """Return the rows of an ARFF text as a pandas frame; declared categories keep their order.
+def parse_arff(text: str) -> tuple[Any, Any]:
+    """Return the rows of an ARFF text as pandas frames: as declared, and as they are written.
+
+    Declared categories keep their order.
 
     Examples
     --------
-    >>> frame = parse_arff('''@relation fruit
+    >>> frame, written = parse_arff('''@relation fruit
     ... @attribute 'weight in g' real
     ... @attribute colour {red, 'dark green'}
     ... @data
@@ -33,6 +35,8 @@ def parse_arff(text: str) -> Any:
     ... ?, red''')
     >>> frame["weight in g"].tolist(), list(frame["colour"].cat.categories)
     ([150.0, nan], ['red', 'dark green'])
+    >>> written["weight in g"].tolist()
+    ['150', None]
     """
     import pandas as pd
 
@@ -63,8 +67,9 @@ def parse_arff(text: str) -> Any:
                 f"{counted(len(kinds), 'attribute')}; give one for each."
             )
         rows.append([None if cell == MISSING else cell for cell in cells])
-    frame = pd.DataFrame(rows, columns=list(kinds), dtype=object)
-    return frame.assign(**{name: _typed(name, frame[name], kind) for name, kind in kinds.items()})
+    written = pd.DataFrame(rows, columns=list(kinds), dtype=object)
+    typed = {name: _typed(name, written[name], kind) for name, kind in kinds.items()}
+    return pd.DataFrame(typed, columns=list(kinds), index=written.index), written
 
 
 def _halves(text: str) -> tuple[list[str], list[str]]:

@@ -27,12 +27,26 @@ MISSING_RULES = ("error", "drop", "impute")
 # A text column is taken for categories up to this many, or up to half as many as there are rows:
 # beyond, it holds names, free text or numbers that could not be read.
 FEW_CATEGORIES, MOST_CATEGORIES = 10, 1000
+# What to do about missing values: refused all of them, or left with no row. Saved models leave
+# less to choose.
+REMEDIES = {
+    "error": "choose --missing drop or --missing impute, or leave columns out with --drop",
+    "drop": "choose --missing impute, or leave columns out with --drop",
+}
+NEW_ROWS_REMEDIES = {
+    "error": "fill it in, or choose --missing drop",
+    "drop": "fill some in, or fit the model anew with --missing impute",
+}
 # The fewest rows that can lie in any arrangement at all.
 FEWEST_ROWS = 3
 PLAIN_NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 # Numbers with decimal commas, with signs between thousands, with a unit of money or a percent sign.
 ODD_NUMBER = r"[+-]?[$€£]? ?\d[\d.,' ]*[%€]?"
-ISO_DATE = r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?"
+# A number with a zero before others is a code.
+CODE = r"[+-]?0\d+"
+CLOCK = r"\d{1,2}:\d\d(:\d\d([.,]\d+)?)?( ?[AaPp][Mm])?"
+DAY = r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d\d))"
+TIME = rf"{CLOCK}|{DAY}([T ]+\d{{1,2}}:\d\d.*)?"
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +60,9 @@ class Selection:
     rows : ndarray of int
         The places of its rows in the table, from 0.
     target, ids : pandas.Series or None
-        The named columns, of the same rows.
+        The named columns, of the same rows; the second as it is written in the file.
+    label : pandas.Series or None
+        The target, as it is written in the file.
     others : pandas.DataFrame
         All columns of the table as they were read, of the same rows.
     n_rows : int
@@ -59,6 +75,7 @@ class Selection:
     rows: NDArray[np.intp]
     target: Any
     ids: Any
+    label: Any
     others: Any
     n_rows: int
     notes: list[str] = field(default_factory=list)
@@ -71,6 +88,7 @@ def select(
     ids: str | None = None,
     drop: Collection[str] = (),
     missing: str = "error",
+    written: Any = None,
 ) -> Selection:
     """Choose the features of a table and see that every value can be used.
 
@@ -85,6 +103,8 @@ def select(
     missing : {"error", "drop", "impute"}, default="error"
         What to do where values of features are missing: refuse the table, leave out their rows, or
         keep them for a preprocessor that imputes.
+    written : pandas.DataFrame or None
+        Target and ids as they are written in the file; None where the frame has them so.
 
     Returns
     -------
@@ -114,7 +134,9 @@ def select(
         raise TableError("no column is left as a feature; give at least one that is not named.")
     notes: list[str] = []
     features = _features(frame, others)
-    selection = _selection(frame, features, target, ids, missing, notes)
+    selection = _selection(
+        frame, features, target=target, ids=ids, written=written, missing=missing, notes=notes
+    )
     if target is not None:
         _check_target(selection.target, notes)
     return selection
@@ -128,6 +150,7 @@ def conform(
     target: str | None = None,
     ids: str | None = None,
     missing: str = "error",
+    written: Any = None,
     unknown: str = "note",
 ) -> Selection:
     """Bring new rows into the form of those a model was fitted to.
@@ -140,7 +163,7 @@ def conform(
         The columns of numbers.
     categories : mapping of str to sequence of str
         The columns of categories, with those that the model knows.
-    target, ids, missing
+    target, ids, missing, written
         As for :func:`select`.
     unknown : {"note", "error"}, default="note"
         What to do about categories that the model does not know.
@@ -161,10 +184,19 @@ def conform(
     notes: list[str] = []
     features = frame[[*numbers, *categories]].copy()
     for name in numbers:
-        features[name] = _as_numbers(name, frame[name])
+        features[name] = _as_numbers(name, frame[name], "correct it, or leave the cell empty")
     for name in categories:
         features[name] = _as_text(frame[name])
-    selection = _selection(frame, features, target, ids, missing, notes)
+    selection = _selection(
+        frame,
+        features,
+        target=target,
+        ids=ids,
+        written=written,
+        missing=missing,
+        notes=notes,
+        remedies=NEW_ROWS_REMEDIES,
+    )
     for name, known in categories.items():
         values = selection.features[name]
         strange = values[values.notna() & ~values.isin(list(known))]
@@ -181,15 +213,27 @@ def conform(
 
 
 def _selection(
-    frame: Any, features: Any, target: str | None, ids: str | None, missing: str, notes: list[str]
+    frame: Any,
+    features: Any,
+    *,
+    target: str | None,
+    ids: str | None,
+    written: Any,
+    missing: str,
+    notes: list[str],
+    remedies: Mapping[str, str] = REMEDIES,
 ) -> Selection:
-    rows = _whole_rows(features, missing, notes)
+    rows = _whole_rows(features, missing, notes, remedies)
     kept = frame.iloc[rows].reset_index(drop=True)
+    texts = kept if written is None else written.iloc[rows].reset_index(drop=True)
+    if ids is not None:
+        kept[ids] = texts[ids]
     return Selection(
         features.iloc[rows].reset_index(drop=True),
         rows,
         None if target is None else kept[target],
         None if ids is None else kept[ids],
+        None if target is None else texts[target],
         kept,
         len(frame),
         notes,
@@ -293,10 +337,13 @@ def preprocessor(
     scale = [("scale", StandardScaler())] if standardize else []
     steps = {"numbers": (numbers, [*scale]), "categories": (texts, [])}
     if categories == "onehot":
+        orders = _orders(features, texts)
+        _check_feature_names(numbers, dict(zip(texts, orders, strict=True)))
         encoder = OneHotEncoder(
-            categories=_orders(features, texts),
+            categories=orders,
             handle_unknown="ignore",
             sparse_output=False,
+            feature_name_combiner=feature_name,
         )
         steps["categories"][1].append(("encode", encoder))
     else:
@@ -313,6 +360,17 @@ def preprocessor(
         ],
         verbose_feature_names_out=False,
     )
+
+
+def feature_name(column: str, category: Any) -> str:
+    """Name the column of 0 and 1 of a category.
+
+    Examples
+    --------
+    >>> feature_name("colour", "red")
+    'colour = red'
+    """
+    return f"{column} = {category}"
 
 
 # ---------------------------------------------------------------- columns
@@ -354,10 +412,10 @@ def _feature(name: str, values: Any) -> Any:
     if isinstance(values.dtype, pd.CategoricalDtype):
         if types.is_numeric_dtype(values.cat.categories):
             return values.astype(float)
-        _check_categories(name, values)
+        _check_categories(name, values, declared=True)
         return values.cat.rename_categories(values.cat.categories.astype(str).astype(object))
     if types.is_numeric_dtype(values) or not _has_text(values):
-        return _as_numbers(name, values)
+        return _as_numbers(name, values, f"correct it, or {_leave_out(name)}")
     _check_categories(name, values)
     return _as_text(values)
 
@@ -366,7 +424,7 @@ def _has_text(values: Any) -> bool:
     return bool(values.dropna().map(lambda value: isinstance(value, str | bytes)).any())
 
 
-def _as_numbers(name: str, values: Any) -> Any:
+def _as_numbers(name: str, values: Any, remedy: str) -> Any:
     """Return a column as float64; True is 1, and decimals of Parquet are numbers, too."""
     import pandas as pd
     from pandas.api import types
@@ -381,7 +439,7 @@ def _as_numbers(name: str, values: Any) -> Any:
         other = plain[pd.to_numeric(plain, errors="coerce").isna() & plain.notna()]
         raise TableError(
             f"column {quoted(name)} should hold numbers, but row {other.index[0] + 1} has "
-            f"{quoted(other.iloc[0])}; correct it, or {_leave_out(name)}."
+            f"{quoted(other.iloc[0])}; {remedy}."
         ) from error
     infinite = np.flatnonzero(np.isinf(numbers))
     if len(infinite):
@@ -402,25 +460,27 @@ def _as_text(values: Any) -> Any:
     return values.astype(object).where(values.notna(), np.nan).map(text, na_action="ignore")
 
 
-def _check_categories(name: str, values: Any) -> None:
+def _check_categories(name: str, values: Any, *, declared: bool = False) -> None:
     """Refuse a text column that is no set of categories."""
     known = values.dropna().astype(str)
-    if known.str.fullmatch(ISO_DATE).all():
-        raise TableError(f"column {quoted(name)} holds dates; {_leave_out(name)}.")
+    if known.str.fullmatch(TIME).all():
+        raise TableError(f"column {quoted(name)} holds dates or times; {_leave_out(name)}.")
     odd = known[~known.str.fullmatch(PLAIN_NUMBER)]
     if len(odd) and odd.str.fullmatch(ODD_NUMBER).all():
         raise TableError(
             f"column {quoted(name)} seems to hold numbers, but row {odd.index[0] + 1} has "
             f"{quoted(odd.iloc[0])}; write it with a decimal point and without other signs."
         )
+    codes = declared or known.str.fullmatch(CODE).any()
+    if 0 < len(odd) < len(known) / 2 and not codes:
+        raise TableError(
+            f"column {quoted(name)} seems to hold numbers, but row {odd.index[0] + 1} has "
+            f"{quoted(odd.iloc[0])}; correct it, leave the cell empty, or begin every cell with a "
+            "letter if these are categories."
+        )
     distinct = known.nunique()
     if distinct <= max(FEW_CATEGORIES, min(MOST_CATEGORIES, len(known) // 2)):
         return
-    if 0 < len(odd) < len(known) / 2:
-        raise TableError(
-            f"column {quoted(name)} seems to hold numbers, but row {odd.index[0] + 1} has "
-            f"{quoted(odd.iloc[0])}; correct it, or leave the cell empty."
-        )
     raise TableError(
         f"column {quoted(name)} has {distinct} different texts in {len(known)} rows, such as "
         f"{quoted(known.iloc[0])}, too many for categories; {_leave_out(name)}, or name it "
@@ -456,8 +516,22 @@ def _orders(features: Any, names: Sequence[str]) -> Any:
     ]
 
 
+def _check_feature_names(numbers: Sequence[str], categories: Mapping[str, Sequence[Any]]) -> None:
+    made = [feature_name(name, value) for name, order in categories.items() for value in order]
+    twice = [name for name, count in Counter([*numbers, *made]).items() if count > 1]
+    if twice:
+        raise TableError(
+            f"two features would be named {quoted(twice[0])}, a column or one of its categories; "
+            "rename a column."
+        )
+
+
 def _check_target(values: Any, notes: list[str]) -> None:
     known = values.dropna()
+    if known.map(lambda value: isinstance(value, list | dict | np.ndarray)).any():
+        raise TableError(
+            f"the target {quoted(values.name)} holds lists; name a column with one value a row."
+        )
     if known.nunique() < 2:
         found = f"one value only, {quoted(known.iloc[0])}" if len(known) else "no values"
         raise TableError(
@@ -473,7 +547,7 @@ def _check_target(values: Any, notes: list[str]) -> None:
 # ---------------------------------------------------------------- rows
 
 
-def _whole_rows(features: Any, missing: str, notes: list[str]) -> Any:
+def _whole_rows(features: Any, missing: str, notes: list[str], remedies: Mapping[str, str]) -> Any:
     """Return the rows to keep."""
     empty = features.isna().to_numpy()
     broken = np.flatnonzero(empty.any(axis=1))
@@ -490,14 +564,10 @@ def _whole_rows(features: Any, missing: str, notes: list[str]) -> Any:
     places = _places(empty, broken, list(features.columns))
     if missing == "error":
         raise TableError(
-            f"{_have(len(broken), len(features))} a missing value: {places}; choose "
-            "--missing drop or --missing impute, or leave columns out with --drop."
+            f"{_have(len(broken), len(features))} a missing value: {places}; {remedies['error']}."
         )
     if len(broken) == len(features):
-        raise TableError(
-            f"every row has a missing value: {places}; choose --missing impute, or leave columns "
-            "out with --drop."
-        )
+        raise TableError(f"every row has a missing value: {places}; {remedies['drop']}.")
     were = "was" if len(broken) == 1 else "were"
     notes.append(
         f"{_have(len(broken), len(features))} a missing value and {were} left out: {places}"

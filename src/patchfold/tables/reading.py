@@ -15,7 +15,7 @@ import warnings
 import zlib
 from collections import Counter
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
@@ -40,8 +40,19 @@ SEPARATOR_NAMES = {
 }
 # Rows that separator, decimal sign and header are read from.
 SAMPLE_ROWS = 200
-# What an empty cell is called in files; "?" by ARFF and the older collections.
-MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None")
+# What an empty cell is called in files, however its letters are; "?" by ARFF and the older
+# collections. "None" is what Python writes, and "none" may be a category.
+MISSING_WORDS = ("", "?", "na", "n/a", "n.a.", "#n/a", "<na>", "nan", "null")
+MISSING = frozenset(
+    ["None"]
+    + [
+        "".join(letters)
+        for word in MISSING_WORDS
+        for letters in product(*({letter.lower(), letter.upper()} for letter in word))
+    ]
+)
+# What an empty cell is called among numbers alone: elsewhere these are categories.
+MISSING_NUMBERS = frozenset(["-", "--", ".", "none", "NONE"])
 # Since then numbers are exact without being asked for.
 EXACT_PANDAS = (3, 1)
 # The largest field that csv takes; its own limit is there for files with a lost quote.
@@ -49,6 +60,8 @@ LARGEST_FIELD = 2**31 - 1
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 COMMA_NUMBER = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
+# What may as well be a whole number with a comma between thousands.
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 # Bytes that no text has; tab, line ends and form feed are left out.
 CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
@@ -74,14 +87,22 @@ class Table:
         Numbers are numbers; text is text, or categories in declared order; NaN where nothing is.
     notes : list of str
         What was guessed or changed, one sentence each.
+    kept : pandas.DataFrame or None
+        The columns that were to be kept as they are written; None where the frame has them so.
     """
 
     frame: Any
     notes: list[str] = field(default_factory=list)
+    kept: Any = None
 
 
 def read_table(
-    source: str | Path, *, header: bool | None = None, expected: Collection[str] = ()
+    source: str | Path,
+    *,
+    header: bool | None = None,
+    expected: Collection[str] = (),
+    text: Collection[str] = (),
+    keep: Collection[str] = (),
 ) -> Table:
     r"""Read a table from a file, or from standard input.
 
@@ -94,6 +115,10 @@ def read_table(
         Whether the first row of a text names the columns; None looks.
     expected : collection of str
         Names of columns that the caller will ask for: a first row with one of them is a header.
+    text : collection of str
+        Columns of a text that hold no numbers, whatever they look like.
+    keep : collection of str
+        Columns that are wanted as they are written, too: 001 is no 1.
 
     Returns
     -------
@@ -129,12 +154,22 @@ def read_table(
     data = _decompress(data)
     if not data.strip():
         raise TableError("the file is empty; give one with a row of names and rows of values.")
-    table = _parse(data, ending.lower(), header, expected)
+    names = _Names({*expected, *text, *keep}, frozenset(text), frozenset(keep))
+    table = _parse(data, ending.lower(), header, names)
     if not len(table.frame):
         raise TableError(
             f"there are no rows, only names of columns: {listed(list(table.frame.columns))}."
         )
     return table
+
+
+@dataclass(frozen=True)
+class _Names:
+    """Columns that the caller knows of: any, those of text, and those wanted as written."""
+
+    expected: Collection[str]
+    text: Collection[str]
+    keep: Collection[str]
 
 
 def _decompress(data: bytes) -> bytes:
@@ -146,18 +181,20 @@ def _decompress(data: bytes) -> bytes:
         raise TableError(f"the compressed file is damaged ({error}); make it anew.") from error
 
 
-def _parse(data: bytes, ending: str, header: bool | None, expected: Collection[str]) -> Table:
+def _parse(data: bytes, ending: str, header: bool | None, known: _Names) -> Table:
     if data.startswith(b"PAR1"):
-        return _parse_parquet(data)
+        return _parse_parquet(data, known.keep)
     if data.startswith(b"\x93NUMPY"):
         return _parse_arrays({"": _load_array(io.BytesIO(data))})
     if data.startswith(b"PK\x03\x04"):
         return _parse_npz(data)
     text, notes = _decode(data)
     if ending == ".arff" or re.match(r"(\s*%.*\n|\s*\n)*\s*@relation\b", text, re.IGNORECASE):
-        return Table(parse_arff(text), notes)
-    table = _parse_text(text, "\t" if ending in {".tsv", ".tab"} else None, header, expected)
-    return Table(table.frame, notes + table.notes)
+        frame, written = parse_arff(text)
+        return Table(frame, notes, written[[name for name in written if name in known.keep]])
+    tabs = "\t" if ending in {".tsv", ".tab"} else None
+    table = _parse_text(text, tabs, header, known)
+    return Table(table.frame, notes + table.notes, table.kept)
 
 
 def _decode(data: bytes) -> tuple[str, list[str]]:
@@ -171,6 +208,10 @@ def _decode(data: bytes) -> tuple[str, list[str]]:
                     "save it as UTF-8."
                 ) from error
     if CONTROL.search(data):
+        if _looks_like_utf16(data):
+            raise TableError(
+                "this seems to be text in UTF-16 without the mark that says so; save it as UTF-8."
+            )
         raise TableError(
             "this is no table but a binary file; give CSV, TSV, Parquet, ARFF, NPY or NPZ."
         )
@@ -186,12 +227,18 @@ def _decode(data: bytes) -> tuple[str, list[str]]:
     raise AssertionError("Latin-1 reads every byte")  # pragma: no cover
 
 
+def _looks_like_utf16(data: bytes) -> bool:
+    """Whether every second byte is zero, as in Latin letters, and text is left without them."""
+    return any(
+        not half.strip(b"\0") and not CONTROL.search(other)
+        for half, other in ((data[::2], data[1::2]), (data[1::2], data[::2]))
+    )
+
+
 # ---------------------------------------------------------------- text
 
 
-def _parse_text(
-    text: str, separator: str | None, header: bool | None, expected: Collection[str]
-) -> Table:
+def _parse_text(text: str, separator: str | None, header: bool | None, known: _Names) -> Table:
     import pandas as pd
 
     notes = []
@@ -203,35 +250,63 @@ def _parse_text(
     if not sample:
         raise TableError("the file is empty; give one with a row of names and rows of values.")
     width = len(sample[0])
-    decimal = "," if _has_decimal_commas(sample) else "."
+    decimal = "," if separator != "," and _has_decimal_commas(sample) else "."
     if separator != "," or decimal == ",":
         guess = f"columns are separated by {SEPARATOR_NAMES.get(separator, quoted(separator))}"
         notes.append(guess + (", decimals by commas" if decimal == "," else ""))
     if header is None:
-        header = bool(set(expected) & set(sample[0])) or _looks_like_header(sample, decimal)
+        header = bool(set(known.expected) & set(sample[0])) or _looks_like_header(sample, decimal)
         if not header:
             notes.append(f"there is no row of names; columns are 'column 1' to 'column {width}'")
     names = _names(sample[0] if header else [""] * width, notes)
     _check_widths(sample, header)
+    if width == 1:
+        text = _without_blank_ends(text)
+    options = {
+        "sep": separator,
+        "header": 0 if header else None,
+        "names": names,
+        "index_col": False,
+        "keep_default_na": False,
+        "skipinitialspace": True,
+        "skip_blank_lines": width > 1,  # in a single column one is a missing value
+    }
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
             frame = pd.read_csv(
                 io.StringIO(text),
-                sep=separator,
                 decimal=decimal,
-                header=0 if header else None,
-                names=names,
-                index_col=False,
-                keep_default_na=False,
                 na_values=list(MISSING),
-                skipinitialspace=True,
+                dtype=dict.fromkeys(known.text, str),
+                **options,
                 **_precision(pd.__version__),
                 low_memory=False,  # one type a column
             )
     except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
         raise TableError(_in_words(str(error), separator)) from error
-    return Table(frame, notes)
+    _read_signs(frame, decimal, known.text)
+    kept = [name for name in names if name in known.keep]
+    if not kept:
+        return Table(frame, notes)
+    written = pd.read_csv(io.StringIO(text), usecols=kept, dtype=str, na_values=[""], **options)
+    return Table(frame, notes, written)
+
+
+def _without_blank_ends(text: str) -> str:
+    return re.sub(r"\A([^\S\r\n]*(\r\n?|\n))+", "", text).rstrip()
+
+
+def _read_signs(frame: Any, decimal: str, text: Collection[str]) -> None:
+    """Make numbers of columns that are text only where a sign stands for a missing number."""
+    for name in frame.select_dtypes(exclude=["number", "bool"]):
+        signs = frame[name].isin(MISSING_NUMBERS)
+        cells = frame[name][~signs].dropna().astype(str)
+        if name in text or not signs.any() or not len(cells):
+            continue
+        if all(_is_number(cell, decimal) for cell in cells):
+            numbers = [float(cell.replace(decimal, ".")) for cell in cells]
+            frame[name] = cells.map(dict(zip(cells, numbers, strict=True))).reindex(frame.index)
 
 
 def _precision(version: str) -> dict[str, Any]:
@@ -251,7 +326,8 @@ def _sample(text: str, separator: str) -> list[list[str]]:
         return list(islice((cells for cells in lines if cells), SAMPLE_ROWS))
     limit = csv.field_size_limit(LARGEST_FIELD)
     try:
-        rows = islice((row for row in _rows(text, separator) if row), SAMPLE_ROWS)
+        filled = (row for row in _rows(text, separator) if len(row) > 1 or "".join(row).strip())
+        rows = islice(filled, SAMPLE_ROWS)
         return [[cell.strip() for cell in row] for row in rows]
     finally:
         csv.field_size_limit(limit)
@@ -276,13 +352,18 @@ def _separator(text: str) -> str:
 
 
 def _has_decimal_commas(sample: Sequence[Sequence[str]]) -> bool:
+    """Whether there are decimal commas, that is commas that cannot stand between thousands."""
     cells = [cell for row in sample for cell in row]
     points = any("." in cell and NUMBER.fullmatch(cell) for cell in cells)
-    return not points and any(COMMA_NUMBER.fullmatch(cell) for cell in cells)
+    commas = [cell for cell in cells if COMMA_NUMBER.fullmatch(cell)]
+    return not points and not all(THOUSANDS.fullmatch(cell) for cell in commas)
 
 
 def _looks_like_header(sample: Sequence[Sequence[str]], decimal: str) -> bool:
-    """Whether the first row is text above numbers; a table of text alone has a header."""
+    """Whether the first row is text above numbers; a table of text alone has a header.
+
+    What stands for a missing value is data, but for an empty cell, and says nothing above numbers.
+    """
     first, *rest = sample
     if not rest:
         return not any(_is_number(cell, decimal) for cell in first)
@@ -290,12 +371,19 @@ def _looks_like_header(sample: Sequence[Sequence[str]], decimal: str) -> bool:
         place
         for place in range(len(first))
         if all(
-            _is_number(row[place], decimal) or row[place] in MISSING
+            _is_number(row[place], decimal) or _is_missing(row[place])
             for row in rest
             if place < len(row)
         )
     ]
-    return not numeric or not all(_is_number(first[place], decimal) for place in numeric)
+    if not numeric:
+        return not any(cell and _is_missing(cell) for cell in first)
+    above = [first[place] for place in numeric]
+    return not all(_is_number(cell, decimal) or _is_missing(cell) for cell in above)
+
+
+def _is_missing(cell: str) -> bool:
+    return cell in MISSING or cell in MISSING_NUMBERS
 
 
 def _is_number(cell: str, decimal: str) -> bool:
@@ -351,7 +439,7 @@ def _in_words(message: str, separator: str) -> str:
 # ---------------------------------------------------------------- other files
 
 
-def _parse_parquet(data: bytes) -> Table:
+def _parse_parquet(data: bytes, keep: Collection[str]) -> Table:
     pyarrow = require("pyarrow", "reading Parquet")
     parquet = require("pyarrow.parquet", "reading Parquet")
     try:
@@ -366,7 +454,10 @@ def _parse_parquet(data: bytes) -> Table:
     frame = frame.reset_index(named) if named else frame
     frame.columns = [str(column) for column in frame.columns]
     check_names(list(frame.columns))
-    return Table(frame.reset_index(drop=True))
+    # Whole numbers stay such beside missing ones.
+    kept = stored.select([name for name in stored.column_names if name in keep])
+    written = kept.replace_schema_metadata().to_pandas(integer_object_nulls=True)
+    return Table(frame.reset_index(drop=True), kept=written)
 
 
 def _parse_npz(data: bytes) -> Table:
@@ -421,6 +512,12 @@ def _parse_arrays(arrays: dict[str, Any]) -> Table:
     flat = points.reshape(len(points), -1)
     names = [f"column {place}" for place in range(1, flat.shape[1] + 1)]
     frame = pd.DataFrame(flat, columns=names)
+    alike = [key for key in arrays if key != main and key in names]
+    if alike:
+        raise TableError(
+            f"the array {quoted(alike[0])} has the name that a column of the points gets; save it "
+            "under another."
+        )
     for key, values in arrays.items():
         if key != main and values.shape == (len(flat),):
             frame[key] = values.astype(str) if values.dtype.kind == "S" else values
