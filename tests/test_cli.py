@@ -794,12 +794,14 @@ def test_the_column_of_ids_is_on_the_page_once_by_its_name(call, folder, opened,
 
 
 def test_a_column_called_row_keeps_its_name(call, folder, opened):
-    iris().rename(columns={"name": "row"}).to_csv("rows.csv", index=False)
+    frame = iris().drop(columns="name").rename(columns={"sepal length": "row"})
+    frame.to_csv("rows.csv", index=False)
     words = ("--target", "species", "--neighbors", 10, "--no-open", "-o", "page.html")
-    done(call("explore", "rows.csv", *words, "--drop", "row"))
-    key, columns, _ = shown_on(folder / "page.html")
-    assert key not in columns
-    assert len(set(columns)) == len(columns)
+    done(call("explore", "rows.csv", *words))
+    key, columns, names = shown_on(folder / "page.html")
+    assert key == "row number"
+    assert columns == ["species", *frame.columns[:4]]
+    assert names[0] == 1
 
 
 def test_what_the_fits_of_a_page_say_is_said(call, folder, opened):
@@ -828,6 +830,9 @@ def test_few_rows_have_patches_of_half_of_them(call, folder, opened):
     iris()[["sepal length", "sepal width"]].head(7).to_csv("seven.csv", index=False)
     result = done(call("explore", "seven.csv", "--no-open", "--json"))
     assert json.loads(result.stdout)["notes"] == []
+    text = (folder / "seven-explorer.html").read_text(encoding="utf-8")
+    data = json.loads(re.search(r'id="data">(.*?)</script>', text)[1])
+    assert {view["k"] for view in data["views"]} == {3}
 
 
 @pytest.mark.parametrize(
