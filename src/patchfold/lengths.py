@@ -34,7 +34,7 @@ KINDS = ("divergence", "stretched")
 # square of the excess; the typical one is the median over the edges to so many nearest neighbours,
 # whatever the degree of the graph. On noisy manifolds (docs/stability.md) a lower limit costs
 # accuracy where there is nothing to stretch, a higher one lets short circuits through.
-ORDINARY = 1.5
+ORDINARY = 2.0
 TYPICAL_NEIGHBORS = 10
 
 # A mean over so many pairs has three digits; all pairs are looked at while there are no more.
@@ -59,7 +59,7 @@ class Typical:
 
 
 def stretched(values: Floats, distances: Floats, typical: Typical) -> Floats:
-    """Return ``e max(1, d / (1.5 d0))^2 / e0`` for divergences ``d`` and distances ``e``.
+    """Return ``e max(1, d / (2 d0))^2 / e0`` for divergences ``d`` and distances ``e``.
 
     Edges of ordinary divergence are as long as their ends are apart, in units of the typical
     distance ``e0``, ``d0`` being the typical divergence; an edge that joins patches of another
@@ -68,7 +68,7 @@ def stretched(values: Floats, distances: Floats, typical: Typical) -> Floats:
     Examples
     --------
     >>> import numpy as np
-    >>> stretched(np.array([1.0, 1.5, 3.0]), np.array([3.0, 3.0, 3.0]), Typical(1.0, 3.0))
+    >>> stretched(np.array([1.0, 2.0, 4.0]), np.array([3.0, 3.0, 3.0]), Typical(1.0, 3.0))
     array([1., 1., 4.])
     """
     excess = np.maximum(values / (ORDINARY * typical.divergence), 1.0)
