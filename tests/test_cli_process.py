@@ -18,7 +18,8 @@ import patchfold
 
 # Without UMAP, which a comparison would compile for half a minute.
 PROGRAM = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 sys.modules["umap"] = None
 from patchfold.cli import app
 app(prog_name="patchfold")

@@ -390,9 +390,8 @@ def test_edges_of_the_classical_method_are_coloured_by_divergence() -> None:
     page = explore(X, n_neighbors=[6])
     euclidean, kl = (view["graph"] for view in data_of(page)["views"])
     assert euclidean["measure"] == kl["measure"] == "kl"
-    assert euclidean["colours"] == kl["colours"] == kl["lengths"] != euclidean["lengths"]
-    near = find_neighbors(X, 6)
-    patches = GaussianPatch().fit(X, near)
+    assert euclidean["colours"] == kl["colours"] != euclidean["lengths"]
+    patches = PatchIsomap(n_neighbors=6).fit(X).patches_
     store = store_of(page)
     degrees = unpacked(store, kl["degrees"]).astype(int)
     i, j = np.repeat(np.arange(60), degrees), unpacked(store, kl["targets"]).astype(int)
@@ -402,7 +401,7 @@ def test_edges_of_the_classical_method_are_coloured_by_divergence() -> None:
 
 def test_colours_are_divergences_also_where_lengths_are_none() -> None:
     X, _ = roll(60)
-    fitted = PatchIsomap(n_neighbors=6).fit(X)
+    fitted = PatchIsomap(n_neighbors=6, patch=GaussianPatch()).fit(X)
     plain = data_of(Explorer.from_estimators({"a": fitted}, X))["views"][0]["graph"]
     assert plain["colours"] == plain["lengths"]
     fitted.graph_ = fitted.graph_ / np.median(fitted.graph_.data)
@@ -544,7 +543,7 @@ def test_progress_is_told_before_every_fit_and_at_the_end() -> None:
     explore(X, n_neighbors=[4, 6], progress=lambda *step: told.append(step))
     assert [step[0] for step in told] == [0, 0, 1, 2, 3, 4]
     assert {step[1] for step in told} == {4}
-    assert told[2][2] == "isomap, kl, k = 4"
+    assert told[2][2] == "isomap, kl, k = 6"  # the largest first
 
 
 def test_names_of_columns_come_from_the_data() -> None:
@@ -608,8 +607,8 @@ def test_a_page_of_estimators_shows_their_embeddings() -> None:
         "classical": PatchIsomap(n_neighbors=8, divergence="euclidean").fit(X),
         "patches": PatchIsomap(n_neighbors=8, patch=GaussianPatch(size=12)).fit(X),
         "supervised": PatchIsomap(n_neighbors=8, supervision="dissimilarity").fit(X, y),
-        "function": PatchIsomap(n_neighbors=8, divergence=_gap).fit(X),
-        "radius": PatchIsomap(radius=12.0).fit(X),
+        "function": PatchIsomap(n_neighbors=8, divergence=_gap, patch=GaussianPatch()).fit(X),
+        "radius": PatchIsomap(radius=12.0, patch=GaussianPatch()).fit(X),
         "given": PatchIsomap(n_neighbors=8, divergence="precomputed").fit(cdist(X, X)),
     }
     page = Explorer.from_estimators(fits, X, columns={"t": t}, ids=range(60), title="six")

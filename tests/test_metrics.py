@@ -11,7 +11,7 @@ from scipy.stats import spearmanr
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, make_s_curve, make_swiss_roll
 
-from patchfold import PatchIsomap, PatchLLE, metrics
+from patchfold import GaussianPatch, PatchIsomap, PatchLLE, metrics
 from patchfold.geodesics import shortest_paths
 
 SIZES = st.integers(4, 25)
@@ -243,7 +243,9 @@ def helix():
     ids=["line", "helix", "s-curve", "2-cube", "3-cube", "4-cube", "5-cube", "sphere"],
 )
 def test_the_intrinsic_dimension_is_found(X, dimension, divergence):
-    found = metrics.intrinsic_dimension(X, PatchIsomap(divergence=divergence))
+    found = metrics.intrinsic_dimension(
+        X, PatchIsomap(divergence=divergence, patch=GaussianPatch())
+    )
     assert found.dimension == dimension
     assert found.residual_variances.shape == (10,)
 

@@ -26,6 +26,7 @@ from patchfold._validation import check_count, check_points
 from patchfold._warnings import warn_user
 from patchfold.embedding import PatchIsomap
 from patchfold.geodesics import shortest_paths
+from patchfold.patches import GaussianPatch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,7 +91,8 @@ def intrinsic_dimension(
     X : array of shape (n_samples, n_features)
         Whatever the estimator takes.
     estimator : PatchIsomap or None
-        How the data are embedded, its ``n_components`` aside; None means ``PatchIsomap()``. It is
+        How the data are embedded, its ``n_components`` aside; None means
+        ``PatchIsomap(patch=GaussianPatch())``, whose lengths are plain divergences. It is
         not changed.
     max_components : int, default=10
         The longest embedding looked at, at most ``n_samples - 1``.
@@ -117,7 +119,7 @@ def intrinsic_dimension(
         )
     n = check_points(X, accept_sparse=True).shape[0]
     count = min(check_count("max_components", max_components), n - 1)
-    isomap = PatchIsomap() if estimator is None else clone(estimator)
+    isomap = PatchIsomap(patch=GaussianPatch()) if estimator is None else clone(estimator)
     isomap.set_params(n_components=count).fit(X)
     sources = np.arange(n)
     if n > MOST_SOURCES:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from scipy.sparse import triu
 
 from patchfold._namespace import to_numpy
 from patchfold.divergences import paired
+from patchfold.embedding import PatchSpace
 from patchfold.embedding.tsne import NEIGHBORS_PER_PERPLEXITY
 from patchfold.explorer.layout import ellipses, placed
 from patchfold.models import METHODS, own_parameters
-from patchfold.neighbors import find_neighbors
+from patchfold.neighbors import SharedNeighbors, find_neighbors
 from patchfold.patches import GaussianPatch
 from patchfold.selection import select_n_neighbors
 
@@ -71,21 +72,6 @@ class Fitted:
     notes: tuple[str, ...] = ()
 
 
-class Searched:
-    """A neighbour search that was done once, for all fits."""
-
-    def __init__(self, found: Neighborhoods) -> None:
-        self.found = found
-
-    def build(self, X: Any) -> Self:
-        """Return the search; the points are those it was done for."""
-        return self
-
-    def query(self, X: Any = None) -> Neighborhoods:
-        """Return the neighbours of the points themselves."""
-        return self.found
-
-
 def choose_k(
     X: Floats,
     methods: Sequence[str],
@@ -122,16 +108,18 @@ def fit_all(
     total = len(ks) * len(own)
     progress(0, total, "neighbours and patches")
     near = find_neighbors(X, widest, n_jobs=n_jobs, random_state=random_state)
+    shared = SharedNeighbors()
     colouring = next((name for name in divergences if name != "euclidean"), COLOURING)
     fitted: list[Fitted] = []
-    for k in ks:
+    # The largest first: what it finds serves the others.
+    for k in sorted(ks, reverse=True):
         members, plain = near.nearest(k), None
         for (method, divergence), parameters in own.items():
             progress(len(fitted), total, f"{method}, {divergence}, k = {k}")
             estimator = METHODS[method](
                 n_neighbors=k,
                 divergence=divergence,
-                knn=Searched(near),
+                knn=shared,
                 n_jobs=n_jobs,
                 random_state=random_state,
                 **parameters,
@@ -139,12 +127,13 @@ def fit_all(
             notes = _fit(estimator, X)
             patches = estimator.patches_
             if patches is None:
-                patches = plain = plain or GaussianPatch().fit(X, members, n_jobs=n_jobs)
+                space = PatchSpace(n_neighbors=k, divergence=colouring, knn=shared, n_jobs=n_jobs)
+                patches = plain = plain or _patches(space, X)
             measure = colouring if divergence == "euclidean" else divergence
             found = _found(estimator, patches, members, measure, n_jobs)
             fitted.append(Fitted(method, divergence, k, *found, notes))
     progress(total, total, "page")
-    return fitted
+    return sorted(fitted, key=lambda one: list(ks).index(one.k or 0))
 
 
 def from_estimators(
@@ -156,9 +145,11 @@ def from_estimators(
         _check_fitted(label, estimator, len(X))
         divergence, patches, members = estimator.divergence, estimator.patches_, None
         if divergence != "precomputed":
-            recipe = estimator.patch or GaussianPatch()
-            members = _members(estimator, recipe, X, n_jobs)
-            patches = recipe.fit(X, members, n_jobs=n_jobs) if patches is None else patches
+            members = _members(estimator, estimator.patch or GaussianPatch(), X, n_jobs)
+        if divergence == "euclidean":
+            own = {name: getattr(estimator, name) for name in ("patch", "radius", "n_jobs")}
+            k = estimator.n_neighbors_ or 1
+            patches = _patches(PatchSpace(n_neighbors=k, divergence=COLOURING, **own), X)
         measure = COLOURING if divergence == "euclidean" else divergence
         found = _found(estimator, patches, members, measure, n_jobs)
         fitted.append(Fitted(str(label), None, None, *found))
@@ -200,6 +191,12 @@ def slider(n: int) -> tuple[int, ...]:
     """
     values = next(values for most, values in SLIDER if n <= most)
     return tuple(k for k in values if k <= n // 2) or (max(n // 2, 1),)
+
+
+def _patches(space: PatchSpace, X: Floats) -> Patches:
+    """Return the patches of a graph that is shown beside another."""
+    _fit(space, X)
+    return cast("Patches", space.patches_)
 
 
 def _members(estimator: Any, recipe: GaussianPatch, X: Floats, n_jobs: int | None) -> Neighborhoods:
