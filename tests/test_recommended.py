@@ -1,0 +1,338 @@
+"""What ``patch=None`` means: denoised, flat patches and stretched distances, and what they do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sklearn
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
+from sklearn.datasets import load_iris
+
+from equations import DATA, normal
+from patchfold import (
+    GaussianPatch,
+    PatchEigenmaps,
+    PatchIsomap,
+    PatchLLE,
+    PatchSpace,
+    PatchTSNE,
+    papers,
+)
+from patchfold.datasets import make_manifold
+from patchfold.lengths import Typical, stretched
+from patchfold.metrics import rank_correlation
+from patchfold.neighbors import find_neighbors
+from patchfold.patches import patch_means, recommended_patch
+
+ESTIMATORS = [
+    pytest.param(PatchIsomap(), id="isomap"),
+    pytest.param(PatchLLE(), id="lle"),
+    pytest.param(PatchEigenmaps(bandwidth="median"), id="eigenmaps"),
+    pytest.param(PatchTSNE(perplexity=8, n_iter=20, random_state=0), id="tsne"),
+    pytest.param(PatchSpace(), id="space"),
+]
+
+
+# ------------------------------------------------------------------- the steps, one by one
+
+
+class Slow:
+    """The recommended recipe in loops, as its documentation has it."""
+
+    def __init__(self, X, k):
+        n = len(X)
+        self.X, self.k = X, k
+        self.size = round(15 * min(1.0, n / 1000) ** (1 / 3))
+        self.ridge = 0.003 * np.mean(np.var(X, axis=0))
+        self.Z = np.array([self.mean(i, X) for i in range(n)])
+        fitted = [self.patch(X[i], self.Z[i], self.nearest(self.Z, i)) for i in range(n)]
+        self.places, self.covariances = (np.array(part) for part in zip(*fitted, strict=True))
+        near = [(i, j) for i in range(n) for j in self.nearest(X, i)[: min(10, max(k, self.size))]]
+        pairs = sorted({(min(pair), max(pair)) for pair in near})
+        self.d0 = self.median(self.kl(*self.of(i, j)) for i, j in pairs)
+        self.e0 = self.median(self.apart(*self.of(i, j)) for i, j in pairs)
+
+    def of(self, i, j):
+        return (self.places[i], self.covariances[i]), (self.places[j], self.covariances[j])
+
+    def nearest(self, points, i, at=None):
+        """All points but ``i`` itself, nearest first, equal distances by index."""
+        distances = np.linalg.norm(points - (points[i] if at is None else at), axis=1)
+        return [j for j in np.lexsort((np.arange(len(points)), distances)) if j != i]
+
+    def mean(self, i, points, at=None):
+        around = [points[j] for j in self.nearest(points, i, at)[: self.size]]
+        return np.mean([points[i] if at is None else at, *around], axis=0)
+
+    def patch(self, x, z, neighbors):
+        members = np.array([z, *self.Z[neighbors[: self.size]]])
+        values, vectors = np.linalg.eigh(np.cov(members.T))
+        wide = values[-1] * np.minimum(1, 2 * np.maximum(values, 0) / values[-1]) ** 4
+        covariance = (vectors * (wide + self.ridge)) @ vectors.T
+        return z + covariance @ (x - z) / (values[-1] + self.ridge), covariance
+
+    def new(self, x):
+        z = self.mean(None, self.X, x)
+        return self.patch(x, z, self.nearest(self.Z, None, z))
+
+    def length(self, a, b):
+        return self.apart(a, b) / self.e0 * max(1, self.kl(a, b) / (2 * self.d0)) ** 2
+
+    @staticmethod
+    def median(values):
+        return np.median([value for value in values if value > 1e-12])
+
+    @staticmethod
+    def apart(a, b):
+        return np.linalg.norm(a[0] - b[0])
+
+    @staticmethod
+    def kl(a, b):
+        u, (A, B) = a[0] - b[0], (a[1], b[1])
+        P, Q = np.linalg.inv(A), np.linalg.inv(B)
+        return max(0, (np.trace(P @ B + Q @ A) / 2 + u @ (P + Q) @ u / 2 - len(u)) / 2)
+
+
+@pytest.mark.parametrize("data", ["k > m", "k < m", "duplicates"])
+def test_the_default_graph_is_that_of_the_recipe_in_loops(data):
+    X, k = DATA[data]
+    slow = Slow(X, k)
+    fitted = PatchSpace(n_neighbors=k).fit(X)
+    i, j = fitted.graph_.tocoo().coords
+    edges = {(min(a, b), max(a, b)) for a in range(len(X)) for b in slow.nearest(X, a)[:k]}
+    assert {(min(a, b), max(a, b)) for a, b in zip(i, j, strict=True)} == edges
+    expected = [slow.length(*slow.of(a, b)) for a, b in zip(i, j, strict=True)]
+    np.testing.assert_allclose(fitted.graph_.data, expected, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(fitted.patches_.means, slow.places, atol=1e-9)
+    np.testing.assert_array_equal(fitted.patches_.points, fitted.patches_.means)
+    np.testing.assert_allclose(fitted.patches_.covariances(), slow.covariances, atol=1e-9)
+
+
+@pytest.mark.parametrize("data", ["k > m", "k < m"])
+def test_new_points_are_treated_like_the_fitted_ones(data):
+    X, k = DATA[data]
+    Y = normal(11, 5, X.shape[1])
+    slow = Slow(X, k)
+    found = PatchSpace(n_neighbors=k).fit(X).transform(Y).toarray()
+    expected = np.zeros_like(found)
+    for row, y in enumerate(Y):
+        for j in slow.nearest(X, None, y)[:k]:
+            expected[row, j] = slow.length(slow.new(y), slow.of(j, j)[0])
+    np.testing.assert_allclose(found, expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize("setting", [{"n_neighbors": 4}, {"radius": 1.5}])
+def test_patch_means_are_those_of_a_loop(setting):
+    X, Y = normal(0, 40, 3) + 1e3, normal(1, 6, 3) + 1e3
+    near = find_neighbors(X, setting.get("n_neighbors"), radius=setting.get("radius"))
+    rows = np.split(near.indices, near.indptr[1:-1])
+    expected = [np.mean(X[[i, *row]], axis=0) for i, row in enumerate(rows)]
+    np.testing.assert_allclose(patch_means(X, near), expected, rtol=1e-14)
+    near = near[np.arange(len(Y))]
+    expected = [np.mean([y, *X[row]], axis=0) for y, row in zip(Y, rows, strict=False)]
+    np.testing.assert_allclose(patch_means(X, near, points=Y), expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("covariance", ["ridge", "diagonal-shrinkage", "low-rank"])
+def test_denoised_points_come_back_along_any_patch(covariance):
+    X = normal(2, 30, 4)
+    near = find_neighbors(X, 6)
+    Z = patch_means(X, near)
+    recipe = GaussianPatch(covariance=covariance, rank=2 if covariance == "low-rank" else None)
+    found = recipe.fit(X, near, denoised=(Z, Z))
+    for x, z, mean, S in zip(X, Z, found.means, found.covariances(), strict=True):
+        # A bound of the largest eigenvalue where the ridge differs from feature to feature.
+        ratio = np.linalg.norm(mean - z) / np.linalg.norm(S @ (x - z))
+        np.testing.assert_allclose(np.cross((mean - z)[:3], (S @ (x - z))[:3]), 0, atol=1e-9)
+        assert 0 < ratio <= (1 + 1e-9) / np.linalg.eigvalsh(S)[-1]
+        if covariance != "diagonal-shrinkage":
+            np.testing.assert_allclose(ratio, 1 / np.linalg.eigvalsh(S)[-1])
+
+
+def test_the_recommended_size_grows_with_the_cube_root_up_to_a_thousand_points():
+    sizes = [recommended_patch(n).size for n in (2, 3, 30, 125, 1000, 10**6)]
+    assert sizes == [1, 2, 5, 8, 15, 15]
+    assert recommended_patch(100, sized=False).size is None
+
+
+def test_only_divergences_out_of_the_ordinary_stretch_an_edge():
+    d, e = np.array([0.0, 1.0, 2.0, 6.0]), np.array([2.0, 3.0, 4.0, 5.0])
+    np.testing.assert_allclose(stretched(d, e, Typical(1.0, 2.0)), [1.0, 1.5, 2.0, 22.5])
+    assert stretched(d.astype(np.float32), e, Typical(1.0, 2.0)).dtype == np.float32
+
+
+def test_zeros_say_nothing_about_what_is_typical():
+    zero = np.zeros(4)
+    assert Typical.of(zero, zero) == Typical(1.0, 1.0)
+    assert Typical.of(np.array([0.0, 0.0, 3.0]), np.array([0.0, 5.0, 7.0])) == Typical(3.0, 6.0)
+
+
+# ------------------------------------------------------------------- what is added, and to what
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_a_given_patch_gets_nothing_added(estimator):
+    X = DATA["k > m"][0]
+    given_patch = sklearn.clone(estimator).set_params(n_neighbors=7, patch=GaussianPatch())
+    spelled = sklearn.clone(given_patch).set_params(denoise=False, lengths="divergence")
+    found, expected = given_patch.fit(X), spelled.fit(X)
+    np.testing.assert_array_equal(found.graph_.toarray(), expected.graph_.toarray())
+    np.testing.assert_array_equal(found.patches_.points, X)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_the_default_is_the_recommended_patch_denoised_and_stretched(estimator):
+    X = DATA["k > m"][0]
+    default = sklearn.clone(estimator).set_params(n_neighbors=7)
+    spelled = sklearn.clone(default).set_params(
+        patch=recommended_patch(len(X)), denoise=True, lengths="stretched"
+    )
+    found, expected = default.fit(X), spelled.fit(X)
+    np.testing.assert_array_equal(found.graph_.toarray(), expected.graph_.toarray())
+
+
+def test_with_labels_lengths_are_divergences():
+    X, y = load_iris(return_X_y=True)
+    found = PatchSpace(supervision="min-sum").fit(X, y)
+    expected = PatchSpace(supervision="min-sum", lengths="divergence").fit(X, y)
+    np.testing.assert_array_equal(found.graph_.toarray(), expected.graph_.toarray())
+
+
+@pytest.mark.parametrize("rule", ["cut", "min-sum"])
+@pytest.mark.parametrize("graph", ["neighbors", "divergence"])
+def test_labels_change_stretched_lengths_too(rule, graph):
+    X, y = load_iris(return_X_y=True)
+    X = X[::2] + 1e-3 * normal(0, 75, 4)
+    y = y[::2]
+    setting = {"n_neighbors": 20, "lengths": "stretched"}
+    plain = PatchSpace(**setting).fit(X)
+    labelled = PatchSpace(**setting, supervision=rule, graph=graph).fit(X, y)
+    i, j = labelled.graph_.tocoo().coords
+    within = y[i] == y[j]
+    lengths = plain._lengths.plain(i, j)
+    distances = cdist(plain.patches_.points, plain.patches_.points)[i, j]
+    distances /= plain._lengths.typical.distance
+    if rule == "cut":
+        assert (~within).sum() == 4  # the bridges alone
+        np.testing.assert_allclose(labelled.graph_.data[within], lengths[within], rtol=1e-9)
+    else:
+        expected = np.where(within, np.minimum(lengths, distances), lengths + distances)
+        np.testing.assert_allclose(labelled.graph_.data, expected, rtol=1e-9)
+
+
+def test_nothing_is_added_where_there_are_no_patches():
+    X = DATA["k > m"][0]
+    found = PatchIsomap(n_neighbors=7, divergence="euclidean").fit(X)
+    assert found.patches_ is None
+    i, j = found.graph_.tocoo().coords
+    np.testing.assert_allclose(found.graph_.data, cdist(X, X)[i, j])
+
+
+@pytest.mark.parametrize("divergence", ["euclidean", "precomputed"])
+@pytest.mark.parametrize("setting", [{"denoise": True}, {"lengths": "stretched"}])
+def test_what_needs_patches_says_so(divergence, setting):
+    with pytest.raises(ValueError, match=f"needs patches, and divergence='{divergence}' has none"):
+        PatchIsomap(divergence=divergence, **setting).fit(np.zeros((20, 20)))
+
+
+@pytest.mark.parametrize(
+    ("setting", "error", "message"),
+    [
+        ({"denoise": "yes"}, TypeError, "denoise='yes' must be True, False or None"),
+        ({"lengths": "strechted"}, ValueError, "did you mean 'stretched'"),
+    ],
+)
+def test_wrong_settings_are_named(setting, error, message):
+    with pytest.raises(error, match=message):
+        PatchLLE(**setting).fit(DATA["k > m"][0])
+
+
+def test_no_preset_of_a_paper_is_changed():
+    presets = [papers.isomap_kl, papers.pelle, papers.elap, papers.x_isomap, papers.x_eigenmaps]
+    presets += [papers.x_lle, papers.x_tsne, papers.supervised_isomap]
+    for preset in presets:
+        estimator = preset()
+        assert estimator.patch is not None or estimator.divergence == "euclidean"
+        assert (estimator.denoise, estimator.lengths) == (None, None)
+
+
+# ------------------------------------------------------------------- invariants
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 10**6), scale=st.sampled_from([1e-6, 0.3, 1e5]), m=st.integers(2, 9))
+def test_unit_rotation_and_order_of_the_points_change_nothing(seed, scale, m):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, m)) * np.linspace(2, 0.5, m)
+    rotation = np.linalg.qr(rng.normal(size=(m, m)))[0]
+    order = rng.permutation(40)
+    expected = PatchSpace(n_neighbors=8).fit(X).graph_.toarray()
+    for other, rows in ((scale * X, slice(None)), (X @ rotation, slice(None)), (X[order], order)):
+        found = PatchSpace(n_neighbors=8).fit(other).graph_.toarray()
+        np.testing.assert_allclose(found, expected[rows][:, rows], rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("estimator", [*ESTIMATORS[:3], ESTIMATORS[4]])
+@pytest.mark.parametrize("graph", ["neighbors", "divergence"])
+def test_threads_and_memory_change_no_bit(estimator, graph):
+    X, Y = normal(0, 150, 3), normal(1, 9, 3)
+    first = sklearn.clone(estimator).set_params(graph=graph, n_jobs=1).fit(X)
+    with sklearn.config_context(working_memory=1):
+        again = sklearn.clone(estimator).set_params(graph=graph, n_jobs=2).fit(X)
+    np.testing.assert_array_equal(first.graph_.toarray(), again.graph_.toarray())
+    one, two = first.transform(Y), again.transform(Y)
+    if isinstance(estimator, PatchSpace):
+        one, two = one.toarray(), two.toarray()
+    np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS[:4])
+def test_new_points_do_not_influence_each_other_and_fitted_ones_keep_their_place(estimator):
+    X, Y = normal(0, 80, 3), normal(1, 6, 3)
+    fitted = sklearn.clone(estimator).fit(X)
+    together = fitted.transform(np.vstack([Y, X[:5]]))
+    np.testing.assert_array_equal(together[6:], fitted.embedding_[:5])
+    alone = np.vstack([fitted.transform(y[None]) for y in Y])
+    np.testing.assert_array_equal(together[:6], alone)
+
+
+@pytest.mark.filterwarnings("ignore:the neighbourhood graph has:UserWarning")
+@pytest.mark.parametrize("divergence", ["kl", "hellinger", "wasserstein", "fisher-rao"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_few_equal_wide_and_single_precision_points_have_a_finite_graph(divergence, dtype):
+    rng = np.random.default_rng(0)
+    cases = [rng.normal(size=(n, m)) for n, m in ((3, 2), (6, 40), (12, 1), (30, 3))]
+    cases += [np.ones((12, 3)), np.repeat(rng.normal(size=(10, 2)), 3, axis=0), np.eye(12)]
+    cases += [np.column_stack([rng.normal(size=20) + 1e4, np.zeros(20)])]
+    for X in cases:
+        fitted = PatchSpace(n_neighbors=min(5, len(X) - 1), divergence=divergence)
+        with np.errstate(all="raise", under="ignore"):
+            graph = fitted.set_params(lengths="stretched").fit_transform(X.astype(dtype))
+        assert graph.dtype == dtype
+        assert np.isfinite(graph.data).all()
+        assert (graph.data >= 0).all()
+
+
+def test_a_radius_leaves_the_size_of_patches_to_the_neighbourhoods():
+    X = normal(0, 60, 3)
+    fitted = PatchSpace(radius=2.5).fit(X)
+    near = find_neighbors(X, None, radius=2.5)
+    Z = patch_means(X, near)
+    expected = recommended_patch(60, sized=False).fit(
+        X, find_neighbors(Z, None, radius=2.5), denoised=(Z, Z)
+    )
+    np.testing.assert_array_equal(fitted.patches_.means, expected.means)
+
+
+# ------------------------------------------------------------------- what it is for
+
+
+@pytest.mark.parametrize(("noise", "least"), [(0.0, 0.97), (0.5, 0.97), (0.75, 0.96)])
+def test_k_does_not_matter_on_a_noisy_swiss_roll(noise, least):
+    roll = make_manifold("swiss-roll", 1000, noise, 1)
+    true = roll.geodesics()
+    for k in (6, 15, 30):
+        embedding = PatchIsomap(n_neighbors=k).fit_transform(roll.X)
+        assert rank_correlation(cdist(embedding, embedding), true) >= least
