@@ -329,10 +329,8 @@ def test_a_radius_leaves_the_size_of_patches_to_the_neighbourhoods():
 # ------------------------------------------------------------------- what it is for
 
 
-@pytest.mark.parametrize(("noise", "least"), [(0.0, 0.97), (0.5, 0.97), (0.75, 0.96)])
-def test_k_does_not_matter_on_a_noisy_swiss_roll(noise, least):
+@pytest.mark.parametrize(("noise", "k"), [(0.0, 30), (0.75, 6), (0.75, 30)])
+def test_k_does_not_matter_on_a_noisy_swiss_roll(noise, k):
     roll = make_manifold("swiss-roll", 1000, noise, 1)
-    true = roll.geodesics()
-    for k in (6, 15, 30):
-        embedding = PatchIsomap(n_neighbors=k).fit_transform(roll.X)
-        assert rank_correlation(cdist(embedding, embedding), true) >= least
+    embedding = PatchIsomap(n_neighbors=k).fit_transform(roll.X)
+    assert rank_correlation(cdist(embedding, embedding), roll.geodesics()) >= 0.97
