@@ -22,9 +22,9 @@ def points(seed, n_points, m, stretch=1.0):
 
 def covariance(name, P, divisor, setting=SETTING):
     counts = np.array([float(len(P))])
-    Z, ridge = ESTIMATES[name](P[None] / np.sqrt(divisor), counts, setting)
-    ridge = ridge[0] * np.ones(P.shape[1])
-    return Z[0].T @ Z[0] + np.diag(ridge)
+    spread = ESTIMATES[name](P[None] / np.sqrt(divisor), counts, setting)
+    Z = spread.scattered()[0]
+    return Z.T @ Z + np.diag(spread.ridge[0] * np.ones(P.shape[1]))
 
 
 # ------------------------------------------------------------------ the estimates
@@ -62,6 +62,20 @@ def test_each_formula_is_the_one_its_docstring_gives(n_points, m):
         np.testing.assert_allclose(got, value, rtol=1e-10, atol=1e-12, err_msg=name)
 
 
+@pytest.mark.parametrize(("n_points", "m"), [(9, 3), (5, 8), (16, 50)])
+def test_flattened_variances_far_below_the_ridge_are_left_out(n_points, m):
+    P = points(0, n_points, m)
+    directions, variances = ESTIMATES["flattened"](
+        P[None], np.array([float(n_points)]), Setting(gamma=50.0, rank=None, scale=1.0)
+    ).axes
+    values = np.sort(np.linalg.eigvalsh(P.T @ P))[::-1][: variances.shape[1]]
+    flat = values[0] * np.minimum(1, 2 * values / values[0]) ** 4
+    np.testing.assert_allclose(variances[0], np.where(flat > 0.05, flat, 0.0), rtol=1e-9)
+    assert 0 < (variances[0] == 0).sum() < len(values)
+    lengths = np.linalg.norm(directions[0], axis=0)
+    np.testing.assert_allclose(lengths, variances[0] > 0, atol=1e-12)
+
+
 def test_every_estimate_has_a_test_of_its_formula():
     tested = {"empirical", "ridge", "ridge-if-singular", "shrinkage", "diagonal-shrinkage"}
     assert set(ESTIMATES) == tested | {"low-rank", "flattened", "ledoit-wolf", "oas", "hazan"}
@@ -76,7 +90,8 @@ def test_shrinking_equal_points_leaves_a_positive_definite_covariance(name):
 @pytest.mark.parametrize("name", ["ledoit-wolf", "oas"])
 def test_estimated_shrinkages_do_not_overflow_in_float32(name):
     P = (1e12 * points(1, 6, 40)).astype(np.float32)
-    Z, ridge = ESTIMATES[name](P[None], np.ones(1, np.float32) * 6, Setting(None, None, 1e24))
+    spread = ESTIMATES[name](P[None], np.ones(1, np.float32) * 6, Setting(None, None, 1e24))
+    Z, ridge = spread.rows, spread.ridge
     assert Z.dtype == ridge.dtype == np.float32
     assert np.isfinite(Z).all()
     assert np.isfinite(ridge).all()

@@ -124,9 +124,24 @@ def test_the_graph_and_the_sources_are_left_alone():
 def test_the_compiled_functions_do_what_they_say_in_python(monkeypatch):
     graph = random_graph(np.random.default_rng(0), 90, 300, whole=True)
     expected = dijkstra(graph)
-    for name in ("rank_by_groups", "relax", "_improve", "_append", "write"):
+    for name in ("detours", "rank_by_groups", "relax", "_improve", "_append", "write"):
         monkeypatch.setattr(relaxation, name, getattr(relaxation, name).py_func)
     np.testing.assert_array_equal(relaxed(graph), expected)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 40), st.floats(1, 8), st.booleans())
+def test_detours_are_edges_longer_than_a_path_over_one_point(seed, n, degree, whole):
+    graph = random_graph(np.random.default_rng(seed), n, int(n * degree), whole=whole)
+    near = np.full((n, n), np.inf)
+    rows = np.repeat(np.arange(n), np.diff(graph.indptr))
+    near[rows, graph.indices] = graph.data
+    over = (near[:, :, None] + near[None, :, :]).min(axis=1)
+    slack = 0.25
+    found = relaxation.detours(graph.indptr, graph.indices, graph.data, slack)
+    np.testing.assert_array_equal(found, (over < near - slack)[rows, graph.indices])
+    kept = geodesics._without_detours(graph)
+    np.testing.assert_array_equal(dijkstra(kept), dijkstra(graph))
 
 
 def test_groups_have_the_sources_nearest_to_their_first():

@@ -1,8 +1,9 @@
 """Both terms of the Jeffreys divergence of factored patches on edges, compiled.
 
 What :func:`patchfold.pairs.factored_jeffreys` computes, in one pass over the edges: patches are
-read where they are instead of being gathered, and no temporary is larger than a patch. Only the
-product of the directions of two patches remains, one small call of BLAS an edge.
+read where they are instead of being gathered, no temporary is larger than a patch, and directions
+without variance cost nothing. Only the product of the directions of two patches remains, one small
+call of BLAS an edge.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ LEFT_POWER = 1 / 6
 def jeffreys_terms(a: Patches, i: Indices, b: Patches, j: Indices) -> tuple[Floats, Floats]:
     """Return ``mahalanobis`` and ``trace_excess`` of the pairs ``a[i]``, ``b[j]``.
 
-    Both of numpy arrays of one type, factored, with equally many directions.
+    Both of numpy arrays of one type, factored.
     """
     gaps, excess = np.empty((2, len(i)), a.means.dtype)
     left = float(np.finfo(a.means.dtype).eps ** LEFT_POWER)
@@ -62,15 +63,16 @@ def _terms(
     gaps: Floats,
     excess: Floats,
 ) -> None:
-    m, r = directions_a.shape[1:]
-    cosines = np.empty((r, r), directions_a.dtype)
+    m = directions_a.shape[1]
     for e in range(len(i)):
         a, b = i[e], j[e]
-        Qa, Qb = directions_a[a], directions_b[b]
-        np.dot(Qa.T, Qb, cosines)
+        Qa, Qb = _used(directions_a[a], variances_a[a]), _used(directions_b[b], variances_b[b])
+        r = max(Qa.shape[1], Qb.shape[1])
+        cosines = np.dot(Qa.T, Qb)
         gap = means_a[a] - means_b[b]
         ridge_a, ridge_b = ridges_a[a], ridges_b[b]
-        widths_a, widths_b = variances_a[a] + ridge_a, variances_b[b] + ridge_b
+        widths_a = _widths(variances_a[a], ridge_a, r)
+        widths_b = _widths(variances_b[b], ridge_b, r)
         trace_ab = _trace(Qa, widths_a, ridge_a, Qb, variances_b[b], ridge_b, cosines, left)
         trace_ba = _trace(Qb, widths_b, ridge_b, Qa, variances_a[a], ridge_a, cosines.T, left)
         apart = ridge_a - ridge_b
@@ -78,6 +80,24 @@ def _terms(
             Qb, widths_b, ridge_b, gap, left
         )
         excess[e] = (trace_ab + trace_ba - 2 * r) + (m - r) * (apart / ridge_a) * (apart / ridge_b)
+
+
+@compiled
+def _used(Q: Floats, variances: Floats) -> Floats:
+    """Return the directions up to the last one with a variance, as BLAS wants them."""
+    r = len(variances)
+    while r > 1 and variances[r - 1] == 0:
+        r -= 1
+    return Q if r == Q.shape[1] else np.ascontiguousarray(Q[:, :r])
+
+
+@compiled
+def _widths(variances: Floats, ridge: float, r: int) -> Floats:
+    """Return the widths of ``r`` directions, those beyond the known ones without variance."""
+    widths = np.full(r, ridge)
+    for p in range(min(r, len(variances))):
+        widths[p] += variances[p]
+    return widths
 
 
 @compiled
@@ -92,18 +112,19 @@ def _trace(
     left: float,
 ) -> float:
     """``tr(Sa^-1 Sb)`` without the terms of the dimensions that have ridges only."""
-    r = Qa.shape[1]
     trace = 0.0
-    for q in range(r):
+    for q in range(Qb.shape[1]):
         along = seen = 0.0
-        for p in range(r):
+        for p in range(Qa.shape[1]):
             square = cosines[p, q] * cosines[p, q]
             along += square
             seen += square / widths_a[p]
         off = 1.0 - along  # a direction of length zero has no variance, and counts nothing
         if off < left:
             off = _off(Qa, Qb[:, q], np.ascontiguousarray(cosines[:, q]))
-        trace += variances_b[q] * (seen + off / ridge_a) + ridge_b / widths_a[q]
+        trace += variances_b[q] * (seen + off / ridge_a)
+    for width in widths_a:
+        trace += ridge_b / width
     return trace
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra, reverse_cuthill_mckee
 from sklearn.utils import gen_batches
 
@@ -17,7 +18,6 @@ from patchfold.blocks import map_slices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from scipy.sparse import csr_array
 
     from patchfold.neighborhoods import Neighborhoods
 
@@ -103,6 +103,23 @@ def continued_paths(paths: Floats, near: Neighborhoods) -> Floats:
     return result
 
 
+def _without_detours(graph: csr_array) -> csr_array:
+    """Drop edges that no shortest path takes, one over another point being shorter.
+
+    Divergences, unlike distances, have many.
+    """
+    from patchfold import relaxation
+
+    # No path is longer than all edges together: what is shorter stays so, however sums are rounded.
+    slack = 8 * float(np.finfo(np.float64).eps) * float(graph.data.sum(dtype=np.float64))
+    starts, ends = graph.indptr.astype(np.intp), graph.indices.astype(np.intp)
+    lengths = graph.data.astype(np.float64, copy=False)
+    kept = ~relaxation.detours(starts, ends, lengths, slack)
+    return csr_array(
+        (lengths[kept], ends[kept], np.concatenate(([0], np.cumsum(kept)))[starts]), graph.shape
+    )
+
+
 def _relaxed(graph: csr_array, sources: Indices, dtype: Any, n_jobs: int | None) -> Floats:
     # Here and not above: small data should not wait for the compiler to be imported.
     from patchfold import relaxation
@@ -111,11 +128,11 @@ def _relaxed(graph: csr_array, sources: Indices, dtype: Any, n_jobs: int | None)
     order = np.ascontiguousarray(reverse_cuthill_mckee(graph, symmetric_mode=True), np.intp)
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
-    compact = graph[order][:, order]
+    compact = _without_detours(graph[order][:, order])
     edges = (
         compact.indptr.astype(np.intp),
         compact.indices.astype(np.intp),
-        compact.data.astype(np.float64),
+        compact.data,
     )
     starts = place[sources]
     nearby = np.argsort(relaxation.rank_by_groups(*edges[:2], starts)[starts], kind="stable")

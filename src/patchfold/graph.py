@@ -31,6 +31,12 @@ def undirected(near: Neighborhoods) -> tuple[Indices, Indices]:
     return code // n, code % n
 
 
+def places(a: Indices, b: Indices, i: Indices, j: Indices) -> Indices:
+    """Return where pairs ``(a, b)`` are among ``(i, j)``; both as :func:`undirected` gives them."""
+    n = int(j.max(initial=0)) + 1
+    return np.searchsorted(i * n + j, a * n + b)
+
+
 def symmetric(i: Indices, j: Indices, lengths: Floats, n: int) -> csr_array:
     """Build the symmetric graph of the edges ``(i, j)``, each given once."""
     rows, columns = np.concatenate([i, j]), np.concatenate([j, i])

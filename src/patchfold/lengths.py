@@ -114,13 +114,26 @@ class Lengths:
             return values
         return stretched(values, self.apart(i, j), self.typical)
 
+    def settle(self, i: Indices, j: Indices, few: Indices | None = None) -> Floats:
+        """Learn what is typical from the pairs ``(i, j)``, or the ``few`` of them at these places.
+
+        From then on lengths are stretched distances; those of the pairs are returned.
+        """
+        values, distances = self.divergences(i, j), self.apart(i, j)
+        known = (values, distances) if few is None else (values[few], distances[few])
+        self.typical = Typical.of(*known)
+        return stretched(values, distances, self.typical)
+
     def divergences(self, i: Indices, j: Indices) -> Floats:
         """Return the divergences of the patches of pairs ``(i, j)``."""
-        return self._between_patches(i, j, self.divergence)
+        patches = cast("Patches", self.patches)
+        values = divergences.paired(patches, i, j, self.divergence, n_jobs=self.n_jobs)
+        return np.asarray(to_numpy(values))
 
     def apart(self, i: Indices, j: Indices) -> Floats:
         """Return how far the points that the patches ``i`` and ``j`` belong to are apart."""
-        return self._between_patches(i, j, "euclidean")
+        points = to_numpy(cast("Patches", self.patches).points)
+        return self._distances(points, i, points, j)
 
     def euclidean(self, i: Indices, j: Indices) -> Floats:
         """Return the distances of the pairs ``(i, j)`` of fitted points, by differences.
@@ -129,14 +142,7 @@ class Lengths:
         """
         if self.typical is not None:
             return np.asarray(self.apart(i, j) / self.typical.distance)
-        X = self.points
-        parts = map_blocks(
-            lambda block: np.linalg.norm(X[i[block]] - X[j[block]], axis=1),
-            len(i),
-            3 * X.itemsize * X.shape[1],
-            self.n_jobs,
-        )
-        return np.concatenate(parts) if parts else np.empty(0, dtype=X.dtype)
+        return self._distances(self.points, i, self.points, j)
 
     def labelled(self, lengths: Floats, i: Indices, j: Indices) -> Floats:
         """Let the labels of pairs ``(i, j)`` of fitted points change their plain lengths.
@@ -163,13 +169,13 @@ class Lengths:
         values = np.asarray(to_numpy(matrix))
         if self.typical is None:
             return values
-        return stretched(values, self._distances(slice(None)), self.typical)
+        return stretched(values, self._from_all(slice(None)), self.typical)
 
     def order_of_rows(self, lengths: Floats, block: slice) -> Floats:
         """Do the same as :meth:`order` for the pairs of a block of points with all points."""
         points = np.arange(len(self.points))
         changed = self._by_rule(
-            lengths, points[block, None], points, lambda: self._distances(block) / self._unit
+            lengths, points[block, None], points, lambda: self._from_all(block) / self._unit
         )
         return _kept(changed, lengths)
 
@@ -187,17 +193,18 @@ class Lengths:
 
     def of_new(self, patches: Patches, i: Indices, j: Indices) -> Floats:
         """Return the lengths from the patches ``i`` of new points to those ``j`` of fitted ones."""
+        fitted = cast("Patches", self.patches)
+        between = divergences.paired(
+            patches, i, j, self.divergence, other=fitted, n_jobs=self.n_jobs
+        )
+        values = np.asarray(to_numpy(between))
 
-        def between(divergence: str | Divergence) -> Floats:
-            values = divergences.paired(
-                patches, i, j, divergence, other=self.patches, n_jobs=self.n_jobs
-            )
-            return np.asarray(to_numpy(values))
+        def distances() -> Floats:
+            return self._distances(to_numpy(patches.points), i, to_numpy(fitted.points), j)
 
-        values = between(self.divergence)
         if self.typical is not None:
-            values = stretched(values, between("euclidean"), self.typical)
-        return self.of_unlabelled(values, lambda: between("euclidean") / self._unit)
+            values = stretched(values, distances(), self.typical)
+        return self.of_unlabelled(values, lambda: distances() / self._unit)
 
     def of_unlabelled(
         self, lengths: Floats, distances: Callable[[], Floats] | None = None
@@ -221,16 +228,21 @@ class Lengths:
         lengths = self.plain(i, j) if self.typical is None else self.euclidean(i, j)
         return float(np.mean(lengths, dtype=np.float64))
 
-    def _between_patches(self, i: Indices, j: Indices, divergence: str | Divergence) -> Floats:
-        patches = cast("Patches", self.patches)
-        values = divergences.paired(patches, i, j, divergence, n_jobs=self.n_jobs)
-        return np.asarray(to_numpy(values))
+    def _distances(self, X: Floats, i: Indices, Z: Floats, j: Indices) -> Floats:
+        """Return the distances of the points ``X[i]`` from ``Z[j]``, by differences."""
+        parts = map_blocks(
+            lambda block: np.linalg.norm(X[i[block]] - Z[j[block]], axis=1),
+            len(i),
+            3 * X.itemsize * X.shape[1],
+            self.n_jobs,
+        )
+        return np.concatenate(parts) if parts else np.empty(0, dtype=X.dtype)
 
     @property
     def _unit(self) -> float:
         return 1.0 if self.typical is None else self.typical.distance
 
-    def _distances(self, block: slice) -> Floats:
+    def _from_all(self, block: slice) -> Floats:
         """Return the distances of a block of points from all points."""
         X = self.points
         if self.typical is not None and self.patches is not None:

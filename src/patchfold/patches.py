@@ -76,7 +76,8 @@ class GaussianPatch(BaseEstimator):
         - ``"low-rank"``: the leading ``rank`` directions of ``C``, plus ``gamma I``;
         - ``"hazan"``: Algorithm 1 of X-space on ``C + gamma I``, stopped after ``rank`` steps;
         - ``"flattened"``: ``C`` with eigenvalues ``l min(1, 2 l_r / l)^4``, ``l`` the largest,
-          plus ``gamma I``: flat, however noisy the points are.
+          those below a thousandth of gamma left out, plus ``gamma I``: flat, however noisy the
+          points are.
     gamma : float or "auto", default="auto"
         The ridge, in squared units of the data; for the two shrinkages the intensity, between 0
         and 1. ``"auto"``: 0.003 of the mean variance of the features, so that rescaling the data
@@ -388,10 +389,16 @@ class _Fit:
             collinear = to_numpy(covariances.singular(_unit_spread(Y)))
             if self.factored or collinear.any():
                 return rows[collinear | self.factored]
-        Z, ridge = covariances.ESTIMATES[self.covariance](Y, counts, self.setting)
-        if self.origins is not None:
-            fields["means"][place, ...] = self.returned(rows, Z, ridge)
-        covariance = self.factors(Z, ridge) if self.factored else triangular(Z, ridge)
+        spread = covariances.ESTIMATES[self.covariance](Y, counts, self.setting)
+        ridge, covariance = spread.ridge, {}
+        if self.factored or self.origins is not None:
+            directions, variances = spread.principal(self.rank)
+            if self.origins is not None:
+                fields["means"][place, ...] = self.returned(rows, ridge, directions, variances)
+            directions, variances = padded(directions, variances, self.rank)
+            covariance = {"directions": directions, "variances": variances, "ridge": ridge}
+        if not self.factored:
+            covariance = triangular(spread.scattered(), ridge)
         for name, value in covariance.items():
             fields[name][place, ...] = value
         return rows[:0]
@@ -420,15 +427,18 @@ class _Fit:
         counts = xp.full((len(rows),), float(size), dtype=P.dtype)
         return P / float(max(size - int(lost), 1)) ** 0.5, counts, means
 
-    def returned(self, rows: NDArray[np.intp], Z: Array, ridge: Array) -> Array:
-        """Let denoised points come back along their patches, of covariance ``Z'Z + ridge I``."""
-        xp = array_namespace(Z)
+    def returned(
+        self, rows: NDArray[np.intp], ridge: Array, directions: Array, variances: Array
+    ) -> Array:
+        """Let denoised points come back along their patches."""
+        xp = array_namespace(self.X)
         at = xp.asarray(rows)
         points = xp.take(self.points, at, axis=0)
         offset = (xp.take(self.origins, at, axis=0) - points)[:, None, :]
         ridge = ridge[:, None] if ridge.ndim == 1 else ridge
-        moved = (offset @ xp.matrix_transpose(Z)) @ Z + ridge[:, None, :] * offset
-        widest = xp.linalg.eigvalsh(Z @ xp.matrix_transpose(Z))[:, -1] + xp.max(ridge, axis=1)
+        along = (offset @ directions) * variances[:, None, :]
+        moved = along @ xp.matrix_transpose(directions) + ridge[:, None, :] * offset
+        widest = xp.max(variances, axis=1) + xp.max(ridge, axis=1)
         return points + moved[:, 0, :] / widest[:, None]
 
     def members(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -443,12 +453,6 @@ class _Fit:
             members = np.concatenate([members, rows[:, None]], axis=1)
         members.sort(axis=1)
         return members
-
-    def factors(self, Z: Array, ridge: Array) -> dict[str, Array]:
-        """``Z'Z + ridge I`` as directions, variances and ridge."""
-        directions, variances = covariances.principal(Z, self.rank)
-        directions, variances = padded(directions, variances, self.rank)
-        return {"directions": directions, "variances": variances, "ridge": ridge}
 
 
 def _unit_spread(Y: Array) -> Array:

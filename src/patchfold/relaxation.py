@@ -35,6 +35,26 @@ WRITTEN = 8
 
 
 @compiled
+def detours(indptr: Indices, indices: Indices, lengths: Floats, slack: float) -> NDArray[np.bool_]:
+    """Tell of each edge whether a path over one other point is shorter, by more than ``slack``."""
+    shorter = np.zeros(len(indices), np.bool_)
+    n = len(indptr) - 1
+    from_u = np.full(n, np.inf)
+    for u in range(n):
+        for e in range(indptr[u], indptr[u + 1]):
+            from_u[indices[e]] = lengths[e]
+        for e in range(indptr[u], indptr[u + 1]):
+            v = indices[e]
+            for f in range(indptr[v], indptr[v + 1]):
+                if from_u[indices[f]] + lengths[f] < lengths[e] - slack:
+                    shorter[e] = True
+                    break
+        for e in range(indptr[u], indptr[u + 1]):
+            from_u[indices[e]] = np.inf
+    return shorter
+
+
+@compiled
 def rank_by_groups(indptr: Indices, indices: Indices, sources: Indices) -> Indices:
     """Rank points so that sources, sorted by rank, follow each other in groups that are close.
 

@@ -24,7 +24,7 @@ from patchfold._validation import (
     is_sparse,
 )
 from patchfold._warnings import warn_user
-from patchfold.lengths import KINDS, TYPICAL_NEIGHBORS, Lengths, Typical
+from patchfold.lengths import KINDS, TYPICAL_NEIGHBORS, Lengths
 from patchfold.mapping import check_map, fit_map, predict_map
 from patchfold.neighborhoods import Neighborhoods
 from patchfold.neighbors import ApproximateNeighbors, neighbor_search
@@ -216,7 +216,8 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         with self._stage("divergences"):
             i, j = graph.undirected(near)
             # Without patches lengths are known from the search.
-            plain = graph.shortest(near, i, j) if self.patches_ is None else self._divergences(i, j)
+            known = self.patches_ is None
+            plain = graph.shortest(near, i, j) if known else self._divergences(near, i, j)
             lengths = self._lengths.labelled(plain, i, j)
             near = graph.with_lengths(near, graph.along(near, i, j, lengths))
         kept = np.isfinite(lengths)
@@ -243,6 +244,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         if self._has_patches():
             with self._stage("patches"):
                 self._fit_patches(X, found)
+                self._settle(found)
         if k is None or is_sparse(X):
             return found
         # Where neighbours are chosen by their lengths already, only labels can change the choice.
@@ -256,7 +258,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
             return graph.nearest_by_value(lengths.matrix(), k, own=True, order=order)
 
     def _fit_patches(self, X: Floats, found: Neighborhoods) -> None:
-        """Fit the patches of points, denoised ones if so wanted, and what is typical of them."""
+        """Fit the patches of points, denoised ones if so wanted."""
         members = self._members(found)
         self._denoised: Floats | None = None
         if self.patch is None if self.denoise is None else self.denoise:
@@ -266,15 +268,16 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         else:
             self.patches_ = self._recipe().fit(X, members, n_jobs=self.n_jobs)
         self._lengths.patches = self.patches_
-        if self._stretches():
-            # As many as are always found, whatever the pool of candidates.
-            known = TYPICAL_NEIGHBORS
-            if self.radius is None:
-                reach = self._recipe().reach(self.n_neighbors_, self._n_fit)
-                known = max(self._degree() or 0, reach)
-            i, j = graph.undirected(found.nearest(min(TYPICAL_NEIGHBORS, known)))
-            values = self._lengths.divergences(i, j), self._lengths.apart(i, j)
-            self._lengths.typical = Typical.of(*values)
+
+    def _settle(self, found: Neighborhoods) -> None:
+        """Learn what is typical of neighbours, unless the edges of the graph will tell."""
+        if not self._stretches() or self.radius is not None:
+            return
+        # No more than are always found, whatever the pool of candidates.
+        known = max(self.n_neighbors_, self._recipe().reach(self.n_neighbors_, self._n_fit))
+        known = min(known, TYPICAL_NEIGHBORS)
+        if self.graph == "divergence" or self.n_neighbors_ < known:
+            self._lengths.settle(*graph.undirected(found.nearest(known)))
 
     def _denoised_members(self, members: Neighborhoods) -> Neighborhoods:
         """Search the neighbours that denoised points have among each other."""
@@ -363,8 +366,12 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         recipe: GaussianPatch = self.patch
         return recipe
 
-    def _divergences(self, i: Indices, j: Indices) -> Floats:
-        lengths = self._lengths.plain(i, j)
+    def _divergences(self, near: Neighborhoods, i: Indices, j: Indices) -> Floats:
+        if self._stretches() and self._lengths.typical is None:
+            few = graph.undirected(near.nearest(TYPICAL_NEIGHBORS))
+            lengths = self._lengths.settle(i, j, graph.places(*few, i, j))
+        else:
+            lengths = self._lengths.plain(i, j)
         if len(lengths) and not lengths.any() and np.ptp(self._lengths.points, axis=0).any():
             warn_user(
                 "all divergences are zero although the points differ: every patch has the same "
