@@ -4,7 +4,7 @@
                                    [--picture FILE]
 
 The score is the rank correlation of distances in the embedding with the true geodesics. Finished
-cells are kept in ``studies/stability-1/``, and a run that was stopped goes on; raise the number
+cells are kept in ``studies/stability-2/``, and a run that was stopped goes on; raise the number
 when something here or in the methods changes. ``--quick`` takes three noises, three k and two
 seeds. UMAP and PHATE take part where they are installed. ``--picture`` draws heat maps of the
 swiss roll.
@@ -27,7 +27,7 @@ from patchfold._files import write_whole
 from patchfold.datasets import make_manifold
 from patchfold.metrics import rank_correlation
 
-FOLDER = Path("studies/stability-1")
+FOLDER = Path("studies/stability-2")
 N = 1000
 NOISES, DEGREES, SEEDS = (0.0, 0.25, 0.5, 0.75, 1.0), (6, 8, 10, 15, 20, 30), (0, 1, 2)
 QUICK = {"noises": (0.0, 0.5, 1.0), "degrees": (6, 15, 30), "seeds": (0, 1)}

@@ -13,9 +13,14 @@ if TYPE_CHECKING:
     F = TypeVar("F", bound=Callable[..., Any])
 
 
-def compiled(function: F) -> F:
+def compiled(function: F, **options: Any) -> F:
     """Compile for threads; keep the result on disk where there is a place to write."""
     try:
-        return cast("F", njit(nogil=True, cache=True)(function))
+        return cast("F", njit(nogil=True, cache=True, **options)(function))
     except RuntimeError:  # neither the package's folder nor the user's can be written
-        return cast("F", njit(nogil=True)(function))
+        return cast("F", njit(nogil=True, **options)(function))
+
+
+def compiled_freely(function: F) -> F:
+    """Do the same, with sums in any order: the processor then adds several numbers at once."""
+    return compiled(function, fastmath={"reassoc", "contract"})

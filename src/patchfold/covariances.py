@@ -163,14 +163,24 @@ def flattened(Y: Array, counts: Array, setting: Setting) -> Spread:
     below a thousandth of ``gamma`` are left out: few directions remain to be compared.
     """
     xp = array_namespace(Y)
-    directions, variances = _wide_principal(Y)
-    widest = variances[:, :1]
-    share = xp.clip(variances / (WIDE_SHARE * xp.where(widest > 0, widest, 1.0)), max=1.0)
-    flat = widest * share**FLATNESS
+    inside = Y.shape[1] >= Y.shape[2]
+    gram = xp.matrix_transpose(Y) @ Y if inside else Y @ xp.matrix_transpose(Y)
+    # An eigen-decomposition of the smaller product. It is several times faster than that of Y, and
+    # the digits that narrow directions lose are of no account.
+    variances, turn = xp.linalg.eigh(gram)
+    variances, turn = xp.flip(xp.clip(variances, min=0.0), axis=1), xp.flip(turn, axis=2)
+    widest = xp.where(variances[:, :1] > 0, variances[:, :1], 1.0)
+    flatness = xp.clip(variances / (WIDE_SHARE * widest), max=1.0) ** FLATNESS
+    flat = variances[:, :1] * flatness
     # Directions narrower than eps are noise of the decomposition, however small gamma is.
-    kept = (flat > NEGLIGIBLE * setting.ridge) & (share**FLATNESS > xp.finfo(Y.dtype).eps)
-    axes = xp.where(kept[:, None, :], directions, 0.0), xp.where(kept, flat, 0.0)
-    return Spread(_constant(Y, setting.ridge), axes=axes)
+    kept = (flat > NEGLIGIBLE * setting.ridge) & (flatness > xp.finfo(Y.dtype).eps)
+    if inside:
+        directions = turn * xp.astype(kept, Y.dtype)[:, None, :]
+    else:
+        lengths = xp.sqrt(xp.where(kept, variances, 1.0))
+        rows = turn * (xp.astype(kept, Y.dtype) / lengths)[:, None, :]
+        directions = xp.matrix_transpose(xp.matrix_transpose(rows) @ Y)
+    return Spread(_constant(Y, setting.ridge), axes=(directions, xp.where(kept, flat, 0.0)))
 
 
 def hazan(Y: Array, counts: Array, setting: Setting) -> Spread:
@@ -282,21 +292,6 @@ def principal(Y: Array, rank: int | None) -> tuple[Array, Array]:
         directions = xp.matrix_transpose(turned)
     rank = roots.shape[1] if rank is None else rank
     return directions[:, :, :rank], roots[:, :rank] ** 2
-
-
-def _wide_principal(Y: Array) -> tuple[Array, Array]:
-    """:func:`principal` by an eigen-decomposition of the smaller of ``Y'Y`` and ``YY'``.
-
-    Several times faster. The narrower a direction beside the widest, the fewer digits it has.
-    """
-    xp = array_namespace(Y)
-    if Y.shape[1] >= Y.shape[2]:
-        variances, directions = xp.linalg.eigh(xp.matrix_transpose(Y) @ Y)
-    else:
-        variances, turn = xp.linalg.eigh(Y @ xp.matrix_transpose(Y))
-        roots = xp.sqrt(xp.where(variances > 0, variances, 1.0))
-        directions = (xp.matrix_transpose(Y) @ turn) / roots[:, None, :]
-    return xp.flip(directions, axis=2), xp.flip(xp.clip(variances, min=0.0), axis=1)
 
 
 def _constant(Y: Array, value: float) -> Array:

@@ -284,8 +284,9 @@ def paired(
         swap = rank[i] > rank[j]
         i, j = np.where(swap, j, i), np.where(swap, i, j)
     if _is_compiled(function, patches, second):
+        compare = _compiled(function, patches, second)
         values = map_slices(
-            lambda block: _compiled(function, patches, i[block], second, j[block]),
+            lambda block: compare(i[block], j[block]),
             list(gen_batches(i.size, COMPILED_EDGES)) if i.size else [],
             n_jobs,
         )
@@ -334,11 +335,12 @@ def pairwise(
     matrix = xp.empty((n, n), dtype=patches.means.dtype)
     pair_bytes = _pair_bytes(patches)
     is_compiled = _is_compiled(function, ordered, ordered)
+    on_edges = _compiled(function, ordered, ordered) if is_compiled else None
 
     def compare(row: int, others: slice) -> Array:
-        if is_compiled:
+        if on_edges is not None:
             j = np.arange(others.start, others.stop)
-            return _compiled(function, ordered, np.full_like(j, row), ordered, j)
+            return on_edges(np.full_like(j, row), j)
         # One patch against a slice of the others: views, nothing is gathered.
         alone = function in _BUILT_IN
         one = ordered[row] if alone else ordered[[row] * (others.stop - others.start)]
@@ -374,18 +376,23 @@ def _is_compiled(function: Divergence, patches: Patches, fitted: Patches) -> boo
     )
 
 
-def _compiled(function: Divergence, a: Patches, i: Any, b: Patches, j: Any) -> Any:
-    """Evaluate :func:`kl` or :func:`jeffreys` on pairs of factored patches, by compiled code."""
+def _compiled(function: Divergence, a: Patches, b: Patches) -> Callable[[Any, Any], Any]:
+    """Return :func:`kl` or :func:`jeffreys` on pairs of factored patches, as compiled code."""
     # Here and not above: small data should not wait for the compiler to be imported.
     from patchfold import fused
 
-    gap, spread = fused.jeffreys_terms(a, i, b, j)
-    values = (gap + spread) / _JEFFREYS[function]
-    close = np.flatnonzero(_is_close(spread, a.directions.shape[2]))
-    for block in block_slices(len(close), _pair_bytes(a)):
-        rows = close[block]
-        values[rows] = function(a[i[rows]], b[j[rows]])
-    return _checked(function, values, len(values))
+    terms = fused.jeffreys_terms(a, b)
+
+    def on_edges(i: Any, j: Any) -> Any:
+        gap, spread = terms(i, j)
+        values = (gap + spread) / _JEFFREYS[function]
+        close = np.flatnonzero(_is_close(spread, a.directions.shape[2]))
+        for block in block_slices(len(close), _pair_bytes(a)):
+            rows = close[block]
+            values[rows] = function(a[i[rows]], b[j[rows]])
+        return _checked(function, values, len(values))
+
+    return on_edges
 
 
 def _is_close(spread: Array, rank: int) -> Array:

@@ -15,6 +15,8 @@ import numpy as np
 from patchfold._compiled import compiled
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from patchfold.gaussians import Patches
@@ -27,21 +29,28 @@ if TYPE_CHECKING:
 LEFT_POWER = 1 / 6
 
 
-def jeffreys_terms(a: Patches, i: Indices, b: Patches, j: Indices) -> tuple[Floats, Floats]:
-    """Return ``mahalanobis`` and ``trace_excess`` of the pairs ``a[i]``, ``b[j]``.
+def jeffreys_terms(a: Patches, b: Patches) -> Callable[[Indices, Indices], tuple[Floats, Floats]]:
+    """Return what gives ``mahalanobis`` and ``trace_excess`` of the pairs ``a[i]``, ``b[j]``.
 
     Both of numpy arrays of one type, factored.
     """
-    gaps, excess = np.empty((2, len(i)), a.means.dtype)
+    first = _factors(a)
+    second = first if b is a else _factors(b)
     left = float(np.finfo(a.means.dtype).eps ** LEFT_POWER)
-    _terms(*_factors(a), i, *_factors(b), j, left, gaps, excess)
-    return gaps, excess
+
+    def terms(i: Indices, j: Indices) -> tuple[Floats, Floats]:
+        gaps, excess = np.empty((2, len(i)), a.means.dtype)
+        _terms(*first, i, *second, j, left, gaps, excess)
+        return gaps, excess
+
+    return terms
 
 
 def _factors(patches: Patches) -> tuple[Floats, Floats, Floats, Floats]:
     return (
         patches.means,
-        np.ascontiguousarray(patches.directions),  # as BLAS wants them
+        # Each direction in one piece, as patches are fitted.
+        np.ascontiguousarray(patches.directions.transpose(0, 2, 1)),
         patches.variances,
         patches.ridge,
     )
@@ -63,12 +72,12 @@ def _terms(
     gaps: Floats,
     excess: Floats,
 ) -> None:
-    m = directions_a.shape[1]
+    m = directions_a.shape[2]
     for e in range(len(i)):
         a, b = i[e], j[e]
         Qa, Qb = _used(directions_a[a], variances_a[a]), _used(directions_b[b], variances_b[b])
-        r = max(Qa.shape[1], Qb.shape[1])
-        cosines = np.dot(Qa.T, Qb)
+        r = max(len(Qa), len(Qb))
+        cosines = np.dot(Qa, Qb.T)
         gap = means_a[a] - means_b[b]
         ridge_a, ridge_b = ridges_a[a], ridges_b[b]
         widths_a = _widths(variances_a[a], ridge_a, r)
@@ -84,11 +93,11 @@ def _terms(
 
 @compiled
 def _used(Q: Floats, variances: Floats) -> Floats:
-    """Return the directions up to the last one with a variance, as BLAS wants them."""
+    """Return the directions, the rows of ``Q``, up to the last one with a variance."""
     r = len(variances)
     while r > 1 and variances[r - 1] == 0:
         r -= 1
-    return Q if r == Q.shape[1] else np.ascontiguousarray(Q[:, :r])
+    return Q[:r]
 
 
 @compiled
@@ -113,15 +122,15 @@ def _trace(
 ) -> float:
     """``tr(Sa^-1 Sb)`` without the terms of the dimensions that have ridges only."""
     trace = 0.0
-    for q in range(Qb.shape[1]):
+    for q in range(len(Qb)):
         along = seen = 0.0
-        for p in range(Qa.shape[1]):
+        for p in range(len(Qa)):
             square = cosines[p, q] * cosines[p, q]
             along += square
             seen += square / widths_a[p]
         off = 1.0 - along  # a direction of length zero has no variance, and counts nothing
         if off < left:
-            off = _off(Qa, Qb[:, q], np.ascontiguousarray(cosines[:, q]))
+            off = _off(Qa, Qb[q], np.ascontiguousarray(cosines[:, q]))
         trace += variances_b[q] * (seen + off / ridge_a)
     for width in widths_a:
         trace += ridge_b / width
@@ -131,7 +140,7 @@ def _trace(
 @compiled
 def _square(Q: Floats, widths: Floats, ridge: float, gap: Floats, left: float) -> float:
     """``u' S^-1 u`` for the gap ``u``."""
-    along = np.dot(Q.T, gap)
+    along = np.dot(Q, gap)
     off = 0.0
     for x in range(len(gap)):
         off += gap[x] * gap[x]
@@ -148,7 +157,7 @@ def _square(Q: Floats, widths: Floats, ridge: float, gap: Floats, left: float) -
 @compiled
 def _off(Q: Floats, vector: Floats, along: Floats) -> float:
     """Return the squared length of what of a vector is off the directions ``Q``."""
-    within = np.dot(Q, along)
+    within = np.dot(Q.T, along)
     off = 0.0
     for x in range(len(vector)):
         off += (vector[x] - within[x]) ** 2

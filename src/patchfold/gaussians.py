@@ -10,7 +10,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, is_numpy_array
 
 from patchfold._namespace import Array, promoted
 
@@ -172,6 +172,8 @@ class Patches:
         rows = np.atleast_1d(np.arange(len(self))[rows])
         if isinstance(key, Integral):
             return self[int(rows[0]) : int(rows[0]) + 1]
+        if is_numpy_array(self.means):
+            return self._map(lambda field: field[rows])  # keeps the order of axes in memory
         xp = array_namespace(self.means)
         indices = xp.asarray(rows)
         return self._map(lambda field: xp.take(field, indices, axis=0))

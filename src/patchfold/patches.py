@@ -316,7 +316,7 @@ class _Fit:
         n, m = self.points.shape
         dtype = self.X.dtype
         shapes: dict[str, tuple[int, ...]] = (
-            {"directions": (m, self.rank), "variances": (self.rank,), "ridge": ()}
+            {"directions": (self.rank, m), "variances": (self.rank,), "ridge": ()}
             if self.factored
             else {"roots": (m, m), "whiteners": (m, m)}
         )
@@ -325,6 +325,9 @@ class _Fit:
         itemsize = xp.finfo(dtype).bits // 8
         row_bytes = itemsize * m * (6 * (self.widest + 1) + (0 if self.factored else 8 * m))
         degrees = self.neighborhoods.degrees
+        if self.factored:
+            # A direction lies together in memory: those without variance need not be read.
+            fields["directions"] = xp.matrix_transpose(fields["directions"])
         order, singular = self.by_size(partial(self.fit_block, fields), row_bytes, n_jobs)
         bad = np.concatenate(singular)
         if bad.size:
@@ -414,18 +417,22 @@ class _Fit:
             P = xp.concat([points[:, None, :], P], axis=1)
         size = P.shape[1]
         if size == 0:  # an isolated point is all there is to its patch
-            P, size = points[:, None, :], 1
-        # Differences from a point of the patch keep the digits of data far from the origin.
-        anchor = points[:, None, :] if self.center == "point" else P[:, :1, :]
-        P = P - anchor
+            P, size = xp.asarray(points[:, None, :], copy=True), 1
+        # Differences from a point of the patch keep the digits of data far from the origin. In
+        # place: P is a copy, and by far the largest array here.
         means = points
-        if self.center == "mean":
+        if self.center == "point":
+            P -= points[:, None, :]
+        else:
+            anchor = xp.asarray(P[:, :1, :], copy=True)
+            P -= anchor
             offset = xp.mean(P, axis=1, keepdims=True)
-            P = P - offset
+            P -= offset
             means = (anchor + offset)[:, 0, :]
         lost = self.center == "mean" and self.covariance not in _FULL_DIVISOR
         counts = xp.full((len(rows),), float(size), dtype=P.dtype)
-        return P / float(max(size - int(lost), 1)) ** 0.5, counts, means
+        P /= float(max(size - int(lost), 1)) ** 0.5
+        return P, counts, means
 
     def returned(
         self, rows: NDArray[np.intp], ridge: Array, directions: Array, variances: Array

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold._compiled import compiled
+from patchfold._compiled import compiled, compiled_freely
 from patchfold.blocks import map_blocks
 from patchfold.neighborhoods import Neighborhoods, edge_starts
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 # Rows of a block by their bytes: what is looked up for a row lies all over the points.
 ROW_BYTES = 2**15
+
+# Features after which a distance that is too long already is given up.
+PART = 64
 
 
 def refined_neighbors(
@@ -113,18 +116,12 @@ def _search(
                 if seen_by[candidate] == q:
                     continue
                 seen_by[candidate] = q
-                square = 0.0
-                for x in range(points.shape[1]):
-                    gap = float(queries[q, x]) - float(points[candidate, x])
-                    square += gap * gap
+                limit = squares[q, wanted - 1]  # infinite until as many are found
+                square = _square(queries[q], points[candidate], limit)
+                if square > limit or (square == limit and candidate > columns[q, wanted - 1]):
+                    continue
                 found = min(found + 1, wanted)
                 place = found - 1
-                if found == wanted and not (
-                    square < squares[q, place]
-                    or (square == squares[q, place] and candidate < columns[q, place])
-                    or squares[q, place] == np.inf
-                ):
-                    continue
                 while place > 0 and (
                     square < squares[q, place - 1]
                     or (square == squares[q, place - 1] and candidate < columns[q, place - 1])
@@ -134,3 +131,18 @@ def _search(
                     place -= 1
                 squares[q, place] = square
                 columns[q, place] = candidate
+
+
+@compiled_freely
+def _square(a: Floats, b: Floats, limit: float) -> float:
+    """Return the squared distance, or something above the limit where it is."""
+    square = 0.0
+    for start in range(0, len(a), PART):
+        part = 0.0
+        for x in range(start, min(start + PART, len(a))):
+            gap = float(a[x]) - float(b[x])
+            part += gap * gap
+        square += part
+        if square > limit:
+            break
+    return square
