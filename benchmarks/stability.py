@@ -1,7 +1,7 @@
 """Does k matter? Manifolds over noise, k and seeds: how well embeddings keep the true geodesics.
 
-    python -m benchmarks.stability [--quick] [--manifolds A ...] [--methods B ...] [--jobs N]
-                                   [--picture FILE]
+    python -m benchmarks.stability [--quick] [--manifolds A ...] [--methods B ...] [--seeds 0 1 ...]
+                                   [--jobs N] [--picture FILE]
 
 The score is the rank correlation of distances in the embedding with the true geodesics. Finished
 cells are kept in ``studies/stability-2/``, and a run that was stopped goes on; raise the number
@@ -110,12 +110,13 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--manifolds", nargs="+", choices=MANIFOLDS, default=list(MANIFOLDS))
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    parser.add_argument("--seeds", nargs="+", type=int)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--picture", type=Path)
     asked, _ = parser.parse_known_args()
-    grid = {"noises": NOISES, "degrees": DEGREES, "seeds": SEEDS}
-    if asked.quick:
-        grid = QUICK
+    grid = QUICK if asked.quick else {"noises": NOISES, "degrees": DEGREES, "seeds": SEEDS}
+    if asked.seeds:
+        grid = {**grid, "seeds": tuple(asked.seeds)}
     methods = [name for name in asked.methods if name not in PACKAGES or find_spec(PACKAGES[name])]
     for name in set(asked.methods) - set(methods):
         print(f"{name} is not installed")

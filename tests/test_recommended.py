@@ -70,7 +70,7 @@ class Slow:
         members = np.array([z, *self.Z[neighbors[: self.size]]])
         values, vectors = np.linalg.eigh(np.cov(members.T))
         wide = values[-1] * np.minimum(1, 2 * np.maximum(values, 0) / values[-1]) ** 4
-        wide[wide <= 1e-3 * self.ridge] = 0
+        wide[wide <= 1e-2 * self.ridge] = 0
         covariance = (vectors * (wide + self.ridge)) @ vectors.T
         return z + covariance @ (x - z) / (values[-1] + self.ridge), covariance
 

@@ -43,3 +43,14 @@ def to_numpy(x: Array) -> NDArray[Any]:
     if is_numpy_array(x):
         return x
     return np.from_dlpack(x.detach().cpu() if is_torch_array(x) else x)
+
+
+def put(array: Array, rows: NDArray[np.intp], values: Array) -> None:
+    """Write ``values`` into some rows of an array, in place."""
+    if is_numpy_array(array):
+        array[rows] = values
+    elif is_torch_array(array):
+        array[array_namespace(array).asarray(rows)] = values
+    else:  # the standard knows one row at a time
+        for place, row in enumerate(rows):
+            array[int(row), ...] = values[place, ...]

@@ -29,7 +29,7 @@ VARIANCE_FLOOR = 1e-10
 WIDE_SHARE, FLATNESS = 0.5, 4
 
 # Flattened variances below this share of the ridge change no divergence that anyone could tell.
-NEGLIGIBLE = 1e-3
+NEGLIGIBLE = 1e-2
 
 # Steps of Algorithm 1 when none are asked for: its gap shrinks like 1/t.
 HAZAN_STEPS = 100
@@ -160,7 +160,7 @@ def flattened(Y: Array, counts: Array, setting: Setting) -> Spread:
 
     Wide directions become equally wide, narrow ones lose their variance: a patch that noise has
     made thick gets as flat as others are, and what lies beside it stays beside it. Variances
-    below a thousandth of ``gamma`` are left out: few directions remain to be compared.
+    below a hundredth of ``gamma`` are left out: few directions remain to be compared.
     """
     xp = array_namespace(Y)
     inside = Y.shape[1] >= Y.shape[2]

@@ -138,9 +138,18 @@ def _relaxed(graph: csr_array, sources: Indices, dtype: Any, n_jobs: int | None)
     nearby = np.argsort(relaxation.rank_by_groups(*edges[:2], starts)[starts], kind="stable")
     lengths = np.empty((len(sources), len(order)), dtype)
 
+    # Memory that a block is done with: new memory costs more than it takes to fill it.
+    spare: list[Floats] = []
+
     def solve(block: slice) -> None:
         rows = nearby[block]
-        relaxation.write(relaxation.relax(*edges, starts[rows]), order, rows, lengths)
+        try:
+            far = spare.pop()
+        except IndexError:
+            far = np.empty((len(order), relaxation.LANES))
+        relaxation.relax(*edges, starts[rows], far)
+        relaxation.write(far, order, rows, lengths)
+        spare.append(far)
 
     map_slices(solve, list(gen_batches(len(sources), relaxation.LANES)), n_jobs)
     return lengths

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from patchfold._validation import check_count
 
@@ -82,6 +83,14 @@ class Neighborhoods:
         within = np.arange(starts[-1]) - np.repeat(starts[:-1], degrees)
         edges = np.repeat(self.indptr[rows], degrees) + within
         return Neighborhoods(starts, self.indices[edges], self.distances[edges])
+
+    def walk(self) -> Indices:
+        """Return the rows in an order in which neighbours are close to each other.
+
+        Of neighbourhoods among the rows themselves. What is read for one is then mostly still in
+        the cache for the next.
+        """
+        return np.asarray(reverse_cuthill_mckee(self.matrix(len(self))), dtype=np.intp)
 
     def matrix(self, n_columns: int) -> csr_array:
         """Return the distances as a sparse matrix of shape (n_rows, n_columns)."""

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 
 from patchfold import covariances
-from patchfold._namespace import Array, floating, to_numpy
+from patchfold._namespace import Array, floating, put, to_numpy
 from patchfold._validation import check_choice, check_count, check_points
 from patchfold.blocks import map_blocks
 from patchfold.gaussians import Patches, padded, triangular
@@ -76,7 +76,7 @@ class GaussianPatch(BaseEstimator):
         - ``"low-rank"``: the leading ``rank`` directions of ``C``, plus ``gamma I``;
         - ``"hazan"``: Algorithm 1 of X-space on ``C + gamma I``, stopped after ``rank`` steps;
         - ``"flattened"``: ``C`` with eigenvalues ``l min(1, 2 l_r / l)^4``, ``l`` the largest,
-          those below a thousandth of gamma left out, plus ``gamma I``: flat, however noisy the
+          those below a hundredth of gamma left out, plus ``gamma I``: flat, however noisy the
           points are.
     gamma : float or "auto", default="auto"
         The ridge, in squared units of the data; for the two shrinkages the intensity, between 0
@@ -328,8 +328,7 @@ class _Fit:
         if self.factored:
             # A direction lies together in memory: those without variance need not be read.
             fields["directions"] = xp.matrix_transpose(fields["directions"])
-        order, singular = self.by_size(partial(self.fit_block, fields), row_bytes, n_jobs)
-        bad = np.concatenate(singular)
+        bad = np.concatenate(self.by_size(partial(self.fit_block, fields), row_bytes, n_jobs))
         if bad.size:
             first = int(bad.min())
             msg = (
@@ -338,56 +337,42 @@ class _Fit:
                 "dimensions); use covariance='ridge', or a larger size."
             )
             raise ValueError(msg)
-        points = self.points
-        if self.origins is not None:
-            points = fields["means"]
-        elif degrees.min() != degrees.max():
-            points = xp.take(points, xp.asarray(order), axis=0)
-        patches = Patches(points=points, **fields)
-        return patches if degrees.min() == degrees.max() else patches[np.argsort(order)]
+        return Patches(points=self.points if self.origins is None else fields["means"], **fields)
 
     def means(self, n_jobs: int | None) -> Array:
         """Return the means of the patches alone."""
         xp = array_namespace(self.X)
         means = xp.empty(self.points.shape, dtype=self.X.dtype)
 
-        def fill(rows: NDArray[np.intp], place: slice) -> None:
-            means[place, ...] = self.centred(rows)[2]
+        def fill(rows: NDArray[np.intp]) -> None:
+            put(means, rows, self.centred(rows)[2])
 
         row_bytes = 4 * (xp.finfo(self.X.dtype).bits // 8) * means.shape[1] * (self.widest + 1)
-        order, _ = self.by_size(fill, row_bytes, n_jobs)
-        return xp.take(means, xp.asarray(np.argsort(order)), axis=0)
+        self.by_size(fill, row_bytes, n_jobs)
+        return means
 
     def by_size(
-        self,
-        work: Callable[[NDArray[np.intp], slice], T],
-        row_bytes: int,
-        n_jobs: int | None,
-    ) -> tuple[NDArray[np.intp], list[T]]:
-        """Map ``work(rows, place)`` over blocks of patches of one size; return their order, too.
+        self, work: Callable[[NDArray[np.intp]], T], row_bytes: int, n_jobs: int | None
+    ) -> list[T]:
+        """Map ``work(rows)`` over blocks of patches of one size.
 
         What a block computes then depends on no other patch.
         """
-        degrees = self.neighborhoods.degrees
-        order = np.argsort(degrees, kind="stable")
+        walk = self.neighborhoods.walk() if self.own else np.arange(len(self.neighborhoods))
+        degrees = self.neighborhoods.degrees[walk]
         done: list[T] = []
-        start = 0
-        for count in np.bincount(degrees):
-            first = start
+        for degree in np.unique(degrees):
+            rows = walk[degrees == degree]
 
-            def block_work(block: slice, first: int = first) -> T:
-                place = slice(first + block.start, first + block.stop)
-                return work(order[place], place)
+            def block_work(block: slice, rows: NDArray[np.intp] = rows) -> T:
+                return work(rows[block])
 
-            done += map_blocks(block_work, int(count), row_bytes, n_jobs)
-            start += int(count)
-        return order, done
+            done += map_blocks(block_work, len(rows), row_bytes, n_jobs)
+        return done
 
-    def fit_block(
-        self, fields: dict[str, Array], rows: NDArray[np.intp], place: slice
-    ) -> NDArray[np.intp]:
-        """Fit some patches into their place in ``fields``; return those that have no estimate."""
-        Y, counts, fields["means"][place, ...] = self.centred(rows)
+    def fit_block(self, fields: dict[str, Array], rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Fit some patches into their rows of ``fields``; return those that have no estimate."""
+        Y, counts, means = self.centred(rows)
         if self.covariance == "empirical":
             collinear = to_numpy(covariances.singular(_unit_spread(Y)))
             if self.factored or collinear.any():
@@ -397,13 +382,13 @@ class _Fit:
         if self.factored or self.origins is not None:
             directions, variances = spread.principal(self.rank)
             if self.origins is not None:
-                fields["means"][place, ...] = self.returned(rows, ridge, directions, variances)
+                means = self.returned(rows, ridge, directions, variances)
             directions, variances = padded(directions, variances, self.rank)
             covariance = {"directions": directions, "variances": variances, "ridge": ridge}
         if not self.factored:
             covariance = triangular(spread.scattered(), ridge)
-        for name, value in covariance.items():
-            fields[name][place, ...] = value
+        for name, value in {"means": means, **covariance}.items():
+            put(fields[name], rows, value)
         return rows[:0]
 
     def centred(self, rows: NDArray[np.intp]) -> tuple[Array, Array, Array]:

@@ -70,17 +70,20 @@ def refined_neighbors(
     columns = np.empty((len(start), most), dtype=np.intp)
     distances = np.full((len(start), most), np.inf)
 
+    walk = start.walk() if own else np.arange(len(start))
+
     def search(block: slice) -> None:
         _search(
             np.ascontiguousarray(points),
             known.indptr,
             known.indices,
-            np.ascontiguousarray(queries[block]),
-            start.indptr[block.start : block.stop + 1],
+            np.ascontiguousarray(queries),
+            start.indptr,
             start.indices,
-            block.start if own else -1,
-            columns[block],
-            distances[block],
+            walk[block],
+            own,
+            columns,
+            distances,
         )
 
     map_blocks(search, len(start), ROW_BYTES, n_jobs)
@@ -97,16 +100,17 @@ def _search(
     queries: Floats,
     starts: Indices,
     first: Indices,
-    own: int,
+    rows: Indices,
+    own: bool,
     columns: Indices,
     squares: Floats,
 ) -> None:
-    """Write the nearest candidates of every query, by (distance, index), and squared distances."""
+    """Write the nearest candidates of some queries, by (distance, index), and squared distances."""
     seen_by = np.full(len(points), -1, np.intp)
-    for q in range(len(queries)):
+    for q in rows:
         wanted = starts[q + 1] - starts[q]
-        if own >= 0:
-            seen_by[own + q] = q
+        if own:
+            seen_by[q] = q
         found = 0
         for e in range(starts[q], starts[q + 1]):
             near = first[e]
@@ -135,14 +139,17 @@ def _search(
 
 @compiled_freely
 def _square(a: Floats, b: Floats, limit: float) -> float:
-    """Return the squared distance, or something above the limit where it is."""
+    """Return the squared distance, or something above the limit where it is.
+
+    Parts are summed in the type of the points, as that is much quicker, and the whole in float64.
+    """
     square = 0.0
     for start in range(0, len(a), PART):
-        part = 0.0
+        part = a.dtype.type(0)
         for x in range(start, min(start + PART, len(a))):
-            gap = float(a[x]) - float(b[x])
+            gap = a[x] - b[x]
             part += gap * gap
-        square += part
+        square += float(part)
         if square > limit:
             break
     return square

@@ -91,10 +91,12 @@ def rank_by_groups(indptr: Indices, indices: Indices, sources: Indices) -> Indic
 
 
 @compiled
-def relax(indptr: Indices, indices: Indices, lengths: Floats, sources: Indices) -> Floats:
-    """Return the distances (n, LANES) of all points from at most LANES sources, a column each."""
+def relax(
+    indptr: Indices, indices: Indices, lengths: Floats, sources: Indices, far: Floats
+) -> None:
+    """Write the distances of all points from at most LANES sources into the columns of ``far``."""
     n = len(indptr) - 1
-    far = np.full((n, LANES), np.inf)
+    far[:] = np.inf
     nearest = np.full(n, np.inf)  # the distance from the nearest source
     # Linked lists, one a bucket; the buckets are used in turn, as on a dial.
     width = WIDTH * lengths.mean()
@@ -131,7 +133,6 @@ def relax(indptr: Indices, indices: Indices, lengths: Floats, sources: Indices) 
                 waiting += 1
                 bucket = max(turn, min(int(nearest[v] / width), turn + buckets - 1))
                 _append(v, bucket % buckets, head, tail, after)
-    return far
 
 
 @compiled

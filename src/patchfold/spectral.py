@@ -60,10 +60,11 @@ SHIFT = 1e-9
 
 # Points that are equally many edges away from one at the margin of the graph: where there are more,
 # a graph of neighbours has no small cut, its matrix no sparse factor, and its few smallest
-# eigenvalues lie so far apart that an iteration finds them. It is given so many steps, and more
-# vectors than wanted. Graphs with fewer entries a point are trees, more or less, and have factors.
+# eigenvalues lie so far apart that an iteration finds them. It is given rounds of so many steps,
+# and more vectors than wanted. Graphs with fewer entries a point are trees, more or less, and have
+# factors.
 WIDE = 1000
-STEPS, SPARE_VECTORS = 100, 5
+ROUNDS, STEPS, SPARE_VECTORS = 10, 100, 5
 TREE_ENTRIES = 8
 
 # A residual, as a share of the largest entry, beyond which such an iteration gains nothing.
@@ -223,21 +224,24 @@ def _iterated(M: Any, count: int) -> tuple[Floats, Floats] | None:
     """Return bottom eigenpairs of the matrix of a graph without small cuts, if they are found."""
     M = M.astype(np.float64, copy=False)
     diagonal = M.diagonal()
-    start = np.random.default_rng(0).standard_normal((len(diagonal), count + SPARE_VECTORS))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that it did not converge; residuals tell
-        values, vectors = lobpcg(
-            M,
-            start,
-            M=diags_array(1 / np.where(diagonal > 0, diagonal, 1.0)),
-            largest=False,
-            tol=EXHAUSTED * float(diagonal.max()),
-            maxiter=STEPS,
-        )
-    order = np.argsort(values)[:count]
-    values, vectors = np.asarray(values)[order], np.asarray(vectors, dtype=np.float64)[:, order]
-    residual = float(np.linalg.norm(M @ vectors - vectors * values, axis=0).max())
-    return (values, vectors) if residual <= ITERATED * values[-1] else None
+    vectors = np.random.default_rng(0).standard_normal((len(diagonal), count + SPARE_VECTORS))
+    for _ in range(ROUNDS):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that it did not converge; residuals tell
+            values, vectors = lobpcg(
+                M,
+                vectors,
+                M=diags_array(1 / np.where(diagonal > 0, diagonal, 1.0)),
+                largest=False,
+                tol=EXHAUSTED * float(diagonal.max()),
+                maxiter=STEPS,
+            )
+        order = np.argsort(values)[:count]
+        found, wanted = np.asarray(values)[order], np.asarray(vectors, dtype=np.float64)[:, order]
+        residual = float(np.linalg.norm(M @ wanted - wanted * found, axis=0).max())
+        if residual <= ITERATED * found[-1]:
+            return found, wanted
+    return None
 
 
 def _widest_level(M: Any) -> int:
