@@ -224,7 +224,8 @@ def _iterated(M: Any, count: int) -> tuple[Floats, Floats] | None:
     """Return bottom eigenpairs of the matrix of a graph without small cuts, if they are found."""
     M = M.astype(np.float64, copy=False)
     diagonal = M.diagonal()
-    vectors = np.random.default_rng(0).standard_normal((len(diagonal), count + SPARE_VECTORS))
+    shape = len(diagonal), count + SPARE_VECTORS
+    vectors: Any = np.random.default_rng(0).standard_normal(shape)
     for _ in range(ROUNDS):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that it did not converge; residuals tell
