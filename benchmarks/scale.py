@@ -23,9 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers import FIRST, N_JOBS, roll
+from benchmarks.peers import N_JOBS, roll
 
 SIZES = (62_500, 250_000, 1_000_000)
+FIRST = 6_000
 N_FEATURES = 50
 
 

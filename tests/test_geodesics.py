@@ -16,10 +16,11 @@ from patchfold.graph import symmetric
 from patchfold.neighborhoods import Neighborhoods
 
 
-def relaxed(graph, sources=None, n_jobs=None):
-    """Use compiled code, for every graph that has an edge."""
+def relaxed(graph, sources=None, n_jobs=None, sparse=10**9):
+    """Use compiled code, for every graph that has an edge; together, or each source by itself."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(geodesics, "COMPILED_WORK", 1)
+        patch.setattr(geodesics, "SPARSE", sparse)
         return shortest_paths(graph, sources, n_jobs=n_jobs)
 
 
@@ -49,7 +50,7 @@ def test_paths_are_those_of_dijkstra_to_the_last_bit(seed, n, degree, whole, dty
     rng = np.random.default_rng(seed)
     graph = random_graph(rng, n, int(n * degree), whole=whole, dtype=dtype)
     expected = dijkstra(graph).astype(dtype)
-    for found in (relaxed(graph), shortest_paths(graph)):
+    for found in (relaxed(graph), relaxed(graph, sparse=0), shortest_paths(graph)):
         assert found.dtype == dtype
         np.testing.assert_array_equal(found, expected)
 
@@ -124,9 +125,19 @@ def test_the_graph_and_the_sources_are_left_alone():
 def test_the_compiled_functions_do_what_they_say_in_python(monkeypatch):
     graph = random_graph(np.random.default_rng(0), 90, 300, whole=True)
     expected = dijkstra(graph)
-    for name in ("detours", "rank_by_groups", "relax", "_improve", "_append", "write"):
+    for name in (
+        "detours",
+        "relax_each",
+        "_dial",
+        "rank_by_groups",
+        "relax",
+        "_improve",
+        "_append",
+        "write",
+    ):
         monkeypatch.setattr(relaxation, name, getattr(relaxation, name).py_func)
     np.testing.assert_array_equal(relaxed(graph), expected)
+    np.testing.assert_array_equal(relaxed(graph, sparse=0), expected)
 
 
 @settings(max_examples=30)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import sklearn
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.sparse import csr_array
@@ -16,7 +16,7 @@ from gaussians import full_patches
 from patchfold import blocks, divergences, graph
 from patchfold.geodesics import shortest_paths
 from patchfold.lengths import Lengths
-from patchfold.neighborhoods import Neighborhoods
+from patchfold.neighborhoods import Neighborhoods, nearest_first
 
 
 def as_rows(near):
@@ -330,3 +330,15 @@ def test_the_longest_needed_edge_keeps_its_digits_at_any_scale(scale):
     i, j = np.array([0, 1, 2, 0]), np.array([1, 2, 3, 3])
     path = graph.symmetric(i, j, lengths, 4)
     assert graph.longest_needed(path) == lengths[2]
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 20), st.integers(1, 6), st.booleans())
+def test_edges_are_ordered_by_row_distance_and_column(seed, n, most, together):
+    rng = np.random.default_rng(seed)
+    rows = np.repeat(np.arange(n), rng.integers(0, most + 1, n))
+    rows = rows if together else rng.permutation(rows)
+    columns = rng.permutation(len(rows))
+    distances = rng.choice([0.0, 1.0, 2.0, np.inf], len(rows))
+    expected = sorted(range(len(rows)), key=lambda e: (rows[e], distances[e], columns[e]))
+    np.testing.assert_array_equal(nearest_first(rows, columns, distances), expected)

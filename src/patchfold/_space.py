@@ -15,7 +15,7 @@ from sklearn.neighbors import KDTree
 
 from patchfold._validation import check_points, is_sparse
 from patchfold.blocks import block_slices, map_blocks, n_threads
-from patchfold.neighborhoods import Floats, Indices, Neighborhoods, edge_starts
+from patchfold.neighborhoods import Floats, Indices, Neighborhoods, edge_starts, nearest_first
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -223,9 +223,9 @@ def all_within(space: Space, queries: Any, radius: float, *, own: bool) -> Neigh
     return space.neighborhoods(rows, cols, distances, n_rows)
 
 
-def nearest_first(rows: Indices, cols: Indices, distances: Floats) -> Edges:
+def sorted_edges(rows: Indices, cols: Indices, distances: Floats) -> Edges:
     """Return edges sorted by row, then by (distance, index)."""
-    order = np.lexsort((cols, distances, rows))
+    order = nearest_first(rows, cols, distances)
     return rows[order], cols[order], distances[order]
 
 
@@ -252,7 +252,7 @@ def _edges(space: Space, queries: Any, rows: Indices, cols: Indices, own: bool) 
     if own:
         other = cols != rows
         rows, cols = rows[other], cols[other]
-    return nearest_first(rows, cols, space.distances(queries, rows, cols))
+    return sorted_edges(rows, cols, space.distances(queries, rows, cols))
 
 
 class Tree:

@@ -38,11 +38,12 @@ COMPILED_NUMBERS = 2**22
 # Edges that a thread takes at once in compiled code, where they need no memory of their own.
 COMPILED_EDGES = 4096
 
-# Factored covariances whose contrast is below this many root-eps a direction are compared the slow
-# way; above it the quick one has a relative error of root-eps / 25 at most.
+# Factored patches whose Jeffreys divergence is below this many root-eps a direction are compared
+# the slow way; above it the quick one has a relative error of root-eps / 25 at most.
 CLOSE = 100.0
 
 Divergence = Callable[[Patches, Patches], Array]
+OnEdges = Callable[[Any, Any], Array]
 
 
 def _of_gaussians(formula: Divergence) -> Divergence:
@@ -284,19 +285,12 @@ def paired(
         swap = rank[i] > rank[j]
         i, j = np.where(swap, j, i), np.where(swap, i, j)
     if _is_compiled(function, patches, second):
+        edges = list(gen_batches(i.size, COMPILED_EDGES)) if i.size else []
         compare = _compiled(function, patches, second)
-        values = map_slices(
-            lambda block: compare(i[block], j[block]),
-            list(gen_batches(i.size, COMPILED_EDGES)) if i.size else [],
-            n_jobs,
-        )
     else:
-        values = map_blocks(
-            lambda block: _evaluate(function, patches[i[block]], second[j[block]]),
-            i.size,
-            _pair_bytes(patches),
-            n_jobs,
-        )
+        edges = block_slices(i.size, _pair_bytes(patches), n_jobs)
+        compare = _on_used_directions(function, patches, second)
+    values = map_slices(lambda block: compare(i[block], j[block]), edges, n_jobs)
     return xp.concat(values) if values else xp.empty((0,), dtype=patches.means.dtype)
 
 
@@ -332,6 +326,8 @@ def pairwise(
     n = len(patches)
     order = _canonical_order(patches)
     ordered = patches[order]
+    if function in _BUILT_IN and patches.factored:
+        ordered = ordered.narrowed(int(patches.used_ranks().max(initial=1)))
     matrix = xp.empty((n, n), dtype=patches.means.dtype)
     pair_bytes = _pair_bytes(patches)
     is_compiled = _is_compiled(function, ordered, ordered)
@@ -360,6 +356,32 @@ def pairwise(
     return xp.take(matrix, back, axis=1)
 
 
+def _on_used_directions(function: Divergence, a: Patches, b: Patches) -> OnEdges:
+    """Return a divergence on pairs ``a[i]``, ``b[j]``, on no more directions than are in use.
+
+    Those that patches ``b`` use, for pairs whose other one needs no more, and all for the rest. So
+    what is computed for a pair depends on ``b`` and the pair alone.
+    """
+    if function not in _BUILT_IN or not (a.factored and b.factored):
+        return lambda i, j: _evaluate(function, a[i], b[j])
+    xp = array_namespace(a.means)
+    rank, needed = int(b.used_ranks().max(initial=1)), a.used_ranks()
+    narrow_a, narrow_b = a.narrowed(rank), b.narrowed(rank)
+
+    def on_edges(i: Any, j: Any) -> Array:
+        wide = needed[i] > rank
+        if not wide.any():
+            return _evaluate(function, narrow_a[i], narrow_b[j])
+        values = [
+            _evaluate(function, narrow_a[i[~wide]], narrow_b[j[~wide]]),
+            _evaluate(function, a[i[wide]], b[j[wide]]),
+        ]
+        places = np.argsort(np.argsort(wide, kind="stable"))
+        return xp.take(xp.concat(values), xp.asarray(places))
+
+    return on_edges
+
+
 def _is_compiled(function: Divergence, patches: Patches, fitted: Patches) -> bool:
     """Tell whether compiled code compares these patches.
 
@@ -376,29 +398,30 @@ def _is_compiled(function: Divergence, patches: Patches, fitted: Patches) -> boo
     )
 
 
-def _compiled(function: Divergence, a: Patches, b: Patches) -> Callable[[Any, Any], Any]:
+def _compiled(function: Divergence, a: Patches, b: Patches) -> OnEdges:
     """Return :func:`kl` or :func:`jeffreys` on pairs of factored patches, as compiled code."""
     # Here and not above: small data should not wait for the compiler to be imported.
     from patchfold import fused
 
-    terms = fused.jeffreys_terms(a, b)
+    terms, exactly = fused.jeffreys_terms(a, b), _on_used_directions(function, a, b)
+    ranks_a, ranks_b = a.used_ranks(), b.used_ranks()
 
     def on_edges(i: Any, j: Any) -> Any:
         gap, spread = terms(i, j)
         values = (gap + spread) / _JEFFREYS[function]
-        close = np.flatnonzero(_is_close(spread, a.directions.shape[2]))
+        close = np.flatnonzero(_is_close(gap + spread, np.maximum(ranks_a[i], ranks_b[j])))
         for block in block_slices(len(close), _pair_bytes(a)):
             rows = close[block]
-            values[rows] = function(a[i[rows]], b[j[rows]])
+            values[rows] = exactly(i[rows], j[rows])
         return _checked(function, values, len(values))
 
     return on_edges
 
 
-def _is_close(spread: Array, rank: int) -> Array:
+def _is_close(values: Array, rank: Any) -> Array:
     """Tell where the quick sum is not exact: it subtracts the rank, and little is left."""
-    xp = array_namespace(spread)
-    return spread < CLOSE * float(xp.finfo(spread.dtype).eps) ** 0.5 * rank
+    xp = array_namespace(values)
+    return values < CLOSE * float(xp.finfo(values.dtype).eps) ** 0.5 * rank
 
 
 def _jeffreys(a: Patches, b: Patches) -> Array:
@@ -407,7 +430,7 @@ def _jeffreys(a: Patches, b: Patches) -> Array:
         return (pairs.mahalanobis(p) + pairs.trace_excess(p)) / 2
     xp = array_namespace(a.means)
     gap, spread = pairs.factored_jeffreys(a, b)
-    close = to_numpy(_is_close(spread, a.directions.shape[2]))
+    close = to_numpy(_is_close(gap + spread, a.directions.shape[2]))
     if close.any():
         rows = np.flatnonzero(close)
         one, other = (x[rows] if len(x) > 1 else x for x in (a, b))

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 
-from patchfold._namespace import Array, promoted
+from patchfold._namespace import Array, promoted, to_numpy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from numpy.typing import NDArray
 
 # An asymmetry of given covariances, or a deviation of given directions from orthonormality, beyond
 # this many root-eps is an error of the caller and not rounding.
@@ -177,6 +179,25 @@ class Patches:
         xp = array_namespace(self.means)
         indices = xp.asarray(rows)
         return self._map(lambda field: xp.take(field, indices, axis=0))
+
+    def used_ranks(self) -> NDArray[np.intp]:
+        """Count, in the factored form, the directions of each patch up to the last with variance.
+
+        At least one.
+        """
+        some = to_numpy(self.variances) > 0
+        last = some.shape[1] - np.argmax(some[:, ::-1], axis=1)
+        return np.where(some.any(axis=1), last, 1)
+
+    def narrowed(self, rank: int) -> Patches:
+        """Return the same in the factored form, with the leading directions only."""
+        return Patches(
+            self.means,
+            self.points,
+            directions=self.directions[:, :, :rank],
+            variances=self.variances[:, :rank],
+            ridge=self.ridge,
+        )
 
     def __repr__(self) -> str:
         form = f"rank {self.directions.shape[2]} + ridge" if self.factored else "full"

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 # which is what importing the compiler takes.
 COMPILED_WORK = 10**8
 
+# Sources fewer than one in so many points are too far apart to go through the graph together, and
+# are taken one after the other.
+SPARSE = 8
+
 # Numbers in given paths from which they are continued by compiled code, to the same bits.
 COMPILED_PATHS = 10**6
 
@@ -135,21 +139,26 @@ def _relaxed(graph: csr_array, sources: Indices, dtype: Any, n_jobs: int | None)
         compact.data,
     )
     starts = place[sources]
-    nearby = np.argsort(relaxation.rank_by_groups(*edges[:2], starts)[starts], kind="stable")
     lengths = np.empty((len(sources), len(order)), dtype)
+    if len(sources) * SPARSE < len(order):
 
-    # Memory that a block is done with: new memory costs more than it takes to fill it.
-    spare: list[Floats] = []
+        def solve(block: slice) -> None:
+            rows = np.arange(len(sources))[block]
+            relaxation.relax_each(*edges, starts[rows], order, rows, lengths)
+    else:
+        nearby = np.argsort(relaxation.rank_by_groups(*edges[:2], starts)[starts], kind="stable")
+        # Memory that a block is done with: new memory costs more than it takes to fill it.
+        spare: list[Floats] = []
 
-    def solve(block: slice) -> None:
-        rows = nearby[block]
-        try:
-            far = spare.pop()
-        except IndexError:
-            far = np.empty((len(order), relaxation.LANES))
-        relaxation.relax(*edges, starts[rows], far)
-        relaxation.write(far, order, rows, lengths)
-        spare.append(far)
+        def solve(block: slice) -> None:
+            rows = nearby[block]
+            try:
+                far = spare.pop()
+            except IndexError:
+                far = np.empty((len(order), relaxation.LANES))
+            relaxation.relax(*edges, starts[rows], far)
+            relaxation.write(far, order, rows, lengths)
+            spare.append(far)
 
     map_slices(solve, list(gen_batches(len(sources), relaxation.LANES)), n_jobs)
     return lengths

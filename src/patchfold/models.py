@@ -18,6 +18,7 @@ from sklearn.pipeline import Pipeline
 import patchfold
 from patchfold._rows import RowTable
 from patchfold._space import Space
+from patchfold.denoising import DenoisedPatches
 from patchfold.embedding import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
 from patchfold.embedding.tsne import NEIGHBORS_PER_PERPLEXITY
 from patchfold.gaussians import Patches
@@ -55,6 +56,7 @@ TRUSTED = frozenset(
         *METHODS.values(),
         ApproximateNeighbors,
         Cut,
+        DenoisedPatches,
         Dissimilarity,
         DistanceScaler,
         ExactNeighbors,

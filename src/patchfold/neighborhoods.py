@@ -59,7 +59,7 @@ class Neighborhoods:
         cls, rows: Indices, columns: Indices, distances: Floats, n_rows: int
     ) -> Neighborhoods:
         """Sort edges into neighbourhoods: by row, then nearest first, then by index."""
-        order = np.lexsort((columns, distances, rows))
+        order = nearest_first(rows, columns, distances)
         starts = edge_starts(np.bincount(rows, minlength=n_rows))
         return cls(starts, columns[order].astype(np.intp, copy=False), distances[order])
 
@@ -117,3 +117,24 @@ def edge_starts(degrees: Indices) -> Indices:
     array([0, 2, 2, 3])
     """
     return np.concatenate(([0], np.cumsum(degrees))).astype(np.intp)
+
+
+def nearest_first(rows: Indices, columns: Indices, distances: Floats) -> Indices:
+    """Return the order of edges by row, then by distance, then by column.
+
+    Examples
+    --------
+    >>> nearest_first(np.array([0, 0, 1]), np.array([2, 1, 0]), np.array([5.0, 5.0, 1.0]))
+    array([1, 0, 2])
+    """
+    degrees = np.bincount(rows)
+    shape = len(degrees), int(degrees.max(initial=0))
+    if shape[0] * shape[1] > 2 * len(rows) or (rows[1:] < rows[:-1]).any():
+        return np.lexsort((columns, distances, rows))
+    # Rows of nearly one length that are together already: many small sorts are much quicker.
+    filled = np.arange(shape[1]) < degrees[:, None]
+    by_distance = np.full(shape, np.inf, dtype=distances.dtype)
+    by_column = np.full(shape, np.iinfo(np.intp).max, dtype=np.intp)
+    by_distance[filled], by_column[filled] = distances, columns
+    order = np.lexsort((by_column, by_distance), axis=1) + edge_starts(degrees)[:-1, None]
+    return np.asarray(order[filled], dtype=np.intp)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from importlib.util import find_spec
-from typing import Any, Protocol, Self, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 from sklearn.base import clone
@@ -20,7 +20,7 @@ from patchfold._space import (
     all_within,
     check_features,
     k_nearest,
-    nearest_first,
+    sorted_edges,
 )
 from patchfold._validation import check_choice, check_count, check_points, check_positive, is_sparse
 from patchfold.blocks import map_blocks, n_threads
@@ -39,7 +39,11 @@ __all__ = [
     "neighbor_search",
 ]
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 State = TypeVar("State")
+T = TypeVar("T")
 
 DEFAULT_NEIGHBORS = 15
 KNN_NAMES = ("auto", "exact", "approximate")
@@ -242,7 +246,7 @@ class ApproximateNeighbors:
             return space.distances(queries, rows[block], cols[block])
 
         parts = map_blocks(measure, len(rows), 8 * space.n_features, self.n_jobs)
-        edges = nearest_first(rows, cols, np.concatenate([*parts, np.empty(0)]))
+        edges = sorted_edges(rows, cols, np.concatenate([*parts, np.empty(0)]))
         return space.neighborhoods(*edges, queries.shape[0]).nearest(self.n_neighbors)
 
 
@@ -317,7 +321,7 @@ class TransformerNeighbors:
                 f"n_neighbors={self.n_neighbors} needs as many; raise the transformer's "
                 f"own n_neighbors to {self.n_neighbors + 1}."
             )
-        rows, cols, distances = nearest_first(rows, cols, graph.data[keep])
+        rows, cols, distances = sorted_edges(rows, cols, graph.data[keep])
         indptr = edge_starts(np.bincount(rows, minlength=expected[0]))
         found = Neighborhoods(indptr, cols, distances.astype(points.dtype, copy=False))
         return found.nearest(self.n_neighbors)
@@ -327,9 +331,9 @@ class SharedNeighbors:
     """A way to search that several estimators share as their ``knn``: points are searched once.
 
     What the first one that is fitted finds is given to each later one that needs no more
-    neighbours of the same points, and takes the nearest of them. So with an exact search every
-    estimator is the same, to the last bit, as with a search of its own. Other points are searched
-    apart.
+    neighbours of the same points, and takes the nearest of them; equal patches made of them are
+    shared, too. So with an exact search every estimator is the same, to the last bit, as with a
+    search of its own. Other points are searched apart.
 
     Parameters
     ----------
@@ -347,6 +351,7 @@ class SharedNeighbors:
     def __init__(self, knn: Any = "auto") -> None:
         self.knn = knn
         self._first: _FoundNeighbors | None = None
+        self._made: dict[Any, Any] = {}
 
     def search(self, n_neighbors: int, **setting: Any) -> NeighborSearch:
         """Return a search of so many neighbours; ``setting`` is as in :func:`neighbor_search`."""
@@ -364,6 +369,15 @@ class SharedNeighbors:
             self._first = search
         return search
 
+    def once(self, X: Any, key: Any, make: Callable[[], T]) -> T:
+        """Return what ``make()`` gave the first time it was to make this of the same points."""
+        if self._first is None or not np.array_equal(self._first.points, X):
+            return make()
+        if key not in self._made:
+            self._made[key] = make()
+        made: T = self._made[key]
+        return made
+
 
 class _FoundNeighbors:
     """A search that keeps the neighbours of its own points."""
@@ -371,7 +385,7 @@ class _FoundNeighbors:
     def __init__(self, search: NeighborSearch, n_neighbors: int, shared: SharedNeighbors) -> None:
         self.n_neighbors = n_neighbors
         self.points: Any = None
-        self._search = search
+        self.origin = search  # what has found them
         self._shared: SharedNeighbors | None = shared
         self._found: Neighborhoods | None = None
 
@@ -381,13 +395,13 @@ class _FoundNeighbors:
         return self if shared is None else shared.found(X, self)
 
     def find(self, X: Any) -> None:
-        self._found = self._search.build(X).query()
+        self._found = self.origin.build(X).query()
         self.points = X
 
     def query(self, X: Any = None) -> Neighborhoods:
         """Return the neighbours of the built points, or of new points ``X``."""
         found = _built(self, self._found)
-        return found if X is None else self._search.query(X)
+        return found if X is None else self.origin.query(X)
 
 
 def neighbor_search(

@@ -1,4 +1,4 @@
-"""Shortest paths from a block of sources at once, compiled.
+"""Shortest paths from a block of sources at once, or from one after the other, compiled.
 
 An edge is relaxed for all sources of a block together, which is one short loop over neighbouring
 numbers. Points wait in a queue of buckets ordered by their distance from the nearest source of the
@@ -99,10 +99,7 @@ def relax(
     far[:] = np.inf
     nearest = np.full(n, np.inf)  # the distance from the nearest source
     # Linked lists, one a bucket; the buckets are used in turn, as on a dial.
-    width = WIDTH * lengths.mean()
-    if width == 0:
-        width = 1.0
-    buckets = min(int(lengths.max() / width), n) + 2
+    width, buckets = _dial(lengths, n)
     head = np.full(buckets, -1, np.intp)
     tail = np.full(buckets, -1, np.intp)
     after = np.full(n, -1, np.intp)
@@ -133,6 +130,66 @@ def relax(
                 waiting += 1
                 bucket = max(turn, min(int(nearest[v] / width), turn + buckets - 1))
                 _append(v, bucket % buckets, head, tail, after)
+
+
+@compiled
+def relax_each(
+    indptr: Indices,
+    indices: Indices,
+    lengths: Floats,
+    sources: Indices,
+    order: Indices,
+    rows: Indices,
+    result: Floats,
+) -> None:
+    """Write the distances from each source, one after the other, into its row of the result.
+
+    Point ``j`` into column ``order[j]``, as :func:`write` does.
+    """
+    n = len(indptr) - 1
+    far = np.empty(n)
+    width, buckets = _dial(lengths, n)
+    head = np.full(buckets, -1, np.intp)
+    tail = np.full(buckets, -1, np.intp)
+    after = np.full(n, -1, np.intp)
+    waits = np.zeros(n, np.bool_)
+    for s in range(len(sources)):
+        far[:] = np.inf
+        far[sources[s]] = 0.0
+        waits[sources[s]] = True
+        waiting = 1
+        _append(sources[s], 0, head, tail, after)
+        turn = 0
+        while waiting:
+            u = head[turn % buckets]
+            if u < 0:
+                turn += 1
+                continue
+            head[turn % buckets] = after[u]
+            waits[u] = False
+            waiting -= 1
+            for e in range(indptr[u], indptr[u + 1]):
+                v = indices[e]
+                through_u = far[u] + lengths[e]
+                if not through_u < far[v]:
+                    continue
+                far[v] = through_u
+                if not waits[v]:
+                    waits[v] = True
+                    waiting += 1
+                    bucket = max(turn, min(int(through_u / width), turn + buckets - 1))
+                    _append(v, bucket % buckets, head, tail, after)
+        for j in range(n):
+            result[rows[s], order[j]] = far[j]
+
+
+@compiled
+def _dial(lengths: Floats, n: int) -> tuple[float, int]:
+    """Return the width of a bucket, and how many are used in turn."""
+    width = WIDTH * lengths.mean()
+    if width == 0:
+        width = 1.0
+    return width, min(int(lengths.max() / width), n) + 2
 
 
 @compiled

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sklearn
-from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import gen_batches
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from patchfold import divergences, graph, selection
 from patchfold._progress import shown
@@ -24,11 +24,12 @@ from patchfold._validation import (
     is_sparse,
 )
 from patchfold._warnings import warn_user
+from patchfold.denoising import DenoisedPatches
+from patchfold.embedding._given import at_zero, check_distances, given_neighbors
 from patchfold.lengths import KINDS, TYPICAL_NEIGHBORS, Lengths
-from patchfold.mapping import check_map, fit_map, predict_map
 from patchfold.neighborhoods import Neighborhoods
-from patchfold.neighbors import ApproximateNeighbors, neighbor_search
-from patchfold.patches import GaussianPatch, patch_means, recommended_patch
+from patchfold.neighbors import ApproximateNeighbors, SharedNeighbors, neighbor_search
+from patchfold.patches import GaussianPatch, recommended_patch
 from patchfold.supervision import encode, label_rule
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         # The values are checked; scikit-learn remembers and compares the columns.
         validate_data(self, X, reset=reset, skip_check_array=True)
         if precomputed:
-            _check_distances(points, square=reset)
+            check_distances(points, square=reset)
             if self.radius is not None and is_sparse(points):
                 raise ValueError(
                     f"radius={self.radius} has no meaning for a sparse graph, whose entries are "
@@ -240,10 +241,10 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
     def _search(self, X: Any, k: int | None) -> Neighborhoods:
         """Choose the edges of the graph; fit patches where there are points."""
         precomputed = self.divergence == "precomputed"
-        found = _given_neighbors(X, k, self.radius, own=True) if precomputed else self._found(X, k)
+        found = given_neighbors(X, k, self.radius, own=True) if precomputed else self._found(X, k)
         if self._has_patches():
             with self._stage("patches"):
-                self._fit_patches(X, found)
+                self.patches_ = self._lengths.patches = self._fit_patches(X, self._members(found))
                 self._settle(found)
         if k is None or is_sparse(X):
             return found
@@ -257,17 +258,37 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
             order = None if self.supervision is None else lengths.order_of_rows
             return graph.nearest_by_value(lengths.matrix(), k, own=True, order=order)
 
-    def _fit_patches(self, X: Floats, found: Neighborhoods) -> None:
-        """Fit the patches of points, denoised ones if so wanted."""
-        members = self._members(found)
-        self._denoised: Floats | None = None
-        if self.patch is None if self.denoise is None else self.denoise:
-            self._denoised = patch_means(X, members, n_jobs=self.n_jobs)
-            both, members = (self._denoised, self._denoised), self._denoised_members(members)
-            self.patches_ = self._recipe().fit(X, members, denoised=both, n_jobs=self.n_jobs)
+    def _fit_patches(self, X: Floats, members: Neighborhoods) -> Patches:
+        """Fit the patches of points, of denoised ones if so wanted; shared ones only once."""
+        recipe = self._recipe()
+        denoise = bool(self.patch is None if self.denoise is None else self.denoise)
+        make = partial(self._make_patches, X, members, recipe, denoise)
+        if isinstance(self.knn, SharedNeighbors):
+            key = repr(recipe), denoise, int(members.degrees.max())
+            patches, self._denoised = self.knn.once(X, key, make)
         else:
-            self.patches_ = self._recipe().fit(X, members, n_jobs=self.n_jobs)
-        self._lengths.patches = self.patches_
+            patches, self._denoised = make()
+        return patches
+
+    def _make_patches(
+        self, X: Floats, members: Neighborhoods, recipe: GaussianPatch, denoise: bool
+    ) -> tuple[Patches, DenoisedPatches | None]:
+        if not denoise:
+            return recipe.fit(X, members, n_jobs=self.n_jobs), None
+        search = None
+        # An approximate search would take as long again, and be no more exact than a refinement.
+        if not isinstance(getattr(self._searcher, "origin", self._searcher), ApproximateNeighbors):
+            size = None if self.radius is not None else int(members.degrees.max())
+            search = self._search_like(X, size)
+        denoised = DenoisedPatches(recipe, search)
+        return denoised.fit(X, members, self.n_jobs), denoised
+
+    def _patches_of_new(self, X: Floats, members: Neighborhoods) -> Patches:
+        """Fit the patches of new points as those of the fitted ones were."""
+        fitted = self._lengths.points
+        if self._denoised is None:
+            return self._recipe().fit(fitted, members, points=X, n_jobs=self.n_jobs)
+        return self._denoised.of_new(X, fitted, members, self.n_jobs)
 
     def _settle(self, found: Neighborhoods) -> None:
         """Learn what is typical of neighbours, unless the edges of the graph will tell."""
@@ -278,38 +299,6 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         known = min(known, TYPICAL_NEIGHBORS)
         if self.graph == "divergence" or self.n_neighbors_ < known:
             self._lengths.settle(*graph.undirected(found.nearest(known)))
-
-    def _denoised_members(self, members: Neighborhoods) -> Neighborhoods:
-        """Search the neighbours that denoised points have among each other."""
-        denoised = cast("Floats", self._denoised)
-        self._denoised_search: NeighborSearch | None = None
-        self._known_members: Neighborhoods | None = None
-        if isinstance(self._searcher, ApproximateNeighbors):
-            # Another search would take as long as the first, and be no more exact than this.
-            self._known_members = members
-            return self._refined(denoised, members)
-        size = None if self.radius is not None else int(members.degrees.max())
-        self._denoised_search = self._search_of(denoised, size)
-        return self._denoised_search.query()
-
-    def _refined(self, *places: Any) -> Neighborhoods:
-        # Here and not above: small data should not wait for the compiler to be imported.
-        from patchfold.refining import refined_neighbors
-
-        return refined_neighbors(*places, n_jobs=self.n_jobs)
-
-    def _patches_of_new(self, X: Floats, found: Neighborhoods) -> Patches:
-        """Fit the patches of new points as those of the fitted ones were."""
-        recipe, fitted, members = self._recipe(), self._lengths.points, self._members(found)
-        if self._denoised is None:
-            return recipe.fit(fitted, members, points=X, n_jobs=self.n_jobs)
-        denoised = patch_means(fitted, members, points=X, n_jobs=self.n_jobs)
-        if self._denoised_search is not None:
-            members = self._denoised_search.query(denoised)
-        elif self._known_members is not None:
-            members = self._refined(self._denoised, self._known_members, denoised, members)
-        both = self._denoised, denoised
-        return recipe.fit(fitted, members, points=X, denoised=both, n_jobs=self.n_jobs)
 
     def _stretches(self) -> bool:
         if self.lengths is not None:
@@ -331,7 +320,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
                     f"patch size={size} needs more than {size} samples, got {n}; lower the size."
                 )
         with self._stage("neighbours"):
-            self._searcher = self._search_of(X, self._wanted)
+            self._searcher = self._search_like(X, self._wanted).build(X)
             return self._nearest_found()
 
     def _nearest_found(self, X: Any = None) -> Neighborhoods:
@@ -339,7 +328,8 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         found = self._searcher.query(X)
         return found if self._wanted is None else found.nearest(self._wanted)
 
-    def _search_of(self, X: Floats, n_neighbors: int | None) -> NeighborSearch:
+    def _search_like(self, X: Floats, n_neighbors: int | None) -> NeighborSearch:
+        """Return a search that suits points like these."""
         return neighbor_search(
             self.knn,
             n_neighbors=n_neighbors,
@@ -348,7 +338,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
             n_features=X.shape[1],
             n_jobs=self.n_jobs,
             random_state=self.random_state,
-        ).build(X)
+        )
 
     def _members(self, found: Neighborhoods) -> Neighborhoods:
         """Return which of the neighbours make up a patch."""
@@ -430,13 +420,13 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         """Return the neighbours of new points among the fitted ones, with lengths."""
         k = self._degree()
         if self.divergence == "precomputed":
-            near = _given_neighbors(X, k, self.radius, own=False)
+            near = given_neighbors(X, k, self.radius, own=False)
             return graph.with_lengths(near, self._lengths.of_unlabelled(near.distances))
         found = self._nearest_found(X)
         if self.patches_ is None:
             near = found if k is None else found.nearest(k)
             return graph.with_lengths(near, self._lengths.of_unlabelled(near.distances))
-        patches = self._patches_of_new(X, found)
+        patches = self._patches_of_new(X, self._members(found))
         if self.graph == "neighbors" or k is None:
             near = found if k is None else found.nearest(k)
             values = self._lengths.of_new(patches, near.sources, near.indices)
@@ -455,7 +445,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         Equal coordinates make it the same point; where distances are given, the distance zero.
         """
         if self.divergence == "precomputed":
-            return _at_zero(X)
+            return at_zero(X)
         return self._rows.find(X)
 
     def _candidates(self, found: Neighborhoods, rows: slice) -> tuple[Indices, Indices]:
@@ -477,166 +467,3 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
                 yield
         finally:
             self.fit_report_[name] = time.perf_counter() - start
-
-
-class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
-    """An embedding of the divergence graph: ``fit``, ``fit_transform`` and ``transform``."""
-
-    n_components: Any
-    out_of_sample: Any
-    embedding_: Floats
-
-    def fit(self, X: Any, y: Any = None) -> Any:
-        """Fit the graph and embed it.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-            Points; with ``divergence="precomputed"`` square distances, or a sparse graph.
-        y : array of shape (n_samples,) or None
-            Classes, where ``supervision`` uses them; -1, NaN or None for points without a label.
-            Ignored otherwise.
-
-        Returns
-        -------
-        self
-        """
-        X = self._validate(X, reset=True)
-        if isinstance(self.n_neighbors, str):
-            self._fit_chosen(X, y)
-        else:
-            prepared = self._prepare(self._fit_graph(X, y))
-            with self._stage("embedding"):
-                self._embed(prepared)
-            del prepared
-        self.map_ = None
-        if self._map() != "nystrom":
-            with self._stage("map for new points"):
-                self.map_ = fit_map(self._map(), X, self.embedding_, self.n_jobs)
-        return self
-
-    def fit_transform(self, X: Any, y: Any = None) -> Floats:
-        """Fit, and return the embedding of the points, (n_samples, n_components)."""
-        self.fit(X, y)
-        return self.embedding_
-
-    def transform(self, X: Any) -> Floats:
-        """Map new points into the embedding.
-
-        New points do not influence each other, and have no labels. A point that was fitted gets its
-        place (that of its first copy, if there are several), even where the map would take a point
-        next to it elsewhere: with supervision the places of fitted points know their labels, and a
-        score on fitted points says nothing about new ones.
-
-        Parameters
-        ----------
-        X : array of shape (n_new, n_features)
-            With ``divergence="precomputed"`` distances to the fitted points, (n_new, n_samples).
-
-        Returns
-        -------
-        array of shape (n_new, n_components)
-        """
-        check_is_fitted(self)
-        X = self._validate(X, reset=False)
-        same = self._fitted_as(X)
-        new = np.flatnonzero(same < 0)
-        mapped = self.embedding_[same]
-        if len(new):
-            mapped[new] = self._mapped(X[new], new)
-        return mapped
-
-    def _mapped(self, X: Any, rows: Indices) -> Floats:
-        if self.map_ is not None:
-            return predict_map(self.map_, X, self.embedding_.shape[1])
-        near = self._place(X)
-        if (near.degrees == 0).any():
-            row = int(rows[np.argmin(near.degrees)])
-            remedy = "drop the row" if self.radius is None else "enlarge radius, or drop the row"
-            raise ValueError(
-                f"row {row} of X has no neighbour among the fitted points "
-                f"(radius={self.radius}); {remedy}."
-            )
-        return self._extend(near, X)
-
-    def _plain(self) -> Any:
-        # The map is fitted once, to the embedding that was chosen.
-        return super()._plain().set_params(out_of_sample="nystrom")
-
-    def _map(self) -> Any:
-        """Return what ``out_of_sample`` means: regression needs points, and suits labels."""
-        if self.out_of_sample is not None:
-            return self.out_of_sample
-        supervised = self.supervision is not None and self.divergence != "precomputed"
-        return "krr" if supervised else "nystrom"
-
-    def _prepare(self, near: Neighborhoods) -> Any:
-        """Return what is embedded: the neighbourhoods, with lengths."""
-        return near
-
-    def _embed(self, prepared: Any) -> None:
-        raise NotImplementedError
-
-    def _extend(self, near: Neighborhoods, X: Any) -> Floats:
-        raise NotImplementedError
-
-    def _check_parameters(self) -> None:
-        check_count("n_components", self.n_components)
-        super()._check_parameters()
-        check_map(self._map())
-        if self.divergence == "precomputed" and self._map() != "nystrom":
-            raise ValueError(
-                f"out_of_sample={self.out_of_sample!r} is a regression on points, and "
-                "divergence='precomputed' has none; use out_of_sample='nystrom'."
-            )
-
-    def _check_components(self) -> None:
-        if self.n_components >= self._n_fit:
-            raise ValueError(
-                f"n_components={self.n_components} needs more than {self.n_components} samples, "
-                f"got {self._n_fit}."
-            )
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.embedding_.shape[1])
-
-
-def _at_zero(X: Any) -> Indices:
-    """Return the first column with an entry of zero in every row, -1 where there is none."""
-    if is_sparse(X):
-        zero = csr_array(X)
-        rows = np.repeat(np.arange(X.shape[0]), np.diff(zero.indptr))[zero.data == 0]
-        columns = zero.indices[zero.data == 0]
-    else:
-        rows, columns = np.nonzero(X == 0)
-    same = np.full(X.shape[0], X.shape[1], dtype=np.intp)
-    np.minimum.at(same, rows, columns)
-    return np.where(same < X.shape[1], same, -1)
-
-
-def _given_neighbors(X: Any, k: int | None, radius: Any, *, own: bool) -> Neighborhoods:
-    """Neighbours by given distances: the entries of a sparse graph, the k least, or a radius."""
-    n = X.shape[0]
-    if not is_sparse(X) and k is not None:
-        return graph.nearest_by_value(X, k, own=own)
-    if is_sparse(X):
-        X = csr_array(X)
-        rows, columns, values = np.repeat(np.arange(n), np.diff(X.indptr)), X.indices, X.data
-    else:
-        rows, columns = np.nonzero(radius >= X)
-        values = X[rows, columns]
-    keep = np.flatnonzero((columns != rows) | (not own))
-    return Neighborhoods.from_edges(rows[keep], columns[keep].astype(np.intp), values[keep], n)
-
-
-def _check_distances(X: Any, *, square: bool) -> None:
-    if square and X.shape[0] != X.shape[1]:
-        raise ValueError(
-            f"divergence='precomputed' needs a square matrix of distances, X has shape {X.shape}."
-        )
-    values = X.data if is_sparse(X) else X
-    if values.size and values.min() < 0:
-        raise ValueError(
-            f"divergence='precomputed' needs distances >= 0, X has {values.min():.3g}."
-        )

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from patchfold import graph as graphs
 from patchfold._validation import check_choice
 from patchfold._warnings import warn_user
-from patchfold.embedding._base import BasePatchEmbedding
+from patchfold.embedding._embedding import BasePatchEmbedding
 from patchfold.spectral import bottom_eigenvectors, laplacian
 
 if TYPE_CHECKING:

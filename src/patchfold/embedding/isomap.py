@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from patchfold._memory import check_memory
 from patchfold._validation import check_choice, check_count
 from patchfold.blocks import map_blocks
-from patchfold.embedding._base import BasePatchEmbedding
+from patchfold.embedding._embedding import BasePatchEmbedding
 from patchfold.geodesics import continued_paths, shortest_paths
 from patchfold.neighborhoods import Neighborhoods
 from patchfold.spectral import classical_mds, triangulation

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, eye_array
 
 from patchfold._validation import check_choice, check_positive
 from patchfold._warnings import warn_user
-from patchfold.embedding._base import BasePatchEmbedding
+from patchfold.embedding._embedding import BasePatchEmbedding
 from patchfold.spectral import bottom_eigenvectors
 from patchfold.supervision import Cut, label_rule
 

@@ -16,7 +16,7 @@ from sklearn.utils.extmath import randomized_svd
 from patchfold import graph as graphs
 from patchfold._validation import check_choice, check_count, check_positive
 from patchfold.blocks import map_blocks, n_threads
-from patchfold.embedding._base import BasePatchEmbedding
+from patchfold.embedding._embedding import BasePatchEmbedding
 from patchfold.neighbors import DEFAULT_NEIGHBORS
 
 if TYPE_CHECKING:

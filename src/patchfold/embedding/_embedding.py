@@ -1,0 +1,144 @@
+"""What all embeddings share: fitting, and mapping new points."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
+from sklearn.utils.validation import check_is_fitted
+
+from patchfold._validation import check_count
+from patchfold.embedding._base import BasePatchGraph
+from patchfold.mapping import check_map, fit_map, predict_map
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from patchfold.neighborhoods import Neighborhoods
+
+    Indices = NDArray[np.intp]
+    Floats = NDArray[np.floating[Any]]
+
+
+class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
+    """An embedding of the divergence graph: ``fit``, ``fit_transform`` and ``transform``."""
+
+    n_components: Any
+    out_of_sample: Any
+    embedding_: Floats
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Fit the graph and embed it.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Points; with ``divergence="precomputed"`` square distances, or a sparse graph.
+        y : array of shape (n_samples,) or None
+            Classes, where ``supervision`` uses them; -1, NaN or None for points without a label.
+            Ignored otherwise.
+
+        Returns
+        -------
+        self
+        """
+        X = self._validate(X, reset=True)
+        if isinstance(self.n_neighbors, str):
+            self._fit_chosen(X, y)
+        else:
+            prepared = self._prepare(self._fit_graph(X, y))
+            with self._stage("embedding"):
+                self._embed(prepared)
+            del prepared
+        self.map_ = None
+        if self._map() != "nystrom":
+            with self._stage("map for new points"):
+                self.map_ = fit_map(self._map(), X, self.embedding_, self.n_jobs)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Floats:
+        """Fit, and return the embedding of the points, (n_samples, n_components)."""
+        self.fit(X, y)
+        return self.embedding_
+
+    def transform(self, X: Any) -> Floats:
+        """Map new points into the embedding.
+
+        New points do not influence each other, and have no labels. A point that was fitted gets its
+        place (that of its first copy, if there are several), even where the map would take a point
+        next to it elsewhere: with supervision the places of fitted points know their labels, and a
+        score on fitted points says nothing about new ones.
+
+        Parameters
+        ----------
+        X : array of shape (n_new, n_features)
+            With ``divergence="precomputed"`` distances to the fitted points, (n_new, n_samples).
+
+        Returns
+        -------
+        array of shape (n_new, n_components)
+        """
+        check_is_fitted(self)
+        X = self._validate(X, reset=False)
+        same = self._fitted_as(X)
+        new = np.flatnonzero(same < 0)
+        mapped = self.embedding_[same]
+        if len(new):
+            mapped[new] = self._mapped(X[new], new)
+        return mapped
+
+    def _mapped(self, X: Any, rows: Indices) -> Floats:
+        if self.map_ is not None:
+            return predict_map(self.map_, X, self.embedding_.shape[1])
+        near = self._place(X)
+        if (near.degrees == 0).any():
+            row = int(rows[np.argmin(near.degrees)])
+            remedy = "drop the row" if self.radius is None else "enlarge radius, or drop the row"
+            raise ValueError(
+                f"row {row} of X has no neighbour among the fitted points "
+                f"(radius={self.radius}); {remedy}."
+            )
+        return self._extend(near, X)
+
+    def _plain(self) -> Any:
+        # The map is fitted once, to the embedding that was chosen.
+        return super()._plain().set_params(out_of_sample="nystrom")
+
+    def _map(self) -> Any:
+        """Return what ``out_of_sample`` means: regression needs points, and suits labels."""
+        if self.out_of_sample is not None:
+            return self.out_of_sample
+        supervised = self.supervision is not None and self.divergence != "precomputed"
+        return "krr" if supervised else "nystrom"
+
+    def _prepare(self, near: Neighborhoods) -> Any:
+        """Return what is embedded: the neighbourhoods, with lengths."""
+        return near
+
+    def _embed(self, prepared: Any) -> None:
+        raise NotImplementedError
+
+    def _extend(self, near: Neighborhoods, X: Any) -> Floats:
+        raise NotImplementedError
+
+    def _check_parameters(self) -> None:
+        check_count("n_components", self.n_components)
+        super()._check_parameters()
+        check_map(self._map())
+        if self.divergence == "precomputed" and self._map() != "nystrom":
+            raise ValueError(
+                f"out_of_sample={self.out_of_sample!r} is a regression on points, and "
+                "divergence='precomputed' has none; use out_of_sample='nystrom'."
+            )
+
+    def _check_components(self) -> None:
+        if self.n_components >= self._n_fit:
+            raise ValueError(
+                f"n_components={self.n_components} needs more than {self.n_components} samples, "
+                f"got {self._n_fit}."
+            )
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.embedding_.shape[1])
