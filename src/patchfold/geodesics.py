@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
 
-# Sources times edges from which compiled code is used. SciPy visits about this many edges a second,
-# which is what importing the compiler takes.
-COMPILED_WORK = 10**8
+# Sources times edges from which compiled code is used. SciPy visits as many in the time that
+# importing the compiler takes, which is less than half a second.
+COMPILED_WORK = 4 * 10**7
 
 # Sources fewer than one in so many points are too far apart to go through the graph together, and
 # are taken one after the other.

@@ -61,10 +61,11 @@ SHIFT = 1e-9
 # Points that are equally many edges away from one at the margin of the graph: where there are more,
 # a graph of neighbours has no small cut, its matrix no sparse factor, and its few smallest
 # eigenvalues lie so far apart that an iteration finds them. It is given rounds of so many steps,
-# and more vectors than wanted. Graphs with fewer entries a point are trees, more or less, and have
-# factors.
-WIDE = 1000
+# while each leaves at most this share of the residual, and more vectors than wanted. Graphs with
+# fewer entries a point are trees, more or less, and have factors.
+WIDE = 5000
 ROUNDS, STEPS, SPARE_VECTORS = 10, 100, 5
+GAINED = 0.1
 TREE_ENTRIES = 8
 
 # A residual, as a share of the largest entry, beyond which such an iteration gains nothing.
@@ -226,6 +227,7 @@ def _iterated(M: Any, count: int) -> tuple[Floats, Floats] | None:
     diagonal = M.diagonal()
     shape = len(diagonal), count + SPARE_VECTORS
     vectors: Any = np.random.default_rng(0).standard_normal(shape)
+    before = np.inf
     for _ in range(ROUNDS):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that it did not converge; residuals tell
@@ -242,6 +244,9 @@ def _iterated(M: Any, count: int) -> tuple[Floats, Floats] | None:
         residual = float(np.linalg.norm(M @ wanted - wanted * found, axis=0).max())
         if residual <= ITERATED * found[-1]:
             return found, wanted
+        if residual > GAINED * before:
+            return None
+        before = residual
     return None
 
 
