@@ -103,6 +103,9 @@ def test_local_quality_is_co_ranking_at_one_size_with_and_without_ties(n, seed, 
     expected = full.trustworthiness[k - 1], full.continuity[k - 1], full.lcmc[k - 1]
     np.testing.assert_allclose(local_quality(X, Y, k, sources=sources), expected, atol=1e-12)
     D = cdist(X, X) if sources is None else cdist(X[sources], X)
+    alone = local_quality(X, Y, k, sources=sources, ranks=False)
+    np.testing.assert_array_equal(alone[:2], np.nan)
+    assert alone[2] == local_quality(X, Y, k, sources=sources)[2]
     given = local_quality(D, Y, k, sources=sources, metric="precomputed")
     np.testing.assert_allclose(given, expected, atol=1e-12)
 

@@ -152,12 +152,14 @@ def local_quality(
     *,
     metric: str = "euclidean",
     sources: Any = None,
+    ranks: bool = True,
     n_jobs: int | None = None,
 ) -> tuple[float, float, float]:
     """Return trustworthiness, continuity and LCMC for one small K, without ranking all points.
 
     Parameters are those of :func:`coranking`, which gives the same values, and K. Of ranks only
-    those of the few points are counted that are among the K nearest on one side alone.
+    those of the few points are counted that are among the K nearest on one side alone; without
+    ``ranks`` none are, and only LCMC is known.
 
     Examples
     --------
@@ -175,13 +177,16 @@ def local_quality(
         there, here = np.array(data(block)), placed(block)
         there[own] = here[own] = np.inf
         near_there, near_here = _nearest(there, k), _nearest(here, k)
+        kept = int((near_there & near_here).sum())
+        if not ranks:
+            return kept, 0, 0
         intruded = _excess(there, near_here & ~near_there, k)
         lost = _excess(here, near_there & ~near_here, k)
-        return int((near_there & near_here).sum()), intruded, lost
+        return kept, intruded, lost
 
     parts = map_blocks(gather, len(starts), (6 + k) * 8 * n, n_jobs)
     kept, intruded, lost = np.sum(parts, axis=0)
-    worst = len(starts) * _worst(k, n)
+    worst = len(starts) * _worst(k, n) if ranks else np.nan
     overlap = kept / (len(starts) * k)
     return float(1 - intruded / worst), float(1 - lost / worst), float(overlap - k / (n - 1))
 

@@ -119,7 +119,7 @@ def continuity(estimator: Any, X: Any, setting: Setting) -> float:
 
 def lcmc(estimator: Any, X: Any, setting: Setting) -> float:
     """Return the share of the 10 nearest neighbours that are kept, less what chance would keep."""
-    return _local(estimator, X, setting)[2]
+    return _local(estimator, X, setting, ranks=False)[2]
 
 
 def area(estimator: Any, X: Any, setting: Setting) -> float:
@@ -198,11 +198,13 @@ def agreement(embeddings: list[Floats | None], setting: Setting) -> list[float]:
     ]
 
 
-def _local(estimator: Any, X: Any, setting: Setting) -> tuple[float, float, float]:
-    """Return trustworthiness, continuity and LCMC."""
+def _local(
+    estimator: Any, X: Any, setting: Setting, *, ranks: bool = True
+) -> tuple[float, float, float]:
+    """Return trustworthiness, continuity and LCMC; without ranks LCMC alone."""
     data, how = _data(estimator, X, setting)
     size = min(LOCAL_SIZE, len(estimator.embedding_) - 2)
-    return local_quality(data, estimator.embedding_, size, **how)
+    return local_quality(data, estimator.embedding_, size, ranks=ranks, **how)
 
 
 def _data(estimator: Any, X: Any, setting: Setting) -> tuple[Any, dict[str, Any]]:

@@ -7,6 +7,7 @@ and that of :mod:`patchfold.relaxation`, agree to the last bit, for any number o
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 # Sources times edges from which compiled code is used. SciPy visits as many in the time that
 # importing the compiler takes, which is less than half a second.
 COMPILED_WORK = 4 * 10**7
+
+# The same where the compiler is there already. Both ways give the same bits.
+LOADED_WORK = 10**6
 
 # Sources fewer than one in so many points are too far apart to go through the graph together, and
 # are taken one after the other.
@@ -66,7 +70,8 @@ def shortest_paths(
     """
     dtype = np.float32 if graph.dtype == np.float32 else np.float64
     n_sources = graph.shape[0] if sources is None else len(sources)
-    if n_sources * graph.nnz < max(COMPILED_WORK, 1):
+    enough = LOADED_WORK if "numba" in sys.modules else COMPILED_WORK
+    if n_sources * graph.nnz < max(min(enough, COMPILED_WORK), 1):
         # The graph is stored both ways, so following the arrows follows every edge.
         return np.asarray(dijkstra(graph, directed=True, indices=sources), dtype=dtype)
     start = np.arange(n_sources) if sources is None else np.asarray(sources)
