@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import sklearn
@@ -23,7 +25,7 @@ from patchfold import (
 from patchfold.datasets import make_manifold
 from patchfold.lengths import Typical, stretched
 from patchfold.metrics import rank_correlation
-from patchfold.neighbors import find_neighbors
+from patchfold.neighbors import ExactNeighbors, SharedNeighbors, find_neighbors
 from patchfold.patches import patch_means, recommended_patch
 
 ESTIMATORS = [
@@ -335,3 +337,25 @@ def test_k_does_not_matter_on_a_noisy_swiss_roll(noise, k):
     roll = make_manifold("swiss-roll", 1000, noise, 1)
     embedding = PatchIsomap(n_neighbors=k).fit_transform(roll.X)
     assert rank_correlation(cdist(embedding, embedding), roll.geodesics()) >= 0.97
+
+
+def test_copies_of_few_points_may_share_their_neighbours():
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(6, 3)), 30, axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        mapped = PatchIsomap(n_neighbors="auto").fit(X).transform(rng.normal(size=(2, 3)))
+    assert np.isfinite(mapped).all()
+
+
+def test_a_given_search_serves_the_points_and_the_denoised_ones():
+    X, new = normal(3, 300, 3), normal(4, 3, 3)
+    given = PatchIsomap(n_neighbors=10, knn=ExactNeighbors(20)).fit(X)
+    own = PatchIsomap(n_neighbors=10, knn="exact").fit(X)
+    np.testing.assert_array_equal(given.transform(new), own.transform(new))
+
+
+def test_shared_patches_are_those_of_the_type_of_the_points():
+    X, knn = normal(5, 60, 4).astype(np.float32), SharedNeighbors()
+    for points in (X, X.astype(np.float64)):
+        assert PatchIsomap(n_neighbors=6, knn=knn).fit(points).patches_.means.dtype == points.dtype

@@ -52,7 +52,8 @@ class DenoisedPatches:
         """Fit the patches of points, given the neighbours that make up the patch of each."""
         self.denoised = patch_means(X, members, n_jobs=n_jobs)
         if self.search is not None:
-            near = self.search.build(self.denoised).query()
+            self.search = self.search.build(self.denoised)
+            near = self.search.query()
         else:
             self.members = members
             near = _refined(self.denoised, members, n_jobs=n_jobs)

@@ -133,7 +133,7 @@ def nearest_first(rows: Indices, columns: Indices, distances: Floats) -> Indices
         return np.lexsort((columns, distances, rows))
     # Rows of nearly one length that are together already: many small sorts are much quicker.
     filled = np.arange(shape[1]) < degrees[:, None]
-    by_distance = np.full(shape, np.inf, dtype=distances.dtype)
+    by_distance = np.full(shape, np.inf, dtype=np.result_type(distances, np.float32))
     by_column = np.full(shape, np.iinfo(np.intp).max, dtype=np.intp)
     by_distance[filled], by_column[filled] = distances, columns
     order = np.lexsort((by_column, by_distance), axis=1) + edge_starts(degrees)[:-1, None]

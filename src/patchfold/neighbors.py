@@ -351,7 +351,7 @@ class SharedNeighbors:
     def __init__(self, knn: Any = "auto") -> None:
         self.knn = knn
         self._first: _FoundNeighbors | None = None
-        self._made: dict[Any, Any] = {}
+        self._made: tuple[Any, Any] | None = None
 
     def search(self, n_neighbors: int, **setting: Any) -> NeighborSearch:
         """Return a search of so many neighbours; ``setting`` is as in :func:`neighbor_search`."""
@@ -360,8 +360,7 @@ class SharedNeighbors:
 
     def found(self, X: Any, search: _FoundNeighbors) -> _FoundNeighbors:
         """Return what was found for the rows of ``X`` if that is enough, else let it search."""
-        first = self._first
-        same = first is not None and np.array_equal(first.points, X)
+        first, same = self._first, self._has(X)
         if first is not None and same and first.n_neighbors >= search.n_neighbors:
             return first
         search.find(X)
@@ -370,13 +369,18 @@ class SharedNeighbors:
         return search
 
     def once(self, X: Any, key: Any, make: Callable[[], T]) -> T:
-        """Return what ``make()`` gave the first time it was to make this of the same points."""
-        if self._first is None or not np.array_equal(self._first.points, X):
+        """Return what ``make()`` gave the last time, if that was this of the same points."""
+        if not self._has(X):
             return make()
-        if key not in self._made:
-            self._made[key] = make()
-        made: T = self._made[key]
+        if self._made is None or self._made[0] != key:
+            self._made = key, make()
+        made: T = self._made[1]
         return made
+
+    def _has(self, X: Any) -> bool:
+        """Tell whether these are the points that neighbours were found of."""
+        points = None if self._first is None else self._first.points
+        return points is not None and points.dtype == X.dtype and np.array_equal(points, X)
 
 
 class _FoundNeighbors:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager, nullcontext
+from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -280,6 +281,8 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         if not isinstance(getattr(self._searcher, "origin", self._searcher), ApproximateNeighbors):
             size = None if self.radius is not None else int(members.degrees.max())
             search = self._search_like(X, size)
+            if search is self._searcher:  # given by the user, and needed for the points themselves
+                search = copy(search)
         denoised = DenoisedPatches(recipe, search)
         return denoised.fit(X, members, self.n_jobs), denoised
 
