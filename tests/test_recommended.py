@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -359,3 +361,14 @@ def test_shared_patches_are_those_of_the_type_of_the_points():
     X, knn = normal(5, 60, 4).astype(np.float32), SharedNeighbors()
     for points in (X, X.astype(np.float64)):
         assert PatchIsomap(n_neighbors=6, knn=knn).fit(points).patches_.means.dtype == points.dtype
+
+
+def test_patches_of_one_size_only_are_kept_to_be_shared():
+    X, knn = normal(6, 80, 4), SharedNeighbors()
+    kept = []
+    for k in (20, 15, 10):
+        fitted = PatchIsomap(n_neighbors=k, knn=knn, patch=GaussianPatch()).fit(X)
+        kept.append(weakref.ref(fitted.patches_))
+    del fitted
+    gc.collect()
+    assert [patches() is None for patches in kept] == [True, True, False]
