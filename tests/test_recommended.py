@@ -372,3 +372,12 @@ def test_patches_of_one_size_only_are_kept_to_be_shared():
     del fitted
     gc.collect()
     assert [patches() is None for patches in kept] == [True, True, False]
+
+
+@pytest.mark.filterwarnings("ignore:the neighbourhood graph has")
+def test_what_is_typical_does_not_depend_on_the_perplexity():
+    X = normal(7, 1000, 3)  # of patches with 15 neighbours
+    expected = PatchSpace(n_neighbors=15).fit(X)._lengths.typical
+    for perplexity in (1.5, 10.0):
+        found = PatchTSNE(perplexity=perplexity, n_iter=1, random_state=0).fit(X)
+        assert found._lengths.typical == expected

@@ -295,12 +295,13 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
 
     def _settle(self, found: Neighborhoods) -> None:
         """Learn what is typical of neighbours, unless the edges of the graph will tell."""
-        if not self._stretches() or self.radius is not None:
+        degree = self._degree()
+        if not self._stretches() or degree is None:
             return
         # No more than are always found, whatever the pool of candidates.
-        known = max(self.n_neighbors_, self._recipe().reach(self.n_neighbors_, self._n_fit))
+        known = max(degree, self._recipe().reach(self.n_neighbors_, self._n_fit))
         known = min(known, TYPICAL_NEIGHBORS)
-        if self.graph == "divergence" or self.n_neighbors_ < known:
+        if self.graph == "divergence" or degree < known:
             self._lengths.settle(*graph.undirected(found.nearest(known)))
 
     def _stretches(self) -> bool:
