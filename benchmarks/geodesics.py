@@ -78,7 +78,7 @@ def steps() -> dict[str, float]:
     clock.stop("  neighbours")
     patches = GaussianPatch().fit(X, near, n_jobs=N_JOBS)
     clock.stop("  patches")
-    i, j = undirected(near)
+    i, j, _ = undirected(near)
     graph = symmetric(i, j, divergences.paired(patches, i, j, n_jobs=N_JOBS), N_SAMPLES)
     clock.stop("  divergences")
     paths = shortest_paths(graph, n_jobs=N_JOBS)

@@ -39,7 +39,7 @@ def test_geodesics_are_lengths_along_the_manifold(name):
     n = 4000
     manifold = make_manifold(name, n, random_state=0)
     near = find_neighbors(manifold.X, 12)
-    i, j = undirected(near)
+    i, j, _ = undirected(near)
     hops = symmetric(i, j, np.linalg.norm(manifold.X[i] - manifold.X[j], axis=1), n)
     some = np.arange(0, n, 400)
     ways = shortest_paths(hops, some)

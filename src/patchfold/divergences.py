@@ -22,7 +22,7 @@ import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 from sklearn.utils import gen_batches
 
-from patchfold import pairs
+from patchfold import ordering, pairs
 from patchfold._namespace import Array, to_numpy
 from patchfold._validation import check_choice
 from patchfold.blocks import block_slices, map_blocks, map_slices
@@ -284,6 +284,8 @@ def paired(
         rank = np.argsort(_canonical_order(patches))
         swap = rank[i] > rank[j]
         i, j = np.where(swap, j, i), np.where(swap, i, j)
+    order = _edge_order(patches, i)
+    i, j = i[order], j[order]
     if _is_compiled(function, patches, second):
         edges = list(gen_batches(i.size, COMPILED_EDGES)) if i.size else []
         compare = _compiled(function, patches, second)
@@ -291,7 +293,9 @@ def paired(
         edges = block_slices(i.size, _pair_bytes(patches), n_jobs)
         compare = _on_used_directions(function, patches, second)
     values = map_slices(lambda block: compare(i[block], j[block]), edges, n_jobs)
-    return xp.concat(values) if values else xp.empty((0,), dtype=patches.means.dtype)
+    if not values:
+        return xp.empty((0,), dtype=patches.means.dtype)
+    return xp.take(xp.concat(values), xp.asarray(ordering.places(order)), axis=0)
 
 
 def pairwise(
@@ -380,6 +384,11 @@ def _on_used_directions(function: Divergence, a: Patches, b: Patches) -> OnEdges
         return xp.take(xp.concat(values), xp.asarray(places))
 
     return on_edges
+
+
+def _edge_order(patches: Patches, i: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the order of edges in which those from patches near each other are together."""
+    return np.argsort(ordering.places(ordering.walk(to_numpy(patches.means)))[i], kind="stable")
 
 
 def _is_compiled(function: Divergence, patches: Patches, fitted: Patches) -> bool:

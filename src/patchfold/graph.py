@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     Floats = NDArray[np.floating[Any]]
 
 
-def undirected(near: Neighborhoods) -> tuple[Indices, Indices]:
-    """Return every neighbouring pair once, as ``i < j``, in lexicographic order."""
+def undirected(near: Neighborhoods) -> tuple[Indices, Indices, Indices]:
+    """Return every neighbouring pair once, as ``i < j``, and which of them each edge is.
+
+    Pairs are in lexicographic order.
+    """
     i, j = near.sources, near.indices
     n = len(near)
     code = np.minimum(i, j) * n + np.maximum(i, j)
-    code.sort()  # and not numpy's unique, which is many times slower here
+    order = np.argsort(code)  # and not numpy's unique, which is many times slower here
+    code = code[order]
     once = np.ones(len(code), dtype=bool)
     once[1:] = code[1:] != code[:-1]
-    return code[once] // n, code[once] % n
-
-
-def places(a: Indices, b: Indices, i: Indices, j: Indices) -> Indices:
-    """Return where pairs ``(a, b)`` are among ``(i, j)``; both as :func:`undirected` gives them."""
-    n = int(j.max(initial=0)) + 1
-    return np.searchsorted(i * n + j, a * n + b)
+    pairs = np.empty_like(order)
+    pairs[order] = np.cumsum(once) - 1
+    return code[once] // n, code[once] % n, pairs
 
 
 def symmetric(i: Indices, j: Indices, lengths: Floats, n: int) -> csr_array:
@@ -88,33 +88,23 @@ def nearest_among(
 
     ``lengths`` gives those of pairs ``(i, j)``, ``order`` what these are ordered by first.
     """
-    i, j = undirected(candidates)
+    i, j, at = undirected(candidates)
     pairs = lengths(i, j)
-    first = along(candidates, i, j, order(pairs, i, j))
-    values = along(candidates, i, j, pairs)
+    first, values = order(pairs, i, j)[at], pairs[at]
     rows = candidates.sources
     by_row = np.lexsort((candidates.indices, values, first, rows))
     ranked = Neighborhoods(candidates.indptr, candidates.indices[by_row], values[by_row]).nearest(k)
     return with_lengths(ranked, ranked.distances)
 
 
-def along(near: Neighborhoods, i: Indices, j: Indices, lengths: Floats) -> Floats:
-    """Look up the lengths of a neighbourhood's edges in the sorted undirected ``(i, j)``."""
-    return lengths[_places(near, i, j)]
+def shortest(near: Neighborhoods, pairs: Indices) -> Floats:
+    """Return the lengths of undirected pairs, the shorter where the two ends disagree.
 
-
-def shortest(near: Neighborhoods, i: Indices, j: Indices) -> Floats:
-    """Return the lengths of the undirected ``(i, j)``, the shorter where the two ends disagree."""
-    lengths = np.full(len(i), np.inf, dtype=near.distances.dtype)
-    np.minimum.at(lengths, _places(near, i, j), near.distances)
+    ``pairs`` tells which of them each edge is, as :func:`undirected` does.
+    """
+    lengths = np.full(int(pairs.max(initial=-1)) + 1, np.inf, dtype=near.distances.dtype)
+    np.minimum.at(lengths, pairs, near.distances)
     return lengths
-
-
-def _places(near: Neighborhoods, i: Indices, j: Indices) -> Indices:
-    """Find the edges of a neighbourhood in the sorted undirected ``(i, j)``."""
-    n = len(near)
-    low, high = np.minimum(near.sources, near.indices), np.maximum(near.sources, near.indices)
-    return np.searchsorted(i * n + j, low * n + high)
 
 
 def with_lengths(near: Neighborhoods, lengths: Floats) -> Neighborhoods:

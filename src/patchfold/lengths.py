@@ -114,8 +114,8 @@ class Lengths:
             return values
         return stretched(values, self.apart(i, j), self.typical)
 
-    def settle(self, i: Indices, j: Indices, few: Indices | None = None) -> Floats:
-        """Learn what is typical from the pairs ``(i, j)``, or the ``few`` of them at these places.
+    def settle(self, i: Indices, j: Indices, few: NDArray[np.bool_] | None = None) -> Floats:
+        """Learn what is typical from the pairs ``(i, j)``, or from the ``few`` that are marked.
 
         From then on lengths are stretched distances; those of the pairs are returned.
         """

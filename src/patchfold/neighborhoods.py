@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from patchfold._validation import check_count
 
@@ -84,14 +83,6 @@ class Neighborhoods:
         edges = np.repeat(self.indptr[rows], degrees) + within
         return Neighborhoods(starts, self.indices[edges], self.distances[edges])
 
-    def walk(self) -> Indices:
-        """Return the rows in an order in which neighbours are close to each other.
-
-        Of neighbourhoods among the rows themselves. What is read for one is then mostly still in
-        the cache for the next.
-        """
-        return np.asarray(reverse_cuthill_mckee(self.matrix(len(self))), dtype=np.intp)
-
     def matrix(self, n_columns: int) -> csr_array:
         """Return the distances as a sparse matrix of shape (n_rows, n_columns)."""
         return csr_array((self.distances, self.indices, self.indptr), (len(self), n_columns))
@@ -102,10 +93,14 @@ class Neighborhoods:
             k = check_count("k", k)
         if len(self) == 0 or (self.degrees <= k).all():
             return self
-        most = np.broadcast_to(k, len(self))
-        keep = np.arange(len(self.indices)) - self.indptr[self.sources] < most[self.sources]
+        keep = self.among_nearest(k)
         kept = edge_starts(np.minimum(self.degrees, k))
         return Neighborhoods(kept, self.indices[keep], self.distances[keep])
+
+    def among_nearest(self, k: int | Indices) -> npt.NDArray[np.bool_]:
+        """Tell which edges lead to one of the ``k`` nearest neighbours of a row."""
+        most = np.broadcast_to(k, len(self))
+        return np.arange(len(self.indices)) - self.indptr[self.sources] < most[self.sources]
 
 
 def edge_starts(degrees: Indices) -> Indices:

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from patchfold import ordering
 from patchfold._space import (
     TREE_FEATURES,
     Space,
@@ -201,6 +202,7 @@ class ApproximateNeighbors:
         self.random_state = random_state
         self._space: Space | None = None
         self._descent: Any = None
+        self._order: Any = None
 
     def build(self, X: Any) -> Self:
         """Run the descent on the rows of ``X``, dense or sparse, and return the search."""
@@ -214,8 +216,10 @@ class ApproximateNeighbors:
             with warnings.catch_warnings():
                 # Points the descent found too few neighbours for; the class says so.
                 warnings.filterwarnings("ignore", message="Failed to correctly find")
+                placed = self._space.placed(X, np.float32)
+                self._order = ordering.walk(placed)
                 self._descent = descent(
-                    self._space.placed(X, np.float32),
+                    placed[self._order],
                     n_neighbors=min(self.n_neighbors + 1 + self.SPARE_CANDIDATES, n_samples),
                     random_state=self.random_state,
                     n_jobs=1 if self.random_state is not None else _numba_threads(self.n_jobs),
@@ -230,15 +234,16 @@ class ApproximateNeighbors:
         if self._descent is None:
             return k_nearest(space, queries, self.n_neighbors, own=own)
         if own:
-            candidates = self._descent.neighbor_graph[0]
+            candidates = self._descent.neighbor_graph[0][ordering.places(self._order)]
         else:
             wanted = min(self.n_neighbors + self.SPARE_CANDIDATES, space.n_samples)
             candidates, _ = self._descent.query(
                 space.placed(queries, np.float32), k=wanted, epsilon=self.QUERY_EPSILON
             )
         rows = np.repeat(np.arange(len(candidates)), candidates.shape[1])
-        cols = candidates.ravel().astype(np.intp)
         # The descent marks the places it could not fill by -1.
+        found = candidates.ravel()
+        cols = np.where(found >= 0, self._order[found], -1)
         keep = (cols >= 0) & (cols != rows) if own else cols >= 0
         rows, cols = rows[keep], cols[keep]
 

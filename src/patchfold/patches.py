@@ -14,7 +14,7 @@ from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array
 from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 
-from patchfold import covariances
+from patchfold import covariances, ordering
 from patchfold._namespace import Array, floating, put, to_numpy
 from patchfold._validation import check_choice, check_count, check_points
 from patchfold.blocks import map_blocks
@@ -358,7 +358,7 @@ class _Fit:
 
         What a block computes then depends on no other patch.
         """
-        walk = self.neighborhoods.walk() if self.own else np.arange(len(self.neighborhoods))
+        walk = ordering.walk(to_numpy(self.points))
         degrees = self.neighborhoods.degrees[walk]
         done: list[T] = []
         for degree in np.unique(degrees):

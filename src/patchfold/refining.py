@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from patchfold import ordering
 from patchfold._compiled import compiled, compiled_freely
 from patchfold.blocks import map_blocks
 from patchfold.neighborhoods import Neighborhoods, edge_starts
@@ -70,7 +71,7 @@ def refined_neighbors(
     columns = np.empty((len(start), most), dtype=np.intp)
     distances = np.full((len(start), most), np.inf)
 
-    walk = start.walk() if own else np.arange(len(start))
+    walk = ordering.walk(queries)
 
     def search(block: slice) -> None:
         _search(

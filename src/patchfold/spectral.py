@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse import csc_array, csr_array, diags_array, eye_array
-from scipy.sparse.csgraph import connected_components, dijkstra
+from scipy.sparse.csgraph import connected_components, dijkstra, reverse_cuthill_mckee
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, lobpcg, splu
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
@@ -58,15 +58,20 @@ EQUAL_SIZE = 1e-6
 # zero: the matrices are singular, and zero itself cannot be factorised.
 SHIFT = 1e-9
 
-# Points that are equally many edges away from one at the margin of the graph: where there are more,
-# a graph of neighbours has no small cut, its matrix no sparse factor, and its few smallest
-# eigenvalues lie so far apart that an iteration finds them. It is given rounds of so many steps,
-# while each leaves at most this share of the residual, and more vectors than wanted. Graphs with
-# fewer entries a point are trees, more or less, and have factors.
-WIDE = 5000
-ROUNDS, STEPS, SPARE_VECTORS = 10, 100, 5
+# Points that are equally many edges away from one at the margin of a graph: where there are more
+# than WIDE, the graph has no small cut, its matrix no sparse factor, and its few smallest
+# eigenvalues lie so far apart that an iteration finds them. Graphs with fewer entries a point are
+# trees, more or less, and have factors.
+WIDE, TREE_ENTRIES = 5000, 8
+
+# The Laplacian of a graph is factorised up to so many points, if no more of them are equally far
+# away; others are solved by multigrid, which takes half a second for 62 500 points on a surface.
+DIRECT, NARROW = 20_000, 1000
+
+# Iterations have rounds of so many steps, while each leaves at most this share of the residual, and
+# more vectors than wanted.
+ROUNDS, STEPS, SPARE_VECTORS = 10, 100, 3
 GAINED = 0.1
-TREE_ENTRIES = 8
 
 # A residual, as a share of the largest entry, beyond which such an iteration gains nothing.
 EXHAUSTED = 1e-13
@@ -137,8 +142,13 @@ def triangulation(places: Floats) -> Floats:
     return np.asarray(np.linalg.pinv(places - places.mean(axis=0)).T)
 
 
-def bottom_eigenvectors(M: Any, count: int, skip: int) -> tuple[Floats, Floats]:
+def bottom_eigenvectors(
+    M: Any, count: int, skip: int, *, kernel: Floats | None = None
+) -> tuple[Floats, Floats]:
     """Return eigenpairs ``skip`` to ``skip + count - 1`` of a sparse positive semi-definite matrix.
+
+    The matrix is the Laplacian of a graph where a ``kernel`` (n,) is given, a positive vector that
+    it maps to zero: large graphs are then solved by multigrid.
 
     Eigenvalues (count,) rise; eigenvectors (n, count) have unit length.
     """
@@ -149,9 +159,12 @@ def bottom_eigenvectors(M: Any, count: int, skip: int) -> tuple[Floats, Floats]:
         values, vectors = eigh(M.toarray(), subset_by_index=(0, last - 1))
     else:
         with one_blas_thread():
-            width = _widest_level(M)
-            found = _iterated(M, last) if width > WIDE else None
-            values, vectors = found or _shift_invert(csc_array(M), last, width)
+            found = None
+            if kernel is None:
+                found = _by_diagonal(M, last) if _widest_level(M) > WIDE else None
+            elif n > DIRECT or _widest_level(M) > NARROW:
+                found = _by_multigrid(M, kernel, last)
+            values, vectors = found or _shift_invert(csc_array(M), last)
     _check_residual(M @ vectors, values, vectors, float(abs(M).max()))
     order = np.argsort(values, kind="stable")[skip:]
     return values[order], fix_signs(vectors[:, order])
@@ -221,12 +234,45 @@ def _leading(
     return values[:count], vectors[:, :count]
 
 
-def _iterated(M: Any, count: int) -> tuple[Floats, Floats] | None:
+def _by_multigrid(L: Any, kernel: Floats, count: int) -> tuple[Floats, Floats] | None:
+    """Return bottom eigenpairs of the Laplacian of a large graph, if they are found."""
+    # Here and not above: small data should not wait for it to be imported.
+    from patchfold.multigrid import Multigrid
+
+    # Neighbours in the graph become neighbours in memory.
+    order = reverse_cuthill_mckee(L, symmetric_mode=True)
+    L = csr_array(L[order][:, order])
+    grid = Multigrid(L, kernel[order])
+    size = count + SPARE_VECTORS
+    values, start = grid.coarse_eigenvectors(size)
+    if len(values) < size:
+        random = np.random.default_rng(0).standard_normal((len(kernel), size - len(values)))
+        start = np.concatenate([start, grid.solve(random)], axis=1)
+    solver = LinearOperator(L.shape, grid.solve, matmat=grid.solve, dtype=np.float64)
+    found = _iterated(L, start, count, solver, expected=float(values[:count].max()))
+    if found is not None:
+        vectors = np.empty_like(found[1])
+        vectors[order] = found[1]
+        found = found[0], vectors
+    return found
+
+
+def _by_diagonal(M: Any, count: int) -> tuple[Floats, Floats] | None:
     """Return bottom eigenpairs of the matrix of a graph without small cuts, if they are found."""
     M = M.astype(np.float64, copy=False)
     diagonal = M.diagonal()
-    shape = len(diagonal), count + SPARE_VECTORS
-    vectors: Any = np.random.default_rng(0).standard_normal(shape)
+    start = np.random.default_rng(0).standard_normal((len(diagonal), count + SPARE_VECTORS))
+    return _iterated(M, start, count, diags_array(1 / np.where(diagonal > 0, diagonal, 1.0)))
+
+
+def _iterated(
+    M: Any, vectors: Any, count: int, preconditioner: Any, expected: float = 0.0
+) -> tuple[Floats, Floats] | None:
+    """Return bottom eigenpairs by preconditioned iteration from some vectors, if they are found.
+
+    ``expected`` is the largest of the wanted eigenvalues, up to a factor of four, or zero where
+    nothing is known of it.
+    """
     before = np.inf
     for _ in range(ROUNDS):
         with warnings.catch_warnings():
@@ -234,15 +280,16 @@ def _iterated(M: Any, count: int) -> tuple[Floats, Floats] | None:
             values, vectors = lobpcg(
                 M,
                 vectors,
-                M=diags_array(1 / np.where(diagonal > 0, diagonal, 1.0)),
+                M=preconditioner,
                 largest=False,
-                tol=EXHAUSTED * float(diagonal.max()),
+                tol=max(ITERATED * expected / 4, EXHAUSTED * float(M.diagonal().max())),
                 maxiter=STEPS,
             )
         order = np.argsort(values)[:count]
         found, wanted = np.asarray(values)[order], np.asarray(vectors, dtype=np.float64)[:, order]
         residual = float(np.linalg.norm(M @ wanted - wanted * found, axis=0).max())
-        if residual <= ITERATED * found[-1]:
+        expected = float(found[-1])
+        if residual <= ITERATED * expected:
             return found, wanted
         if residual > GAINED * before:
             return None
@@ -265,13 +312,13 @@ def _widest_level(M: Any) -> int:
     return int(np.bincount(hops[hops >= 0]).max())
 
 
-def _shift_invert(M: csc_array, count: int, width: int) -> tuple[Floats, Floats]:
+def _shift_invert(M: csc_array, count: int) -> tuple[Floats, Floats]:
     n = M.shape[0]
     if M.nnz >= TREE_ENTRIES * n:
         # The last part of a factor is a full matrix of the size of the largest cut.
         what = f"the factorisation of the matrix of a graph of {n} points, which has no small cut,"
         remedy = "use PatchIsomap(landmarks='auto') or a smaller n_neighbors"
-        check_memory(8 * width**2, what, remedy)
+        check_memory(8 * _widest_level(M) ** 2, what, remedy)
     shift = -SHIFT * float(abs(M.diagonal()).max())
     # What is factorised is positive definite: there is no need to look for pivots.
     factor = splu(

@@ -216,12 +216,12 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         self.patches_ = None
         near = self._search(X, self._degree())
         with self._stage("divergences"):
-            i, j = graph.undirected(near)
+            i, j, pairs = graph.undirected(near)
             # Without patches lengths are known from the search.
             known = self.patches_ is None
-            plain = graph.shortest(near, i, j) if known else self._divergences(near, i, j)
+            plain = graph.shortest(near, pairs) if known else self._divergences(near, i, j, pairs)
             lengths = self._lengths.labelled(plain, i, j)
-            near = graph.with_lengths(near, graph.along(near, i, j, lengths))
+            near = graph.with_lengths(near, lengths[pairs])
         kept = np.isfinite(lengths)
         near = self._connect(near, i[kept], j[kept], lengths[kept])
         if self.supervision is not None:
@@ -302,7 +302,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         known = max(degree, self._recipe().reach(self.n_neighbors_, self._n_fit))
         known = min(known, TYPICAL_NEIGHBORS)
         if self.graph == "divergence" or degree < known:
-            self._lengths.settle(*graph.undirected(found.nearest(known)))
+            self._lengths.settle(*graph.undirected(found.nearest(known))[:2])
 
     def _stretches(self) -> bool:
         if self.lengths is not None:
@@ -360,10 +360,11 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         recipe: GaussianPatch = self.patch
         return recipe
 
-    def _divergences(self, near: Neighborhoods, i: Indices, j: Indices) -> Floats:
+    def _divergences(self, near: Neighborhoods, i: Indices, j: Indices, pairs: Indices) -> Floats:
         if self._stretches() and self._lengths.typical is None:
-            few = graph.undirected(near.nearest(TYPICAL_NEIGHBORS))
-            lengths = self._lengths.settle(i, j, graph.places(*few, i, j))
+            few = np.zeros(len(i), dtype=bool)
+            few[pairs[near.among_nearest(TYPICAL_NEIGHBORS)]] = True
+            lengths = self._lengths.settle(i, j, few)
         else:
             lengths = self._lengths.plain(i, j)
         if len(lengths) and not lengths.any() and np.ptp(self._lengths.points, axis=0).any():

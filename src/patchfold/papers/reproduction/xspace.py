@@ -297,7 +297,7 @@ def _eigenmaps(D: Floats, data: Dataset, tried: Grid) -> Iterator[tuple[str, Flo
     """
     classes = len(data.labels)
     for k in tried.neighbors:
-        i, j = graph.undirected(graph.nearest_by_value(D, k, own=True))
+        i, j, _ = graph.undirected(graph.nearest_by_value(D, k, own=True))
         for share, sigma in zip(QUANTILES, np.quantile(D[i, j], QUANTILES), strict=True):
             if sigma == 0:  # duplicates at no distance
                 continue

@@ -1,0 +1,141 @@
+"""Multigrid: a symmetric, positive approximation of the inverse of a graph's Laplacian."""
+
+import numpy as np
+import pytest
+from scipy.sparse import block_diag, coo_array, csr_array, diags_array
+from scipy.sparse.csgraph import connected_components
+
+from patchfold import multigrid, spectral
+from patchfold.multigrid import Multigrid
+from patchfold.neighbors import find_neighbors
+
+
+def grid_laplacian(n=900):
+    """The Laplacian of the neighbours of points in a square, which is one piece."""
+    points = np.random.default_rng(0).uniform(size=(n, 2))
+    near = find_neighbors(points, 8)
+    rows = near.sources, near.indices
+    W = coo_array((np.exp(-near.distances / near.distances.mean()), rows), (n, n)).tocsr()
+    W = W + W.T
+    assert connected_components(W)[0] == 1
+    return spectral.laplacian(W)
+
+
+def normalised(L, degrees):
+    scale = diags_array(1 / np.sqrt(degrees))
+    return csr_array(scale @ L @ scale), np.sqrt(degrees)
+
+
+@pytest.fixture(autouse=True)
+def several_levels(monkeypatch):
+    monkeypatch.setattr(multigrid, "FEWEST", 10)
+
+
+LAPLACIANS = {
+    "plain": lambda: (grid_laplacian()[0], np.ones(900)),
+    "normalised": lambda: normalised(*grid_laplacian()),
+}
+
+
+@pytest.mark.parametrize("name", LAPLACIANS)
+def test_solutions_are_a_symmetric_positive_linear_map(name):
+    L, kernel = LAPLACIANS[name]()
+    solver = Multigrid(L, kernel)
+    inverse = solver.solve(np.eye(len(kernel)))
+    np.testing.assert_allclose(inverse, inverse.T, atol=1e-9 * np.abs(inverse).max())
+    assert np.linalg.eigvalsh((inverse + inverse.T) / 2).min() > 0
+    b = np.random.default_rng(1).standard_normal((len(kernel), 2))
+    np.testing.assert_allclose(solver.solve(b), inverse @ b, atol=1e-9 * np.abs(inverse).max())
+
+
+@pytest.mark.parametrize("n", [900, 9000])
+@pytest.mark.parametrize("form", [lambda L, degrees: (L, np.ones(len(degrees))), normalised])
+def test_repeated_corrections_solve_the_equations_however_many_points_there_are(form, n):
+    L, kernel = form(*grid_laplacian(n))
+    wanted = np.random.default_rng(1).standard_normal((n, 1))
+    b, x = L @ wanted, np.zeros_like(wanted)
+    solver = Multigrid(L, kernel)
+    for _ in range(80):
+        x += solver.solve(b - L @ x)
+    # A local average alone would leave a tenth.
+    assert np.linalg.norm(b - L @ x) < 1e-6 * np.linalg.norm(b)
+
+
+@pytest.mark.parametrize("name", LAPLACIANS)
+def test_coarse_eigenvectors_are_near_the_true_ones(name):
+    L, kernel = LAPLACIANS[name]()
+    exact = np.linalg.eigvalsh(L.toarray())[:3]
+    values, vectors = Multigrid(L, kernel).coarse_eigenvectors(3)
+    # A least value over fewer vectors is no smaller.
+    assert (values >= exact - 1e-12).all()
+    assert (values[1:] < 6 * exact[1:]).all()
+    quotients = np.diag(vectors.T @ L @ vectors) / np.diag(vectors.T @ vectors)
+    np.testing.assert_allclose(quotients, values, atol=1e-12)
+    np.testing.assert_allclose(np.diag(vectors.T @ vectors), 1, rtol=1e-10)
+    alignment = abs(vectors[:, 0] @ kernel) / np.linalg.norm(kernel)
+    np.testing.assert_allclose(alignment, 1, rtol=1e-8)
+
+
+def test_a_graph_that_is_small_already_is_solved_exactly(monkeypatch):
+    monkeypatch.setattr(multigrid, "FEWEST", 1000)
+    L, kernel = LAPLACIANS["normalised"]()
+    wanted = np.random.default_rng(1).standard_normal((900, 1))
+    found = Multigrid(L, kernel).solve(L @ wanted)
+    np.testing.assert_allclose(L @ found, L @ wanted, atol=1e-10)
+
+
+def test_nothing_is_random():
+    L, kernel = LAPLACIANS["plain"]()
+    b = np.random.default_rng(1).standard_normal((900, 2))
+    state = np.random.get_state()[1].copy()  # noqa: NPY002
+    first = Multigrid(L, kernel).solve(b)
+    np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002
+    np.testing.assert_array_equal(first, Multigrid(L, kernel).solve(b))
+
+
+@pytest.mark.parametrize("name", LAPLACIANS)
+@pytest.mark.parametrize("parts", [1, 3])
+def test_bottom_eigenvectors_by_multigrid_are_those_by_factors(monkeypatch, name, parts):
+    L, kernel = LAPLACIANS[name]()
+    # Parts of their own kinds, as equal ones have no eigenvectors of their own.
+    L = csr_array(block_diag([L * (1 + 0.3 * part) for part in range(parts)]))
+    kernel = np.tile(kernel, parts)
+    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
+    values, vectors = spectral.bottom_eigenvectors(L, 3, parts)
+    monkeypatch.setattr(spectral, "DIRECT", 1)
+    monkeypatch.setattr(spectral, "_shift_invert", None)  # it is not needed
+    found_values, found = spectral.bottom_eigenvectors(L, 3, parts, kernel=kernel)
+    np.testing.assert_allclose(found_values, values, rtol=1e-8)
+    np.testing.assert_allclose(found, vectors, atol=1e-5)
+
+
+def test_a_wide_graph_is_solved_by_multigrid_though_it_is_small(monkeypatch):
+    L, kernel = LAPLACIANS["plain"]()
+    expected = np.linalg.eigvalsh(L.toarray())[1:4]
+    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
+    monkeypatch.setattr(spectral, "NARROW", 1)
+    monkeypatch.setattr(spectral, "_shift_invert", None)
+    values, _ = spectral.bottom_eigenvectors(L, 3, 1, kernel=kernel)
+    np.testing.assert_allclose(values, expected, rtol=1e-8)
+
+
+def test_more_eigenvectors_than_the_coarsest_graph_has(monkeypatch):
+    L, kernel = LAPLACIANS["plain"]()
+    expected = np.linalg.eigvalsh(L.toarray())[1:13]
+    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
+    monkeypatch.setattr(spectral, "DIRECT", 1)
+    monkeypatch.setattr(spectral, "_shift_invert", None)
+    values, _ = spectral.bottom_eigenvectors(L, 12, 1, kernel=kernel)
+    np.testing.assert_allclose(values, expected, rtol=1e-7)
+
+
+def test_factors_are_made_where_multigrid_does_not_end(monkeypatch):
+    L, kernel = LAPLACIANS["plain"]()
+    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
+    expected = spectral.bottom_eigenvectors(L, 3, 1)
+    monkeypatch.setattr(spectral, "DIRECT", 1)
+    monkeypatch.setattr(spectral, "STEPS", 1)
+    monkeypatch.setattr(spectral, "ROUNDS", 2)
+    found = spectral.bottom_eigenvectors(L, 3, 1, kernel=kernel)
+    for got, wanted in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(got, wanted)
