@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from gaussians import factored_patches, full_patches, random_covariances
-from patchfold import GaussianPatch, Patches, divergences
+from patchfold import GaussianPatch, Patches, divergences, patches
 from patchfold.covariances import AUTO_RIDGE, ESTIMATES
 from patchfold.neighbors import ExactNeighbors, Neighborhoods, RadiusNeighbors, find_neighbors
 
@@ -434,3 +434,22 @@ def test_arrays_that_do_not_fit_together_are_named(call, words):
     X = cloud()
     with pytest.raises((ValueError, TypeError), match=words):
         call(X, find_neighbors(X, 8))
+
+
+def test_patches_use_more_directions_than_the_ones_that_were_looked_at(monkeypatch):
+    """Most points lie on a line, and the patches of a few need many directions."""
+    rng = np.random.default_rng(0)
+    line = np.linspace(0, 1, 300)[:, None] * np.ones(12)
+    X = np.concatenate([line, 5 + rng.standard_normal((20, 12))])
+    near = find_neighbors(X, 8)
+    recipe = GaussianPatch(covariance="flattened")
+    monkeypatch.setattr(patches, "SAMPLE", len(X))
+    expected = recipe.fit(X, near)
+    assert expected.directions.shape == (320, 12, 8)
+    monkeypatch.setattr(patches, "SAMPLE", 1)
+    found = recipe.fit(X, near)
+    for name in ("means", "directions", "variances", "ridge"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    alone = recipe.fit(line, find_neighbors(line, 8))
+    assert alone.directions.shape == (300, 12, 1)
+    assert alone.variances.shape == (300, 1)

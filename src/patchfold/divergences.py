@@ -402,7 +402,7 @@ def _is_compiled(function: Divergence, patches: Patches, fitted: Patches) -> boo
     return (
         all(is_numpy_array(array) for array in arrays)
         and len({array.dtype for array in arrays}) == 1
-        and patches.directions.shape[1:] == fitted.directions.shape[1:]
+        and patches.n_features == fitted.n_features
         and fitted.directions.size >= COMPILED_NUMBERS
     )
 

@@ -185,9 +185,7 @@ class Patches:
 
         At least one.
         """
-        some = to_numpy(self.variances) > 0
-        last = some.shape[1] - np.argmax(some[:, ::-1], axis=1)
-        return np.where(some.any(axis=1), last, 1)
+        return used_ranks(self.variances)
 
     def narrowed(self, rank: int) -> Patches:
         """Return the same in the factored form, with the leading directions only."""
@@ -225,6 +223,13 @@ def aligned(a: Patches, b: Patches) -> tuple[Patches, Patches]:
         return a, b
     rank = max(a.directions.shape[2], b.directions.shape[2])
     return _widened(a, rank), _widened(b, rank)
+
+
+def used_ranks(variances: Array) -> NDArray[np.intp]:
+    """Count the directions of each patch (n, r) up to the last with variance, at least one."""
+    some = to_numpy(variances) > 0
+    last = some.shape[1] - np.argmax(some[:, ::-1], axis=1)
+    return np.where(some.any(axis=1), last, 1)
 
 
 def padded(directions: Array, variances: Array, rank: int) -> tuple[Array, Array]:

@@ -18,7 +18,7 @@ from patchfold import covariances, ordering
 from patchfold._namespace import Array, floating, put, to_numpy
 from patchfold._validation import check_choice, check_count, check_points
 from patchfold.blocks import map_blocks
-from patchfold.gaussians import Patches, padded, triangular
+from patchfold.gaussians import Patches, padded, triangular, used_ranks
 from patchfold.neighborhoods import Neighborhoods
 from patchfold.neighbors import find_neighbors
 from patchfold.sizes import REACH, adaptive_sizes
@@ -29,12 +29,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 T = TypeVar("T")
+Fields = dict[str, Array]
 
 CENTERS = ("mean", "point")
 
 # Estimates that take the number of points as divisor, as scikit-learn's do.
 _FULL_DIVISOR = ("ledoit-wolf", "oas")
 _INTENSITIES = ("shrinkage", "diagonal-shrinkage")
+
+# Patches that tell how many directions there is to be room for.
+SAMPLE = 256
 
 # Rows that the variance of the data is summed over at a time.
 VARIANCE_ROWS = 1024
@@ -315,20 +319,21 @@ class _Fit:
         xp = array_namespace(self.X)
         n, m = self.points.shape
         dtype = self.X.dtype
-        shapes: dict[str, tuple[int, ...]] = (
-            {"directions": (self.rank, m), "variances": (self.rank,), "ridge": ()}
-            if self.factored
-            else {"roots": (m, m), "whiteners": (m, m)}
-        )
-        fields = {name: xp.empty((n, *shape), dtype=dtype) for name, shape in shapes.items()}
-        fields["means"] = xp.empty((n, m), dtype=dtype)
         itemsize = xp.finfo(dtype).bits // 8
         row_bytes = itemsize * m * (6 * (self.widest + 1) + (0 if self.factored else 8 * m))
         degrees = self.neighborhoods.degrees
+        walk = ordering.walk(to_numpy(self.points))
+        fields: Fields = {"means": xp.empty((n, m), dtype=dtype)}
         if self.factored:
-            # A direction lies together in memory: those without variance need not be read.
-            fields["directions"] = xp.matrix_transpose(fields["directions"])
-        bad = np.concatenate(self.by_size(partial(self.fit_block, fields), row_bytes, n_jobs))
+            fields["ridge"] = xp.empty((n,), dtype=dtype)
+            fields["variances"] = xp.empty((n, self.rank), dtype=dtype)
+            fields["directions"] = _no_directions(self.X, n, self.room(walk, row_bytes, n_jobs))
+        else:
+            for name in ("roots", "whiteners"):
+                fields[name] = xp.empty((n, m, m), dtype=dtype)
+        left: list[tuple[NDArray[np.intp], Array]] = []
+        fit = partial(self.fit_block, fields, left)
+        bad = np.concatenate(self.by_size(fit, walk, row_bytes, n_jobs))
         if bad.size:
             first = int(bad.min())
             msg = (
@@ -337,6 +342,14 @@ class _Fit:
                 "dimensions); use covariance='ridge', or a larger size."
             )
             raise ValueError(msg)
+        if left:
+            room, wider = fields["directions"].shape[2], _no_directions(self.X, n, self.rank)
+            wider[:, :, :room], wider[:, :, room:] = fields["directions"], 0.0
+            fields["directions"] = wider
+            for rows, directions in left:
+                put(wider, rows, directions)
+        if self.factored:
+            fields["variances"] = fields["variances"][:, : fields["directions"].shape[2]]
         return Patches(points=self.points if self.origins is None else fields["means"], **fields)
 
     def means(self, n_jobs: int | None) -> Array:
@@ -348,17 +361,20 @@ class _Fit:
             put(means, rows, self.centred(rows)[2])
 
         row_bytes = 4 * (xp.finfo(self.X.dtype).bits // 8) * means.shape[1] * (self.widest + 1)
-        self.by_size(fill, row_bytes, n_jobs)
+        self.by_size(fill, ordering.walk(to_numpy(self.points)), row_bytes, n_jobs)
         return means
 
     def by_size(
-        self, work: Callable[[NDArray[np.intp]], T], row_bytes: int, n_jobs: int | None
+        self,
+        work: Callable[[NDArray[np.intp]], T],
+        walk: NDArray[np.intp],
+        row_bytes: int,
+        n_jobs: int | None,
     ) -> list[T]:
-        """Map ``work(rows)`` over blocks of patches of one size.
+        """Map ``work(rows)`` over blocks of patches of one size, in the order of ``walk``.
 
         What a block computes then depends on no other patch.
         """
-        walk = ordering.walk(to_numpy(self.points))
         degrees = self.neighborhoods.degrees[walk]
         done: list[T] = []
         for degree in np.unique(degrees):
@@ -370,23 +386,51 @@ class _Fit:
             done += map_blocks(block_work, len(rows), row_bytes, n_jobs)
         return done
 
-    def fit_block(self, fields: dict[str, Array], rows: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Fit some patches into their rows of ``fields``; return those that have no estimate."""
+    def room(self, walk: NDArray[np.intp], row_bytes: int, n_jobs: int | None) -> int:
+        """Return how many directions there is to be room for, judged by some patches.
+
+        New memory takes longer to get than directions to compute, and few may be in use.
+        """
+
+        def needed(rows: NDArray[np.intp]) -> int:
+            Y, counts, _ = self.centred(rows)
+            spread = covariances.ESTIMATES[self.covariance](Y, counts, self.setting)
+            return int(used_ranks(spread.principal(self.rank)[1]).max())
+
+        if self.covariance != "flattened":  # all others use them all
+            return self.rank
+        few = walk[:: max(1, len(walk) // SAMPLE)]
+        room = max(self.by_size(needed, few, row_bytes, n_jobs), default=1)
+        return room if 2 * room <= self.rank else self.rank
+
+    def fit_block(
+        self, fields: Fields, left: list[Any], rows: NDArray[np.intp]
+    ) -> NDArray[np.intp]:
+        """Fit some patches into their rows of ``fields``; return those that have no estimate.
+
+        Those whose directions there is no room for are ``left``, and have them there.
+        """
         Y, counts, means = self.centred(rows)
         if self.covariance == "empirical":
             collinear = to_numpy(covariances.singular(_unit_spread(Y)))
             if self.factored or collinear.any():
                 return rows[collinear | self.factored]
         spread = covariances.ESTIMATES[self.covariance](Y, counts, self.setting)
-        ridge, covariance = spread.ridge, {}
         if self.factored or self.origins is not None:
             directions, variances = spread.principal(self.rank)
             if self.origins is not None:
-                means = self.returned(rows, ridge, directions, variances)
+                means = self.returned(rows, spread.ridge, directions, variances)
+        covariance: Fields = {}
+        if self.factored:
             directions, variances = padded(directions, variances, self.rank)
-            covariance = {"directions": directions, "variances": variances, "ridge": ridge}
-        if not self.factored:
-            covariance = triangular(spread.scattered(), ridge)
+            covariance = {"variances": variances, "ridge": spread.ridge}
+            room = fields["directions"].shape[2]
+            if used_ranks(variances).max() > room:
+                left.append((rows, directions))
+            else:
+                covariance["directions"] = directions[:, :, :room]
+        else:
+            covariance = triangular(spread.scattered(), spread.ridge)
         for name, value in {"means": means, **covariance}.items():
             put(fields[name], rows, value)
         return rows[:0]
@@ -445,6 +489,15 @@ class _Fit:
             members = np.concatenate([members, rows[:, None]], axis=1)
         members.sort(axis=1)
         return members
+
+
+def _no_directions(like: Array, n: int, room: int) -> Array:
+    """Return room for so many directions of ``n`` patches, (n, m, room).
+
+    Each lies together in memory.
+    """
+    xp = array_namespace(like)
+    return xp.matrix_transpose(xp.empty((n, room, like.shape[1]), dtype=like.dtype))
 
 
 def _unit_spread(Y: Array) -> Array:
