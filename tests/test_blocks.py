@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+import contextlib
+import threading
+
 import numpy as np
 import pytest
 import sklearn
 from hypothesis import given
 from hypothesis import strategies as st
+from joblib import parallel_config, register_parallel_backend
+from joblib.parallel import ThreadingBackend
 from threadpoolctl import threadpool_info
 
 from patchfold import blocks
@@ -68,3 +73,51 @@ def test_blocks_are_reported_as_they_are_done_and_those_within_them_are_not(n_jo
     blocks.map_blocks(work, 4, blocks.CACHE_BYTES, n_jobs)
     assert results == [0, 1, 2, 3]
     assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def threads_of(n_jobs=None):
+    """The threads that some work was done by."""
+    everyone = threading.Barrier(2)
+
+    def work(block):
+        with contextlib.suppress(threading.BrokenBarrierError):
+            everyone.wait(timeout=0.3)
+        return threading.get_ident()
+
+    return set(blocks.map_slices(work, [slice(i, i + 1) for i in range(4)], n_jobs))
+
+
+def test_as_many_threads_work_as_are_asked_for():
+    assert threads_of() == {threading.get_ident()}
+    assert threads_of(1) == {threading.get_ident()}
+    assert len(threads_of(2)) == 2
+    with parallel_config(backend="threading", n_jobs=2):
+        assert len(threads_of()) == 2
+        assert len(threads_of(1)) == 1
+
+
+def test_work_within_work_within_threads_is_not_shared_out_again():
+    two = [slice(0, 1), slice(1, 2)]
+
+    def outer(block):
+        return blocks.map_slices(inner, two, 2)
+
+    def inner(block):
+        here = threading.get_ident()
+        return blocks.map_slices(lambda part: threading.get_ident() == here, two, 2)
+
+    assert np.all(blocks.map_slices(outer, two, 2))
+
+
+def test_another_backend_of_joblib_gets_the_work():
+    class Counting(ThreadingBackend):
+        submitted = 0
+
+        def submit(self, func, callback=None):
+            Counting.submitted += 1
+            return super().submit(func, callback)
+
+    register_parallel_backend("counting", Counting)
+    with parallel_config(backend="counting", n_jobs=2):
+        assert blocks.map_slices(lambda block: block.start, [slice(0, 1), slice(1, 2)]) == [0, 1]
+    assert Counting.submitted == 2

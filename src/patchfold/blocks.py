@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import sklearn
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+from joblib.parallel import ThreadingBackend, get_active_backend
 from sklearn.utils import gen_batches
 from threadpoolctl import ThreadpoolController
 
@@ -57,19 +59,40 @@ def map_blocks(
 def map_slices(
     function: Callable[[slice], T], blocks: list[slice], n_jobs: int | None = None
 ) -> list[T]:
-    """Return ``[function(block) for block in blocks]``, in threads when ``n_jobs`` says so."""
+    """Return ``[function(block) for block in blocks]``, in threads when ``n_jobs`` says so.
+
+    Where another backend of joblib is active, it gets the work.
+    """
     report = _report.get()
     with one_blas_thread(), reported(None):
-        if len(blocks) <= 1:  # nothing to share out, and joblib looks for results in intervals
-            return [function(block) for block in blocks]
-        calls = (delayed(function)(block) for block in blocks)
-        if report is None:
-            return list(Parallel(n_jobs=n_jobs, prefer="threads")(calls))
         results = []
-        for result in Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(calls):
+        for result in _mapped(function, blocks, n_jobs):
             results.append(result)
-            report(len(results), len(blocks))
+            if report is not None:
+                report(len(results), len(blocks))
         return results
+
+
+def _mapped(function: Callable[[slice], T], blocks: list[slice], n_jobs: int | None) -> Iterator[T]:
+    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    backend, _ = get_active_backend(prefer="threads")
+    workers = backend.effective_n_jobs(parallel.n_jobs)
+    if len(blocks) <= 1 or workers == 1:
+        yield from map(function, blocks)
+    elif type(backend) is ThreadingBackend:
+        # joblib looks for the results of threads every hundredth of a second, which is longer
+        # than many a block takes.
+        with ThreadPoolExecutor(workers) as threads:
+            yield from threads.map(partial(_within, backend, function), blocks)
+    else:
+        yield from parallel(delayed(function)(block) for block in blocks)
+
+
+def _within(backend: Any, function: Callable[[slice], T], block: slice) -> T:
+    """Call a function in a thread, so that work within is not shared out again and again."""
+    nested, n_jobs = backend.get_nested_backend()
+    with parallel_config(backend=nested, n_jobs=n_jobs):
+        return function(block)
 
 
 @contextmanager

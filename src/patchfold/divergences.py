@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 # Numbers in the directions of the patches from which compiled code compares them. numpy's way takes
 # about as long for as many as the import of the compiler.
-COMPILED_NUMBERS = 2**22
+COMPILED_NUMBERS = 10**6
 
 # Edges that a thread takes at once in compiled code, where they need no memory of their own.
 COMPILED_EDGES = 4096
