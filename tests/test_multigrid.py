@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.linalg import LinAlgError
 from scipy.sparse import block_diag, coo_array, csr_array, diags_array
 from scipy.sparse.csgraph import connected_components
 
-from patchfold import multigrid, spectral
+from patchfold import PatchEigenmaps, multigrid, spectral
 from patchfold.multigrid import Multigrid
 from patchfold.neighbors import find_neighbors
 
@@ -94,19 +95,63 @@ def test_nothing_is_random():
 
 
 @pytest.mark.parametrize("name", LAPLACIANS)
-@pytest.mark.parametrize("parts", [1, 3])
-def test_bottom_eigenvectors_by_multigrid_are_those_by_factors(monkeypatch, name, parts):
+def test_bottom_eigenvectors_by_multigrid_are_those_by_factors(monkeypatch, name):
     L, kernel = LAPLACIANS[name]()
-    # Parts of their own kinds, as equal ones have no eigenvectors of their own.
-    L = csr_array(block_diag([L * (1 + 0.3 * part) for part in range(parts)]))
-    kernel = np.tile(kernel, parts)
     monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
-    values, vectors = spectral.bottom_eigenvectors(L, 3, parts)
+    values, vectors = spectral.bottom_eigenvectors(L, 3, 1)
     monkeypatch.setattr(spectral, "DIRECT", 1)
     monkeypatch.setattr(spectral, "_shift_invert", None)  # it is not needed
-    found_values, found = spectral.bottom_eigenvectors(L, 3, parts, kernel=kernel)
+    found_values, found = spectral.bottom_eigenvectors(L, 3, 1, kernel=kernel)
     np.testing.assert_allclose(found_values, values, rtol=1e-8)
     np.testing.assert_allclose(found, vectors, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:the neighbourhood graph", "ignore:bandwidth")
+def test_a_small_part_far_away_is_not_lost(monkeypatch):
+    """It becomes one group early, which no coarser graph knows."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.uniform(size=(1500, 2)), 3 + 0.02 * rng.uniform(size=(20, 2))])
+    method = PatchEigenmaps(3, divergence="euclidean", bandwidth=1e-3)
+    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
+    expected = method.fit(X).eigenvalues_
+    monkeypatch.setattr(spectral, "DIRECT", 1)
+    np.testing.assert_allclose(method.fit(X).eigenvalues_, expected, rtol=1e-7)
+
+
+def test_a_part_that_belongs_to_no_group_is_noticed(monkeypatch):
+    L, kernel = LAPLACIANS["plain"]()
+    pair = csr_array(np.array([[1.0, -1.0], [-1.0, 1.0]]))
+    both, kernel = csr_array(block_diag([L, pair])), np.ones(902)
+    assert spectral._by_multigrid(both, kernel, 3) is None
+    assert spectral._by_multigrid(L, kernel[:900], 3) is not None
+
+
+def test_where_all_groups_meet_there_is_nothing_to_gain():
+    rng = np.random.default_rng(0)
+    n = 40_000
+    i, j = rng.integers(0, n, (2, 8 * n))
+    W = coo_array((np.ones(8 * n), (i, j)), (n, n)).tocsr()
+    random = spectral.laplacian(W + W.T)[0]
+    assert not multigrid.has_sparse_groups(random)
+    assert spectral._by_multigrid(random, np.ones(n), 3) is None
+    assert multigrid.has_sparse_groups(grid_laplacian(5000)[0])
+
+
+@pytest.mark.parametrize("error", [ValueError, LinAlgError])
+@pytest.mark.parametrize("place", ["Multigrid", "lobpcg"])
+def test_factors_are_made_where_multigrid_fails(monkeypatch, place, error):
+    L, kernel = LAPLACIANS["plain"]()
+    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
+    expected = spectral.bottom_eigenvectors(L, 3, 1)
+
+    def fail(*given, **settings):
+        raise error
+
+    monkeypatch.setattr(multigrid if place == "Multigrid" else spectral, place, fail)
+    monkeypatch.setattr(spectral, "DIRECT", 1)
+    found = spectral.bottom_eigenvectors(L, 3, 1, kernel=kernel)
+    for got, wanted in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(got, wanted)
 
 
 def test_a_wide_graph_is_solved_by_multigrid_though_it_is_small(monkeypatch):
@@ -127,6 +172,15 @@ def test_more_eigenvectors_than_the_coarsest_graph_has(monkeypatch):
     monkeypatch.setattr(spectral, "_shift_invert", None)
     values, _ = spectral.bottom_eigenvectors(L, 12, 1, kernel=kernel)
     np.testing.assert_allclose(values, expected, rtol=1e-7)
+
+
+def test_many_eigenvectors_are_found_by_factors(monkeypatch):
+    L, kernel = LAPLACIANS["plain"]()
+    monkeypatch.setattr(spectral, "DENSE_SIZE_OF_MANY", 1)
+    monkeypatch.setattr(spectral, "DIRECT", 1)
+    monkeypatch.setattr(spectral, "_by_multigrid", None)
+    values, _ = spectral.bottom_eigenvectors(L, 30, 1, kernel=kernel)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(L.toarray())[1:31], rtol=1e-7)
 
 
 def test_factors_are_made_where_multigrid_does_not_end(monkeypatch):

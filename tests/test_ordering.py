@@ -6,10 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import random_array
 
-from patchfold import ordering
-from patchfold.divergences import paired
+from patchfold import divergences, ordering, patches
 from patchfold.neighbors import ApproximateNeighbors, ExactNeighbors, find_neighbors
-from patchfold.patches import GaussianPatch
 
 
 @pytest.fixture
@@ -50,15 +48,24 @@ def test_neighbours_are_near_in_it(always):
     assert np.median(apart) < 20
 
 
-def test_patches_and_divergences_have_the_same_bits_in_it(monkeypatch):
-    X = np.random.default_rng(0).standard_normal((300, 6))
-    near = find_neighbors(X, 9)
+@pytest.mark.parametrize("compiled", [0, np.inf])
+@pytest.mark.parametrize("features", [6, 30])
+def test_patches_and_divergences_have_the_same_bits_in_it(monkeypatch, features, compiled):
+    """Of full covariances and of factored ones, of many sizes, some with many directions."""
+    rng = np.random.default_rng(0)
+    flat = rng.uniform(size=(300, 2)) @ rng.standard_normal((2, features))
+    X = np.concatenate([flat, 5 + rng.standard_normal((30, features))])
+    near = find_neighbors(X, 12).nearest(rng.integers(5, 13, len(X)))
+    monkeypatch.setattr(divergences, "COMPILED_NUMBERS", compiled)
+    monkeypatch.setattr(patches, "MANY_NUMBERS", 0)
+    monkeypatch.setattr(patches, "SAMPLE", 5)
     found = []
     for large in (0, np.inf):
         monkeypatch.setattr(ordering, "LARGE", large)
-        patches = GaussianPatch(covariance="flattened").fit(X, near)
-        values = paired(patches, near.sources, near.indices, "kl")
-        found.append((patches.means, patches.covariances(), values))
+        fitted = patches.GaussianPatch(covariance="flattened").fit(X, near)
+        assert fitted.factored == (features == 30)
+        values = divergences.paired(fitted, near.sources, near.indices, "kl")
+        found.append((fitted.means, fitted.covariances(), values))
     for first, second in zip(*found, strict=True):
         np.testing.assert_array_equal(first, second)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from gaussians import factored_patches, full_patches, random_covariances
-from patchfold import GaussianPatch, Patches, divergences, patches
+from patchfold import GaussianPatch, Patches, PatchIsomap, divergences, patches
 from patchfold.covariances import AUTO_RIDGE, ESTIMATES
 from patchfold.neighbors import ExactNeighbors, Neighborhoods, RadiusNeighbors, find_neighbors
 
@@ -436,20 +436,52 @@ def test_arrays_that_do_not_fit_together_are_named(call, words):
         call(X, find_neighbors(X, 8))
 
 
-def test_patches_use_more_directions_than_the_ones_that_were_looked_at(monkeypatch):
+def flat_and_scattered():
     """Most points lie on a line, and the patches of a few need many directions."""
     rng = np.random.default_rng(0)
     line = np.linspace(0, 1, 300)[:, None] * np.ones(12)
-    X = np.concatenate([line, 5 + rng.standard_normal((20, 12))])
-    near = find_neighbors(X, 8)
+    return np.concatenate([line, 5 + rng.standard_normal((20, 6)) @ rng.standard_normal((6, 12))])
+
+
+def test_patches_use_more_directions_than_the_ones_that_were_looked_at(monkeypatch):
+    X = flat_and_scattered()
+    near = find_neighbors(X, 9)
     recipe = GaussianPatch(covariance="flattened")
-    monkeypatch.setattr(patches, "SAMPLE", len(X))
     expected = recipe.fit(X, near)
-    assert expected.directions.shape == (320, 12, 8)
+    assert expected.directions.shape == (320, 12, 9)  # few numbers: there is room for all
+    monkeypatch.setattr(patches, "MANY_NUMBERS", 0)
     monkeypatch.setattr(patches, "SAMPLE", 1)
     found = recipe.fit(X, near)
-    for name in ("means", "directions", "variances", "ridge"):
+    used = int(expected.used_ranks().max())
+    assert used < 9
+    assert found.directions.shape == (320, 12, used)
+    for name in ("directions", "variances"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name)[..., :used])
+    for name in ("means", "ridge"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
-    alone = recipe.fit(line, find_neighbors(line, 8))
+    assert found.variances.flags.c_contiguous
+    alone = recipe.fit(X[:300], find_neighbors(X[:300], 8))
     assert alone.directions.shape == (300, 12, 1)
     assert alone.variances.shape == (300, 1)
+
+
+@pytest.mark.parametrize("divergence", ["kl", "jeffreys-riemann", "own"])
+def test_new_points_may_use_more_directions_than_fitted_ones(monkeypatch, divergence):
+    def own(a, b):
+        spread = np.abs(a.variances - b.variances).sum(axis=1)
+        return np.linalg.norm(a.means - b.means, axis=1) + spread
+
+    X = flat_and_scattered()
+    method = PatchIsomap(
+        n_neighbors=8,
+        divergence=own if divergence == "own" else divergence,
+        patch=GaussianPatch(covariance="flattened"),
+    )
+    expected = method.fit(X[:300]).transform(X[290:])
+    monkeypatch.setattr(patches, "MANY_NUMBERS", 0)
+    method.fit(X[:300])
+    assert method.patches_.directions.shape[2] == 1
+    found = method.transform(X[290:])
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    one_by_one = [method.transform(X[[row]])[0] for row in range(290, 320)]
+    np.testing.assert_array_equal(found, one_by_one)

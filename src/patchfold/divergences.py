@@ -31,7 +31,7 @@ from patchfold.gaussians import Patches, aligned
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Numbers in the directions of the patches from which compiled code compares them. numpy's way takes
+# Numbers in the directions in use from which compiled code compares patches. numpy's way takes
 # about as long for as many as the import of the compiler.
 COMPILED_NUMBERS = 10**6
 
@@ -367,7 +367,7 @@ def _on_used_directions(function: Divergence, a: Patches, b: Patches) -> OnEdges
     what is computed for a pair depends on ``b`` and the pair alone.
     """
     if function not in _BUILT_IN or not (a.factored and b.factored):
-        return lambda i, j: _evaluate(function, a[i], b[j])
+        return lambda i, j: _evaluate(function, *aligned(a[i], b[j]))
     xp = array_namespace(a.means)
     rank, needed = int(b.used_ranks().max(initial=1)), a.used_ranks()
     narrow_a, narrow_b = a.narrowed(rank), b.narrowed(rank)
@@ -403,7 +403,7 @@ def _is_compiled(function: Divergence, patches: Patches, fitted: Patches) -> boo
         all(is_numpy_array(array) for array in arrays)
         and len({array.dtype for array in arrays}) == 1
         and patches.n_features == fitted.n_features
-        and fitted.directions.size >= COMPILED_NUMBERS
+        and fitted.means.size * int(fitted.used_ranks().max(initial=1)) >= COMPILED_NUMBERS
     )
 
 

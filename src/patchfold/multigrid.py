@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pyamg.aggregation import smoothed_aggregation_solver
+from pyamg.aggregation import smoothed_aggregation_solver, standard_aggregation
 from scipy.linalg import eigh
 from scipy.sparse import csr_array, csr_matrix, diags_array
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 # more levels than any graph has, as each has at most half as many points as the one before.
 FEWEST, LEVELS = 1000, 40
 
+# Groups whose neighbours are counted to see how many there are.
+SAMPLE = 100
+
 # Steps by which the largest eigenvalue is estimated, and the share added for what is missing then.
 POWER_STEPS, MARGIN = 10, 0.1
 
@@ -30,13 +33,28 @@ POWER_STEPS, MARGIN = 10, 0.1
 SMOOTHED = 0.25
 
 
+def has_sparse_groups(L: Any) -> bool:
+    """Tell whether the graph of groups of points has fewer edges than the graph itself.
+
+    It has where points lie near a surface of few dimensions. Where a few steps lead from any point
+    to any other, all groups are neighbours of all, and there is nothing to gain.
+    """
+    groups = standard_aggregation(csr_matrix(L))[0]
+    n_groups = groups.shape[1]
+    some = groups.T.tocsr()[:: max(1, n_groups // SAMPLE)]
+    met = (some @ csr_matrix((np.ones_like(L.data), L.indices, L.indptr), L.shape)) @ groups
+    degree = met.nnz / met.shape[0]
+    # Smoothed, groups meet the neighbours of their neighbours, too.
+    return bool(n_groups * min(n_groups, degree**2) <= L.nnz)
+
+
 class Multigrid:
-    """Approximate solutions of ``L x = b`` for the Laplacian of a graph, and eigenvectors.
+    """Approximate solutions of ``L x = b`` for the Laplacian of a connected graph; eigenvectors.
 
     Parameters
     ----------
     L : sparse array of shape (n, n)
-        The Laplacian of a graph in which every point has a neighbour, normalised or not.
+        The Laplacian, normalised or not.
     kernel : array of shape (n,)
         Positive, with ``L @ kernel == 0``.
 
@@ -74,7 +92,7 @@ class Multigrid:
         for level in levels[:-1]:
             mass = level.P.T @ mass @ level.P
         self._values, self._modes = eigh(levels[-1].A.toarray(), mass.toarray())
-        # Inverted but for the kernel, one vector for each part of the graph.
+        # Inverted but for the kernel.
         rounding = len(self._values) * np.finfo(np.float64).eps * float(L.diagonal().max())
         inverse = np.zeros_like(self._values)
         np.divide(1, self._values, out=inverse, where=self._values > rounding)

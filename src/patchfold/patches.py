@@ -37,8 +37,9 @@ CENTERS = ("mean", "point")
 _FULL_DIVISOR = ("ledoit-wolf", "oas")
 _INTENSITIES = ("shrinkage", "diagonal-shrinkage")
 
-# Patches that tell how many directions there is to be room for.
-SAMPLE = 256
+# Numbers in the directions of patches from which there is room for no more than are used, and
+# patches that tell how many these are.
+MANY_NUMBERS, SAMPLE = 2**20, 256
 
 # Rows that the variance of the data is summed over at a time.
 VARIANCE_ROWS = 1024
@@ -343,13 +344,15 @@ class _Fit:
             )
             raise ValueError(msg)
         if left:
-            room, wider = fields["directions"].shape[2], _no_directions(self.X, n, self.rank)
-            wider[:, :, :room], wider[:, :, room:] = fields["directions"], 0.0
-            fields["directions"] = wider
+            widest = max(directions.shape[2] for _, directions in left)
+            narrow, wider = fields["directions"], _no_directions(self.X, n, widest)
+            wider[:, :, : narrow.shape[2]], wider[:, :, narrow.shape[2] :] = narrow, 0.0
             for rows, directions in left:
-                put(wider, rows, directions)
+                put(wider[:, :, : directions.shape[2]], rows, directions)
+            fields["directions"] = wider
         if self.factored:
-            fields["variances"] = fields["variances"][:, : fields["directions"].shape[2]]
+            kept = fields["variances"][:, : fields["directions"].shape[2]]
+            fields["variances"] = xp.asarray(kept, copy=True)
         return Patches(points=self.points if self.origins is None else fields["means"], **fields)
 
     def means(self, n_jobs: int | None) -> Array:
@@ -397,7 +400,10 @@ class _Fit:
             spread = covariances.ESTIMATES[self.covariance](Y, counts, self.setting)
             return int(used_ranks(spread.principal(self.rank)[1]).max())
 
-        if self.covariance != "flattened":  # all others use them all
+        # All other covariances use all directions; and patches of new points have the room they may
+        # need, whatever the others that came with them do.
+        size = len(walk) * self.rank * self.X.shape[1]
+        if self.covariance != "flattened" or not self.own or size < MANY_NUMBERS:
             return self.rank
         few = walk[:: max(1, len(walk) // SAMPLE)]
         room = max(self.by_size(needed, few, row_bytes, n_jobs), default=1)
@@ -410,6 +416,7 @@ class _Fit:
 
         Those whose directions there is no room for are ``left``, and have them there.
         """
+        xp = array_namespace(self.X)
         Y, counts, means = self.centred(rows)
         if self.covariance == "empirical":
             collinear = to_numpy(covariances.singular(_unit_spread(Y)))
@@ -424,11 +431,12 @@ class _Fit:
         if self.factored:
             directions, variances = padded(directions, variances, self.rank)
             covariance = {"variances": variances, "ridge": spread.ridge}
-            room = fields["directions"].shape[2]
-            if used_ranks(variances).max() > room:
-                left.append((rows, directions))
-            else:
-                covariance["directions"] = directions[:, :, :room]
+            room, used = fields["directions"].shape[2], used_ranks(variances)
+            covariance["directions"] = directions[:, :, :room]
+            wide = np.flatnonzero(used > room)
+            if wide.size:
+                some = xp.take(directions, xp.asarray(wide), axis=0)
+                left.append((rows[wide], xp.asarray(some[:, :, : int(used.max())], copy=True)))
         else:
             covariance = triangular(spread.scattered(), spread.ridge)
         for name, value in {"means": means, **covariance}.items():

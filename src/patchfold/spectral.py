@@ -10,7 +10,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import LinAlgError, eigh
 from scipy.sparse import csc_array, csr_array, diags_array, eye_array
 from scipy.sparse.csgraph import connected_components, dijkstra, reverse_cuthill_mckee
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, lobpcg, splu
@@ -69,15 +69,19 @@ WIDE, TREE_ENTRIES = 5000, 8
 DIRECT, NARROW = 20_000, 1000
 
 # Iterations have rounds of so many steps, while each leaves at most this share of the residual, and
-# more vectors than wanted.
-ROUNDS, STEPS, SPARE_VECTORS = 10, 100, 3
-GAINED = 0.1
+# more vectors than wanted, without multigrid and with it.
+ROUNDS, STEPS, GAINED = 10, 100, 0.1
+SPARE_VECTORS, SPARE_WITH_MULTIGRID = 5, 3
 
 # A residual, as a share of the largest entry, beyond which such an iteration gains nothing.
 EXHAUSTED = 1e-13
 
 # The residual of such an iteration, as a share of the largest eigenvalue wanted, that is accepted.
 ITERATED = 1e-5
+
+
+# The share by which the coarsest graph may miss the kernel: rounding, and far less than a point.
+KNOWN = 1e-8
 
 
 def classical_mds(
@@ -147,8 +151,8 @@ def bottom_eigenvectors(
 ) -> tuple[Floats, Floats]:
     """Return eigenpairs ``skip`` to ``skip + count - 1`` of a sparse positive semi-definite matrix.
 
-    The matrix is the Laplacian of a graph where a ``kernel`` (n,) is given, a positive vector that
-    it maps to zero: large graphs are then solved by multigrid.
+    The matrix is the Laplacian of a connected graph where a ``kernel`` (n,) is given, the positive
+    vector that it maps to zero: large graphs are then solved by multigrid.
 
     Eigenvalues (count,) rise; eigenvectors (n, count) have unit length.
     """
@@ -159,12 +163,14 @@ def bottom_eigenvectors(
         values, vectors = eigh(M.toarray(), subset_by_index=(0, last - 1))
     else:
         with one_blas_thread():
-            found = None
-            if kernel is None:
-                found = _by_diagonal(M, last) if _widest_level(M) > WIDE else None
-            elif n > DIRECT or _widest_level(M) > NARROW:
+            found, large = None, n > DIRECT
+            width = 0 if large else _widest_level(M)
+            if kernel is not None and last <= MANY and (large or width > NARROW):
                 found = _by_multigrid(M, kernel, last)
-            values, vectors = found or _shift_invert(csc_array(M), last)
+            if found is None:
+                width = _widest_level(M) if large else width
+                found = _by_diagonal(M, last) if width > WIDE else None
+            values, vectors = found or _shift_invert(csc_array(M), last, width)
     _check_residual(M @ vectors, values, vectors, float(abs(M).max()))
     order = np.argsort(values, kind="stable")[skip:]
     return values[order], fix_signs(vectors[:, order])
@@ -237,14 +243,22 @@ def _leading(
 def _by_multigrid(L: Any, kernel: Floats, count: int) -> tuple[Floats, Floats] | None:
     """Return bottom eigenpairs of the Laplacian of a large graph, if they are found."""
     # Here and not above: small data should not wait for it to be imported.
-    from patchfold.multigrid import Multigrid
+    from patchfold.multigrid import Multigrid, has_sparse_groups
 
     # Neighbours in the graph become neighbours in memory.
     order = reverse_cuthill_mckee(L, symmetric_mode=True)
     L = csr_array(L[order][:, order])
-    grid = Multigrid(L, kernel[order])
-    size = count + SPARE_VECTORS
+    if not has_sparse_groups(L):
+        return None
+    try:
+        grid = Multigrid(L, kernel[order])
+    except (ValueError, LinAlgError):  # weights next to nothing overflow where they divide
+        return None
+    size = count + SPARE_WITH_MULTIGRID
     values, start = grid.coarse_eigenvectors(size)
+    known = abs(start[:, 0] @ kernel[order]) / np.linalg.norm(kernel) / np.linalg.norm(start[:, 0])
+    if not known > 1 - KNOWN:  # some points belong to no group
+        return None
     if len(values) < size:
         random = np.random.default_rng(0).standard_normal((len(kernel), size - len(values)))
         start = np.concatenate([start, grid.solve(random)], axis=1)
@@ -270,28 +284,31 @@ def _iterated(
 ) -> tuple[Floats, Floats] | None:
     """Return bottom eigenpairs by preconditioned iteration from some vectors, if they are found.
 
-    ``expected`` is the largest of the wanted eigenvalues, up to a factor of four, or zero where
-    nothing is known of it.
+    ``expected`` is about the largest of the wanted eigenvalues, or zero where nothing is known of
+    it. Where it is far too large or too small, there is another round, or one takes longer.
     """
     before = np.inf
     for _ in range(ROUNDS):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that it did not converge; residuals tell
-            values, vectors = lobpcg(
-                M,
-                vectors,
-                M=preconditioner,
-                largest=False,
-                tol=max(ITERATED * expected / 4, EXHAUSTED * float(M.diagonal().max())),
-                maxiter=STEPS,
-            )
+            try:
+                values, vectors = lobpcg(
+                    M,
+                    vectors,
+                    M=preconditioner,
+                    largest=False,
+                    tol=max(ITERATED * expected / 4, EXHAUSTED * float(M.diagonal().max())),
+                    maxiter=STEPS,
+                )
+            except (ValueError, LinAlgError):
+                return None
         order = np.argsort(values)[:count]
         found, wanted = np.asarray(values)[order], np.asarray(vectors, dtype=np.float64)[:, order]
         residual = float(np.linalg.norm(M @ wanted - wanted * found, axis=0).max())
         expected = float(found[-1])
         if residual <= ITERATED * expected:
             return found, wanted
-        if residual > GAINED * before:
+        if not residual <= GAINED * before:
             return None
         before = residual
     return None
@@ -312,13 +329,13 @@ def _widest_level(M: Any) -> int:
     return int(np.bincount(hops[hops >= 0]).max())
 
 
-def _shift_invert(M: csc_array, count: int) -> tuple[Floats, Floats]:
+def _shift_invert(M: csc_array, count: int, width: int) -> tuple[Floats, Floats]:
     n = M.shape[0]
     if M.nnz >= TREE_ENTRIES * n:
         # The last part of a factor is a full matrix of the size of the largest cut.
         what = f"the factorisation of the matrix of a graph of {n} points, which has no small cut,"
         remedy = "use PatchIsomap(landmarks='auto') or a smaller n_neighbors"
-        check_memory(8 * _widest_level(M) ** 2, what, remedy)
+        check_memory(8 * width**2, what, remedy)
     shift = -SHIFT * float(abs(M.diagonal()).max())
     # What is factorised is positive definite: there is no need to look for pivots.
     factor = splu(

@@ -198,7 +198,9 @@ class PatchEigenmaps(BasePatchEmbedding):
         if self.laplacian != "unnormalized":
             root = np.sqrt(degrees)
             L = csr_array(L.multiply(1 / root[:, None]).multiply(1 / root[None, :]))
-        values, vectors = bottom_eigenvectors(L, count, skip=skip, kernel=root)
+        values, vectors = bottom_eigenvectors(
+            L, count, skip=skip, kernel=root if skip == 1 else None
+        )
         self.eigenvalues_[:count] = np.clip(values, 0, None)
         self.embedding_[held, :count] = vectors / root[:, None]
 
