@@ -79,7 +79,6 @@ EXHAUSTED = 1e-13
 # The residual of such an iteration, as a share of the largest eigenvalue wanted, that is accepted.
 ITERATED = 1e-5
 
-
 # The share by which the coarsest graph may miss the kernel: rounding, and far less than a point.
 KNOWN = 1e-8
 
@@ -262,7 +261,9 @@ def _by_multigrid(L: Any, kernel: Floats, count: int) -> tuple[Floats, Floats] |
     if len(values) < size:
         random = np.random.default_rng(0).standard_normal((len(kernel), size - len(values)))
         start = np.concatenate([start, grid.solve(random)], axis=1)
-    solver = LinearOperator(L.shape, grid.solve, matmat=grid.solve, dtype=np.float64)
+    solver = LinearOperator(
+        L.shape, lambda b: grid.solve(b.reshape(-1, 1)), matmat=grid.solve, dtype=np.float64
+    )
     found = _iterated(L, start, count, solver, expected=float(values[:count].max()))
     if found is not None:
         vectors = np.empty_like(found[1])
