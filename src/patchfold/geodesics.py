@@ -16,6 +16,7 @@ from scipy.sparse.csgraph import dijkstra, reverse_cuthill_mckee
 from sklearn.utils import gen_batches
 
 from patchfold.blocks import map_slices
+from patchfold.ordering import places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -135,15 +136,13 @@ def _relaxed(graph: csr_array, sources: Indices, dtype: Any, n_jobs: int | None)
 
     # Neighbours in the graph become neighbours in memory.
     order = np.ascontiguousarray(reverse_cuthill_mckee(graph, symmetric_mode=True), np.intp)
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
     compact = _without_detours(graph[order][:, order])
     edges = (
         compact.indptr.astype(np.intp),
         compact.indices.astype(np.intp),
         compact.data,
     )
-    starts = place[sources]
+    starts = places(order)[sources]
     lengths = np.empty((len(sources), len(order)), dtype)
     if len(sources) * SPARSE < len(order):
 

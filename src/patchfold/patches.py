@@ -328,7 +328,9 @@ class _Fit:
         if self.factored:
             fields["ridge"] = xp.empty((n,), dtype=dtype)
             fields["variances"] = xp.empty((n, self.rank), dtype=dtype)
-            fields["directions"] = _no_directions(self.X, n, self.room(walk, row_bytes, n_jobs))
+            fields["directions"] = _room_for_directions(
+                self.X, n, self.room(walk, row_bytes, n_jobs)
+            )
         else:
             for name in ("roots", "whiteners"):
                 fields[name] = xp.empty((n, m, m), dtype=dtype)
@@ -345,7 +347,7 @@ class _Fit:
             raise ValueError(msg)
         if left:
             widest = max(directions.shape[2] for _, directions in left)
-            narrow, wider = fields["directions"], _no_directions(self.X, n, widest)
+            narrow, wider = fields["directions"], _room_for_directions(self.X, n, widest)
             wider[:, :, : narrow.shape[2]], wider[:, :, narrow.shape[2] :] = narrow, 0.0
             for rows, directions in left:
                 put(wider[:, :, : directions.shape[2]], rows, directions)
@@ -499,7 +501,7 @@ class _Fit:
         return members
 
 
-def _no_directions(like: Array, n: int, room: int) -> Array:
+def _room_for_directions(like: Array, n: int, room: int) -> Array:
     """Return room for so many directions of ``n`` patches, (n, m, room).
 
     Each lies together in memory.
