@@ -9,6 +9,7 @@ import { drawOverlay } from "./overlay.js";
 import { counted, rounded } from "./words.js";
 
 const GLIDE = 700; // milliseconds from one embedding to the next
+const LEAP = GLIDE / 5; // at most this much at once: where frames are late, eyes still follow
 const CLICK = 4; // pixels that the pointer may move during a click
 const REACH = 14; // pixels from a point at which it is pointed at
 const FINGER = 24; // the same for a finger
@@ -72,7 +73,8 @@ export class Pane {
     this.path = null;
     this.grid = null;
     this.renderer.setPlaces(this.before, places);
-    this.started = null;
+    this.gliding = 0; // milliseconds that the glide has taken
+    this.glided = null; // when it went on last
     this.share = this.before === places || calm.matches ? 1 : 0;
     this.aim = this.fitted ? this.whole() : null;
     this.origin = { ...this.camera };
@@ -246,9 +248,9 @@ export class Pane {
 
   glide(now) {
     if (this.share >= 1) return;
-    this.started ??= now;
-    const passed = Math.min((now - this.started) / GLIDE, 1);
-    this.share = passed < 1 ? (1 - Math.cos(Math.PI * passed)) / 2 : 1;
+    this.gliding += Math.min(Math.max(now - (this.glided ?? now), 0), LEAP);
+    this.glided = now;
+    this.share = this.gliding < GLIDE ? (1 - Math.cos((Math.PI * this.gliding) / GLIDE)) / 2 : 1;
     if (this.aim) {
       for (const part of ["x", "y", "zoom"]) {
         this.camera[part] = this.origin[part] + (this.aim[part] - this.origin[part]) * this.share;
