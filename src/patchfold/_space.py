@@ -31,7 +31,7 @@ TREE_SPARE = 8
 # A row with more candidates than this beyond k is left to a sharper or less hasty look.
 CROWD = 64
 # Smallest values of so many interleaved groups of columns bound the k-th smallest of a row.
-GROUP = 16
+GROUP = 32
 
 # Without threads of its own a scan of so many features leaves BLAS the cores, as scikit-learn's
 # does; smaller products gain nothing. No bit of a result depends on them.
@@ -338,11 +338,11 @@ class Scan:
         r, size = self._rounding, np.sqrt(norms)
         constant = np.maximum(kth + 4 * r * norms + self._underflow, 0.0)
         reach = (2 * r * size + np.sqrt(4 * r * r * norms + (1 - r) * constant)) / (1 - r)
-        near = self._near(searched, norms, reach)
-        degrees = np.count_nonzero(near, axis=1)
+        degrees, cols = _places(self._near(searched, norms, reach))
         crowded = degrees > count + CROWD
-        near[crowded], degrees[crowded] = False, 0
-        return degrees, np.flatnonzero(near) % near.shape[1], reach / self._unit
+        if crowded.any():
+            cols, degrees[crowded] = cols[np.repeat(~crowded, degrees)], 0
+        return degrees, cols, reach / self._unit
 
     def reach_bytes(self, queries: Any, rows: Indices, reach: Floats) -> int:
         return int(64 * self._space.n_samples) + self._query_bytes()
@@ -354,8 +354,7 @@ class Scan:
         return int(3 * item * self._space.n_features)
 
     def within(self, queries: Any, reach: Floats) -> tuple[Indices, Indices]:
-        near = self._near(*self._searched(queries), reach * self._unit)
-        return np.count_nonzero(near, axis=1), np.flatnonzero(near) % near.shape[1]
+        return _places(self._near(*self._searched(queries), reach * self._unit))
 
     def _searched(self, queries: Any) -> tuple[Any, Floats]:
         """Return |y|^2 - 2 x.y of all pairs and |x|^2 of the queries."""
@@ -386,6 +385,13 @@ class Scan:
             # Rounded up, and so that what overflowed counts as near.
             limit = np.nextafter(limit.astype(self._dtype), self._dtype(np.inf))
         return ~(searched > limit[:, None])
+
+
+def _places(near: Any) -> tuple[Indices, Indices]:
+    """Return how many entries of every row are true, and their columns."""
+    n_rows, n_cols = near.shape
+    places = np.flatnonzero(near)
+    return np.diff(np.searchsorted(places, n_cols * np.arange(n_rows + 1))), places % n_cols
 
 
 def _at_least_smallest(values: Any, count: int) -> Floats:

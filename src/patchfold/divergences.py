@@ -363,25 +363,24 @@ def pairwise(
 def _on_used_directions(function: Divergence, a: Patches, b: Patches) -> OnEdges:
     """Return a divergence on pairs ``a[i]``, ``b[j]``, on no more directions than are in use.
 
-    Those that patches ``b`` use, for pairs whose other one needs no more, and all for the rest. So
-    what is computed for a pair depends on ``b`` and the pair alone.
+    As many as the patches ``b`` use, or as ``a[i]`` does where that is more: what is computed for a
+    pair depends on ``b`` and the pair alone.
     """
     if function not in _BUILT_IN or not (a.factored and b.factored):
         return lambda i, j: _evaluate(function, *aligned(a[i], b[j]))
     xp = array_namespace(a.means)
-    rank, needed = int(b.used_ranks().max(initial=1)), a.used_ranks()
-    narrow_a, narrow_b = a.narrowed(rank), b.narrowed(rank)
+    needed = np.maximum(a.used_ranks(), b.used_ranks().max(initial=1))
 
     def on_edges(i: Any, j: Any) -> Array:
-        wide = needed[i] > rank
-        if not wide.any():
-            return _evaluate(function, narrow_a[i], narrow_b[j])
-        values = [
-            _evaluate(function, narrow_a[i[~wide]], narrow_b[j[~wide]]),
-            _evaluate(function, a[i[wide]], b[j[wide]]),
-        ]
-        places = np.argsort(np.argsort(wide, kind="stable"))
-        return xp.take(xp.concat(values), xp.asarray(places))
+        widths = needed[i]
+        values, places = [], []
+        for width in np.flatnonzero(np.bincount(widths)).tolist():
+            rows = np.flatnonzero(widths == width)
+            one, other = a.narrowed(width)[i[rows]], b.narrowed(width)[j[rows]]
+            values.append(_evaluate(function, one, other))
+            places.append(rows)
+        order = ordering.places(np.concatenate(places))
+        return xp.take(xp.concat(values), xp.asarray(order))
 
     return on_edges
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.spatial import KDTree
 
+from patchfold.blocks import one_blas_thread
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -38,7 +40,8 @@ def walk(X: Any) -> Indices:
     if n * m * X.dtype.itemsize < LARGE:
         return np.arange(n)
     directions = np.random.default_rng(0).standard_normal((m, DIRECTIONS)).astype(X.dtype)
-    with np.errstate(over="ignore", invalid="ignore"):
+    # The threads of BLAS stay awake for a while after a product, and would be in the way.
+    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
         seen = np.nan_to_num(X @ directions)
     tree = KDTree(seen, compact_nodes=False, balanced_tree=False)
     return np.asarray(tree.indices, dtype=np.intp)

@@ -402,10 +402,9 @@ class _Fit:
             spread = covariances.ESTIMATES[self.covariance](Y, counts, self.setting)
             return int(used_ranks(spread.principal(self.rank)[1]).max())
 
-        # All other covariances use all directions; and patches of new points have the room they may
-        # need, whatever the others that came with them do.
+        # All other covariances use all directions.
         size = len(walk) * self.rank * self.X.shape[1]
-        if self.covariance != "flattened" or not self.own or size < MANY_NUMBERS:
+        if self.covariance != "flattened" or size < MANY_NUMBERS:
             return self.rank
         few = walk[:: max(1, len(walk) // SAMPLE)]
         room = max(self.by_size(needed, few, row_bytes, n_jobs), default=1)
