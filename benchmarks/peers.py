@@ -161,8 +161,21 @@ def patch_tsne(X: Floats, k: int) -> Any:
     return PatchTSNE(n_neighbors=k, n_jobs=N_JOBS, random_state=0).fit_transform(X)
 
 
-def loops(X: Floats, k: int) -> Floats:
-    """Return the matrix of divergences of neighbours as the papers' programs find it."""
+def loop_kl(mean_i: Floats, mean_j: Floats, covariance_i: Floats, covariance_j: Floats) -> float:
+    """Compare two patches as the papers' programs do: nothing is kept for the next pair."""
+    inverse, m = np.linalg.inv, len(mean_i)
+    if np.linalg.cond(covariance_i) > 1 / np.finfo(float).eps:
+        covariance_i = covariance_i + 1e-3 * np.eye(m)
+    if np.linalg.cond(covariance_j) > 1 / np.finfo(float).eps:
+        covariance_j = covariance_j + 1e-3 * np.eye(m)
+    gap = mean_i - mean_j
+    squares = gap @ inverse(covariance_i) @ gap + gap @ inverse(covariance_j) @ gap
+    product = inverse(covariance_i) @ covariance_j + inverse(covariance_j) @ covariance_i
+    return float(np.trace(product) + squares - 2 * m) / 4
+
+
+def loop_patches(X: Floats, k: int) -> tuple[Floats, Floats, Floats]:
+    """Return who is whose neighbour, and the patches, without their own points."""
     from sklearn.neighbors import kneighbors_graph
 
     n, m = X.shape
@@ -170,55 +183,59 @@ def loops(X: Floats, k: int) -> Floats:
     means, covariances = np.zeros((n, m)), np.zeros((n, m, m))
     for i in range(n):
         members = X[adjacency[i] > 0]
-        means[i] = members.mean(axis=0)
-        covariances[i] = np.cov(members.T) + 1e-3 * np.eye(m)
+        means[i], covariances[i] = members.mean(axis=0), np.cov(members.T)
+    return adjacency, means, covariances
+
+
+def loop_divergences(X: Floats, k: int) -> Floats:
+    """Return the matrix of divergences of neighbours."""
+    adjacency, means, covariances = loop_patches(X, k)
+    n = len(X)
     divergences = np.zeros((n, n))
     for i in range(n):
         for j in range(n):
             if adjacency[i, j] > 0:
-                inverse_i, inverse_j = np.linalg.inv(covariances[i]), np.linalg.inv(covariances[j])
-                gap = means[i] - means[j]
-                divergences[i, j] = 0.5 * (
-                    0.5 * np.trace(inverse_i @ covariances[j] + inverse_j @ covariances[i])
-                    + 0.5 * gap @ inverse_i @ gap
-                    + 0.5 * gap @ inverse_j @ gap
-                    - m
-                )
+                divergences[i, j] = loop_kl(means[i], means[j], covariances[i], covariances[j])
     return divergences
 
 
 def loop_lle(X: Floats, k: int) -> Floats:
-    """Run PELLE as loops over pairs, and a decomposition of the whole matrix."""
-    divergences = loops(X, k)
+    """Run PELLE, whose program compares a point with two of its neighbours at a time."""
+    from scipy.linalg import eigh
+
+    adjacency, means, covariances = loop_patches(X, k)
     n = len(X)
     weights = np.zeros((n, n))
     for i in range(n):
-        near = np.flatnonzero(divergences[i])
-        local = np.outer(divergences[i, near], divergences[i, near]) + 1e-3 * np.eye(len(near))
-        solved = np.linalg.solve(local, np.ones(len(near)))
+        near = np.flatnonzero(adjacency[i])
+        local = 1e-3 * np.eye(k)
+        for p, j in enumerate(near):
+            for q, h in enumerate(near):
+                to_j = loop_kl(means[i], means[j], covariances[i], covariances[j])
+                to_h = loop_kl(means[i], means[h], covariances[i], covariances[h])
+                local[p, q] += to_j * to_h
+        solved = np.linalg.solve(local, np.ones(k))
         weights[i, near] = solved / solved.sum()
     rest = np.eye(n) - weights
-    return np.asarray(np.linalg.eigh(rest.T @ rest)[1][:, 1:3])
+    return np.asarray(eigh(rest.T @ rest, subset_by_index=(1, 2))[1])
 
 
 def loop_eigenmaps(X: Floats, k: int) -> Floats:
-    """Run ELAP as loops over pairs, and a decomposition of the whole matrix."""
-    divergences = loops(X, k)
-    n = len(X)
-    weights = np.zeros((n, n))
-    for i in range(n):
-        for j in range(n):
-            if divergences[i, j] > 0:
-                weights[i, j] = weights[j, i] = np.exp(-(divergences[i, j] ** 2))
+    """Run ELAP, its weights as the paper has them."""
+    from scipy.linalg import eigh
+
+    divergences = loop_divergences(X, k)
+    weights = np.where(divergences > 0, np.exp(-(divergences**2)), 0)
+    weights = np.maximum(weights, weights.T)
     laplacian = np.diag(weights.sum(axis=1)) - weights
-    return np.asarray(np.linalg.eigh(laplacian)[1][:, 1:3])
+    return np.asarray(eigh(laplacian, subset_by_index=(1, 2))[1])
 
 
 def loop_isomap(X: Floats, k: int) -> Floats:
-    """Run ISOMAP-KL as loops over pairs, and a decomposition of the whole matrix."""
+    """Run ISOMAP-KL, with a decomposition of the whole matrix."""
     from scipy.sparse.csgraph import dijkstra
 
-    divergences = loops(X, k)
+    divergences = loop_divergences(X, k)
     n = len(X)
     paths = dijkstra(np.maximum(divergences, divergences.T), directed=False)
     paths[np.isinf(paths)] = 0
