@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# How long an example takes says nothing about the fact it checks.
-settings.register_profile("patchfold", deadline=None)
+# How long an example takes says nothing about the fact it checks. A test run gives the same twice;
+# to look for new examples, run pytest with --hypothesis-profile=search.
+settings.register_profile("patchfold", deadline=None, derandomize=True)
+settings.register_profile("search", deadline=None)
 settings.load_profile("patchfold")
 
 

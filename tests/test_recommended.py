@@ -266,6 +266,7 @@ def test_no_preset_of_a_paper_is_changed():
 # ------------------------------------------------------------------- invariants
 
 
+@pytest.mark.filterwarnings("ignore:the neighbourhood graph has:UserWarning")
 @settings(max_examples=15)
 @given(seed=st.integers(0, 10**6), scale=st.sampled_from([1e-6, 0.3, 1e5]), m=st.integers(2, 9))
 def test_unit_rotation_and_order_of_the_points_change_nothing(seed, scale, m):

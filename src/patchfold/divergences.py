@@ -290,7 +290,7 @@ def paired(
         edges = list(gen_batches(i.size, COMPILED_EDGES)) if i.size else []
         compare = _compiled(function, patches, second)
     else:
-        edges = block_slices(i.size, _pair_bytes(patches), n_jobs)
+        edges = block_slices(i.size, _pair_bytes(second, _width(function, second)), n_jobs)
         compare = _on_used_directions(function, patches, second)
     values = map_slices(lambda block: compare(i[block], j[block]), edges, n_jobs)
     if not values:
@@ -330,10 +330,11 @@ def pairwise(
     n = len(patches)
     order = _canonical_order(patches)
     ordered = patches[order]
-    if function in _BUILT_IN and patches.factored:
-        ordered = ordered.narrowed(int(patches.used_ranks().max(initial=1)))
+    width = _width(function, patches)
+    if patches.factored:
+        ordered = ordered.narrowed(width)
     matrix = xp.empty((n, n), dtype=patches.means.dtype)
-    pair_bytes = _pair_bytes(patches)
+    pair_bytes = _pair_bytes(patches, width)
     is_compiled = _is_compiled(function, ordered, ordered)
     on_edges = _compiled(function, ordered, ordered) if is_compiled else None
 
@@ -364,21 +365,25 @@ def _on_used_directions(function: Divergence, a: Patches, b: Patches) -> OnEdges
     """Return a divergence on pairs ``a[i]``, ``b[j]``, on no more directions than are in use.
 
     As many as the patches ``b`` use, or as ``a[i]`` does where that is more: what is computed for a
-    pair depends on ``b`` and the pair alone.
+    pair depends on ``b`` and the pair alone. A function of the user sees all directions.
     """
-    if function not in _BUILT_IN or not (a.factored and b.factored):
+    if not (a.factored and b.factored):
         return lambda i, j: _evaluate(function, *aligned(a[i], b[j]))
     xp = array_namespace(a.means)
-    needed = np.maximum(a.used_ranks(), b.used_ranks().max(initial=1))
+    own = a.used_ranks() if function in _BUILT_IN else _width(function, a)
+    needed = np.broadcast_to(np.maximum(own, _width(function, b)), (len(a),))
 
     def on_edges(i: Any, j: Any) -> Array:
         widths = needed[i]
         values, places = [], []
         for width in np.flatnonzero(np.bincount(widths)).tolist():
+            narrow_a, narrow_b = a.narrowed(width), b.narrowed(width)
             rows = np.flatnonzero(widths == width)
-            one, other = a.narrowed(width)[i[rows]], b.narrowed(width)[j[rows]]
-            values.append(_evaluate(function, one, other))
-            places.append(rows)
+            for block in block_slices(len(rows), _pair_bytes(b, width)):
+                part = rows[block]
+                both = aligned(narrow_a[i[part]], narrow_b[j[part]])
+                values.append(_evaluate(function, *both))
+                places.append(part)
         order = ordering.places(np.concatenate(places))
         return xp.take(xp.concat(values), xp.asarray(order))
 
@@ -418,9 +423,8 @@ def _compiled(function: Divergence, a: Patches, b: Patches) -> OnEdges:
         gap, spread = terms(i, j)
         values = (gap + spread) / _JEFFREYS[function]
         close = np.flatnonzero(_is_close(gap + spread, np.maximum(ranks_a[i], ranks_b[j])))
-        for block in block_slices(len(close), _pair_bytes(a)):
-            rows = close[block]
-            values[rows] = exactly(i[rows], j[rows])
+        if len(close):
+            values[close] = exactly(i[close], j[close])
         return _checked(function, values, len(values))
 
     return on_edges
@@ -543,14 +547,22 @@ def _edges(name: str, ends: Any, n: int) -> NDArray[np.intp]:
     return np.asarray(np.where(ends < 0, ends + n, ends), dtype=np.intp)
 
 
-def _pair_bytes(patches: Patches) -> int:
+def _width(function: Divergence, patches: Patches) -> int:
+    """Return on how many directions factored patches are compared with others; 0 for full ones."""
+    if not patches.factored:
+        return 0
+    if function not in _BUILT_IN:
+        return int(patches.directions.shape[2])
+    return int(patches.used_ranks().max(initial=1))
+
+
+def _pair_bytes(patches: Patches, width: int) -> int:
     """Bytes a pair needs while it is compared: both patches and about as many temporaries again."""
     xp = array_namespace(patches.means)
     m = patches.n_features
     d = m
     numbers = 10 * m
     if patches.factored:
-        r = patches.directions.shape[2]
-        d = 2 * r + 1
-        numbers += 6 * m * r
+        d = 2 * width + 1
+        numbers += 6 * m * width
     return int((numbers + 10 * d * d) * xp.finfo(patches.means.dtype).bits // 8)
