@@ -164,6 +164,7 @@ def test_the_slider_makes_points_glide_to_the_next_embedding(reader: Reader) -> 
     shares = reader.ask(
         """async () => {
           const pane = patchfold.panes[1];
+          const { places } = pane;
           const slider = document.getElementById("k");
           slider.value = "2";
           slider.dispatchEvent(new Event("input"));
@@ -171,11 +172,12 @@ def test_the_slider_makes_points_glide_to_the_next_embedding(reader: Reader) -> 
           do {
             await new Promise(requestAnimationFrame);
             shares.push(pane.share);
-          } while (pane.view.k !== 16 || pane.share < 1 || !pane.grid || shares.length < 3);
+          } while (pane.places === places || pane.share < 1);
           return shares;
         }"""
     )
-    assert any(0 < share < 1 for share in shares)
+    # However late frames are, there are some on the way.
+    assert len({share for share in shares if 0 < share < 1}) >= 4
     assert shares[-1] == 1
     assert reader.text("#k-value") == "16"
     after = reader.places()
