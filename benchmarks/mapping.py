@@ -14,7 +14,7 @@ N_JOBS = 2
 ESTIMATORS = {
     PatchIsomap: {},
     PatchLLE: {},
-    PatchEigenmaps: {"bandwidth": "median"},
+    PatchEigenmaps: {},
     PatchTSNE: {"random_state": 0},
 }
 

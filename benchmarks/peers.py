@@ -152,7 +152,7 @@ def patch_lle(X: Floats, k: int) -> Any:
 def patch_eigenmaps(X: Floats, k: int) -> Any:
     from patchfold import PatchEigenmaps
 
-    return PatchEigenmaps(n_neighbors=k, bandwidth="median", n_jobs=N_JOBS).fit_transform(X)
+    return PatchEigenmaps(n_neighbors=k, n_jobs=N_JOBS).fit_transform(X)
 
 
 def patch_tsne(X: Floats, k: int) -> Any:

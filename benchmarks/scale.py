@@ -54,7 +54,7 @@ def isomap() -> Any:
 def eigenmaps() -> Any:
     from patchfold import PatchEigenmaps
 
-    return PatchEigenmaps(bandwidth="median", n_jobs=N_JOBS)
+    return PatchEigenmaps(n_jobs=N_JOBS)
 
 
 METHODS = {"UMAP": umap, "PatchIsomap": isomap, "PatchEigenmaps": eigenmaps}

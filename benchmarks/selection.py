@@ -22,7 +22,7 @@ ESTIMATORS = (
     PatchSpace(),
     PatchIsomap(),
     PatchLLE(),
-    PatchEigenmaps(bandwidth="median"),
+    PatchEigenmaps(),
     PatchTSNE(random_state=0),
 )
 SIZES = (300, 1000, 5000)

@@ -63,15 +63,13 @@ METHODS = {
     "Isomap": lambda k, d: PatchIsomap(d, n_neighbors=k, divergence="euclidean"),
     "UMAP": umap,
     "PHATE": phate,
-    "Laplacian eigenmaps": lambda k, d: PatchEigenmaps(
-        d, n_neighbors=k, divergence="euclidean", bandwidth="median"
-    ),
+    "Laplacian eigenmaps": lambda k, d: PatchEigenmaps(d, n_neighbors=k, divergence="euclidean"),
     "Isomap of kl": lambda k, d: PatchIsomap(d, n_neighbors=k, patch=PLAIN),
     "Isomap of hellinger": lambda k, d: PatchIsomap(
         d, n_neighbors=k, patch=PLAIN, divergence="hellinger"
     ),
     "PatchIsomap": lambda k, d: PatchIsomap(d, n_neighbors=k),
-    "PatchEigenmaps": lambda k, d: PatchEigenmaps(d, n_neighbors=k, bandwidth="median"),
+    "PatchEigenmaps": lambda k, d: PatchEigenmaps(d, n_neighbors=k),
     "PatchLLE": lambda k, d: PatchLLE(d, n_neighbors=k),
     "PatchTSNE": lambda k, d: PatchTSNE(d, n_neighbors=k, random_state=0),
 }

@@ -125,7 +125,7 @@ SUPERVISED_LLE = PatchLLE(divergence="euclidean", supervision="dissimilarity")
         ("isomap", [], PatchIsomap()),
         ("isomap", ["--supervised"], PatchIsomap(supervision="dissimilarity")),
         ("lle", ["--divergence", "hellinger"], PatchLLE(divergence="hellinger")),
-        ("eigenmaps", ["--neighbors", 10], PatchEigenmaps(n_neighbors=10, bandwidth="median")),
+        ("eigenmaps", ["--neighbors", 10], PatchEigenmaps(n_neighbors=10)),
         ("lle", ["--divergence", "euclidean"], CLASSICAL_LLE),
         ("lle", ["--divergence", "euclidean", "--supervised"], SUPERVISED_LLE),
         ("tsne", [], PatchTSNE(random_state=0)),

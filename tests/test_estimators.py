@@ -21,7 +21,7 @@ PLAIN = [
     PatchIsomap(n_neighbors=5),
     PatchLLE(n_neighbors=5),
     PatchEigenmaps(n_neighbors=5),
-    PatchEigenmaps(n_neighbors=5, bandwidth="median", laplacian="random-walk"),
+    PatchEigenmaps(n_neighbors=5, laplacian="random-walk"),
     PatchTSNE(n_neighbors=5, perplexity=3, n_iter=10),
 ]
 # Ten points leave one candidate; some checks have hundreds.

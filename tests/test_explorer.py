@@ -450,8 +450,7 @@ def test_the_fits_are_those_of_the_estimators(method: str) -> None:
     X, _ = roll(150)
     grid = {"methods": [method], "n_neighbors": [12]}
     view = data_of(page := explore(X, divergences=["kl"], **grid))["views"][0]
-    own = {"bandwidth": "median"} if method == "eigenmaps" else {}
-    fitted = METHODS[method](n_neighbors=12, random_state=0, **own).fit(X)
+    fitted = METHODS[method](n_neighbors=12, random_state=0).fit(X)
     got = unpacked(store_of(page), view["positions"]).reshape(-1, 2)
     np.testing.assert_allclose(got, placed(fitted.embedding_), atol=1e-4)
 

@@ -24,7 +24,7 @@ from patchfold.geodesics import shortest_paths
 EMBEDDINGS = [
     PatchIsomap(n_neighbors=30),
     PatchLLE(n_neighbors=30),
-    PatchEigenmaps(n_neighbors=30, bandwidth="median"),
+    PatchEigenmaps(n_neighbors=30),
     PatchTSNE(perplexity=10, n_iter=20, random_state=0),
 ]
 ESTIMATORS = [PatchSpace(n_neighbors=30), *EMBEDDINGS]

@@ -30,7 +30,7 @@ from patchfold.embedding import isomap
 FOUR = [
     pytest.param(PatchIsomap(), id="isomap"),
     pytest.param(PatchLLE(), id="lle"),
-    pytest.param(PatchEigenmaps(bandwidth="median"), id="eigenmaps"),
+    pytest.param(PatchEigenmaps(), id="eigenmaps"),
     pytest.param(PatchTSNE(perplexity=10, n_iter=50, random_state=0), id="tsne"),
 ]
 MAPS = ["nystrom", "krr", "grnn", KNeighborsRegressor(3)]
@@ -71,8 +71,8 @@ def test_fitted_points_have_the_places_they_were_fitted_to(rolls, estimator, nam
         (PatchLLE(weights="euclidean"), 0.99),
         (PatchLLE(divergence="euclidean"), 0.97),
         (PatchLLE(), 0.98),
-        (PatchEigenmaps(divergence="euclidean", bandwidth="median"), 0.99),
-        (PatchEigenmaps(bandwidth="median"), 0.99),
+        (PatchEigenmaps(divergence="euclidean"), 0.99),
+        (PatchEigenmaps(), 0.99),
     ],
     ids=lambda value: value if isinstance(value, float) else repr(value),
 )

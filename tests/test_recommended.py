@@ -33,7 +33,7 @@ from patchfold.patches import patch_means, recommended_patch
 ESTIMATORS = [
     pytest.param(PatchIsomap(), id="isomap"),
     pytest.param(PatchLLE(), id="lle"),
-    pytest.param(PatchEigenmaps(bandwidth="median"), id="eigenmaps"),
+    pytest.param(PatchEigenmaps(), id="eigenmaps"),
     pytest.param(PatchTSNE(perplexity=8, n_iter=20, random_state=0), id="tsne"),
     pytest.param(PatchSpace(), id="space"),
 ]

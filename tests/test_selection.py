@@ -38,7 +38,7 @@ ROLL, ALONG = make_swiss_roll(150, random_state=0)
 ESTIMATORS = [
     PatchIsomap(),
     PatchLLE(),
-    PatchEigenmaps(bandwidth="median"),
+    PatchEigenmaps(),
     PatchTSNE(perplexity=8, n_iter=20, random_state=0),
 ]
 FITTED = [clone(estimator).set_params(n_neighbors=12).fit(ROLL) for estimator in ESTIMATORS]

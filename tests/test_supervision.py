@@ -38,7 +38,7 @@ RULES = {"dissimilarity": Dissimilarity, "cut": Cut, "min-sum": MinSum}
 FOUR = [
     pytest.param(PatchIsomap(), id="isomap"),
     pytest.param(PatchLLE(), id="lle"),
-    pytest.param(PatchEigenmaps(bandwidth="median"), id="eigenmaps"),
+    pytest.param(PatchEigenmaps(), id="eigenmaps"),
     pytest.param(PatchTSNE(perplexity=10, n_iter=50, random_state=0), id="tsne"),
 ]
 

@@ -125,12 +125,10 @@ def own_parameters(
     """
     if method == "isomap":
         return {"landmarks": "auto"}  # all points, where there is memory for them
-    if method == "eigenmaps":
-        return {"bandwidth": "median"}  # a kernel as wide as edges are long, whatever the units
     if method == "tsne":
         most = max((n_samples - 1) / NEIGHBORS_PER_PERPLEXITY, 1.0)  # no perplexity is below 1
         return {"perplexity": min(PERPLEXITY, most)}
-    if divergence == "euclidean" and not supervised:
+    if method == "lle" and divergence == "euclidean" and not supervised:
         return {"weights": "euclidean"}  # weights of the points do not know lengths
     return {}
 

@@ -91,9 +91,10 @@ class PatchEigenmaps(BasePatchEmbedding):
         1 prints the stages and their times.
     kernel : {"gaussian", "exponential"}, default="gaussian"
         ``exp(-d^2 / t)`` or ``exp(-d / t)``.
-    bandwidth : float or "median", default=1.0
+    bandwidth : float or "median", default="median"
         ``t``. ``"median"`` takes the median length of the edges (squared for the Gaussian kernel),
-        or more where an edge that holds the graph together would lose its weight: fits any data.
+        or more where an edge that holds the graph together would lose its weight, so that it fits
+        data in any units. The papers give a number (:func:`patchfold.papers.elap`: 1).
     laplacian : {"unnormalized", "random-walk", "symmetric"}, default="unnormalized"
         ``L = D - W`` (ELAP), or one of the two normalised ones. These share their spectrum; both
         give the embedding ``D^(-1/2) u`` for the eigenvectors ``u`` of ``D^(-1/2) L D^(-1/2)``, as
@@ -122,7 +123,7 @@ class PatchEigenmaps(BasePatchEmbedding):
     >>> from sklearn.datasets import load_iris
     >>> from patchfold import PatchEigenmaps
     >>> X = load_iris().data
-    >>> PatchEigenmaps(n_neighbors=30, bandwidth="median").fit_transform(X).shape
+    >>> PatchEigenmaps(n_neighbors=30).fit_transform(X).shape
     (150, 2)
     """
 
@@ -142,7 +143,7 @@ class PatchEigenmaps(BasePatchEmbedding):
         out_of_sample: Any = None,
         knn: Any = "auto",
         kernel: str = "gaussian",
-        bandwidth: Any = 1.0,
+        bandwidth: Any = "median",
         laplacian: str = "unnormalized",
         n_jobs: int | None = None,
         random_state: Any = None,

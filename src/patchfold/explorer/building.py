@@ -51,7 +51,7 @@ class Explorer:
     >>> X, y = load_iris(return_X_y=True)
     >>> fitted = {
     ...     "Isomap": PatchIsomap(n_neighbors=30).fit(X),
-    ...     "eigenmaps": PatchEigenmaps(n_neighbors=30, bandwidth="median").fit(X),
+    ...     "eigenmaps": PatchEigenmaps(n_neighbors=30).fit(X),
     ... }
     >>> Explorer.from_estimators(fitted, X, columns={"species": y}, title="iris")
     Explorer(150 points, 2 embeddings, ... kB)

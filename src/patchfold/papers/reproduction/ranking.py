@@ -36,7 +36,7 @@ NOTE = (
 ESTIMATORS: dict[str, Callable[[int], PatchIsomap | PatchLLE | PatchEigenmaps | PatchTSNE]] = {
     "PatchIsomap": lambda k: PatchIsomap(n_neighbors=k),
     "PatchLLE": lambda k: PatchLLE(n_neighbors=k),
-    "PatchEigenmaps": lambda k: PatchEigenmaps(n_neighbors=k, bandwidth="median"),
+    "PatchEigenmaps": lambda k: PatchEigenmaps(n_neighbors=k),
     "PatchTSNE": lambda k: PatchTSNE(n_neighbors=k, random_state=0),
 }
 METHODS = ("PCA", "KPCA", "ISO", "LLE", "HLLE", "LTSA", "LAP", "UMAP", *ESTIMATORS)
