@@ -392,8 +392,8 @@ def test_points_that_the_bandwidth_isolates_stay_at_the_origin():
     with pytest.warns(UserWarning, match="bandwidth=1e-06"):
         assert (estimator.fit_transform(normal(0, 40, 3)) == 0).all()
     X = np.vstack([normal(0, 30, 3), [[50.0, 0, 0]]])
+    estimator = PatchEigenmaps(n_neighbors=8, bandwidth=1.0, divergence="euclidean")
     with pytest.warns(UserWarning, match="bandwidth=1 ") as caught:
-        estimator = PatchEigenmaps(n_neighbors=8, divergence="euclidean", bandwidth=1.0)
         embedding = estimator.fit_transform(X)
     assert (embedding[-1] == 0).all()
     assert (embedding[:-1] != 0).any(axis=1).all()

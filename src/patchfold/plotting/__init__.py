@@ -1,0 +1,20 @@
+"""Pictures: patches, embeddings, edges coloured by divergence, scores to choose parameters by.
+
+Needs matplotlib, the extra ``patchfold[plot]``, which is imported when a function is called.
+"""
+
+from patchfold.plotting._axes import CHOICE_COLOR, CURVE_COLOR
+from patchfold.plotting.embedding import CLASS_COLORS, plot_embedding
+from patchfold.plotting.patches import plot_patches
+from patchfold.plotting.scores import plot_k_profile, plot_residual_variance, plot_stability
+
+__all__ = [
+    "CHOICE_COLOR",
+    "CLASS_COLORS",
+    "CURVE_COLOR",
+    "plot_embedding",
+    "plot_k_profile",
+    "plot_patches",
+    "plot_residual_variance",
+    "plot_stability",
+]
