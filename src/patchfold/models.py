@@ -34,7 +34,7 @@ from patchfold.neighbors import (
 from patchfold.patches import GaussianPatch
 from patchfold.supervision import Cut, Dissimilarity, MinSum
 from patchfold.tables._naming import require
-from patchfold.tables.preparation import feature_name
+from patchfold.tables.coding import feature_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,6 +4,7 @@ Needs pandas, and pyarrow for Parquet: the extra ``patchfold[cli]``.
 """
 
 from patchfold.tables._naming import TableError
+from patchfold.tables.coding import preprocessor
 from patchfold.tables.preparation import (
     Selection,
     check_column,
@@ -11,7 +12,6 @@ from patchfold.tables.preparation import (
     classes,
     conform,
     is_continuous,
-    preprocessor,
     select,
 )
 from patchfold.tables.reading import Table, read_table

@@ -1,6 +1,5 @@
-"""From a table to points: which columns are features, which rows are whole, how they are coded.
+"""From a table to features: which columns they are, and which rows are whole.
 
-Numbers are standardised and categories become one column each (one-hot), unless asked otherwise.
 Everything that was decided is noted; what cannot be decided is refused by name.
 """
 
@@ -15,18 +14,15 @@ import numpy as np
 
 from patchfold._validation import check_choice
 from patchfold.tables._naming import TableError, counted, listed, quoted
+from patchfold.tables.columns import as_numbers, as_text, features_of, is_constant
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-CATEGORIES = ("onehot", "ordinal")
 MISSING_RULES = ("error", "drop", "impute")
 
-# A text column is taken for categories up to this many, or up to half as many as there are rows:
-# beyond, it holds names, free text or numbers that could not be read.
-FEW_CATEGORIES, MOST_CATEGORIES = 10, 1000
 # What to do about missing values: refused all of them, or left with no row. Saved models leave
 # less to choose.
 REMEDIES = {
@@ -39,14 +35,6 @@ NEW_ROWS_REMEDIES = {
 }
 # The fewest rows that can lie in any arrangement at all.
 FEWEST_ROWS = 3
-PLAIN_NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
-# Numbers with decimal commas, with signs between thousands, with a unit of money or a percent sign.
-ODD_NUMBER = r"[+-]?[$€£]? ?\d[\d.,' ]*[%€]?"
-# A number with a zero before others is a code.
-CODE = r"[+-]?0\d+"
-CLOCK = r"\d{1,2}:\d\d(:\d\d([.,]\d+)?)?( ?[AaPp][Mm])?"
-DAY = r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d\d))"
-TIME = rf"{CLOCK}|{DAY}([T ]+\d{{1,2}}:\d\d.*)?"
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +121,7 @@ def select(
     if not others:
         raise TableError("no column is left as a feature; give at least one that is not named.")
     notes: list[str] = []
-    features = _features(frame, others)
+    features = features_of(frame, others)
     selection = _selection(
         frame, features, target=target, ids=ids, written=written, missing=missing, notes=notes
     )
@@ -184,9 +172,9 @@ def conform(
     notes: list[str] = []
     features = frame[[*numbers, *categories]].copy()
     for name in numbers:
-        features[name] = _as_numbers(name, frame[name], "correct it, or leave the cell empty")
+        features[name] = as_numbers(name, frame[name], "correct it, or leave the cell empty")
     for name in categories:
-        features[name] = _as_text(frame[name])
+        features[name] = as_text(frame[name])
     selection = _selection(
         frame,
         features,
@@ -247,7 +235,7 @@ def check_rows(selection: Selection, rows: int = FEWEST_ROWS) -> None:
         raise TableError(
             f"there is no arranging of {counted(n, 'row')} alone; give at least {rows}."
         )
-    constant = [name for name in features.columns if _is_constant(features[name])]
+    constant = [name for name in features.columns if is_constant(features[name])]
     if len(constant) == features.shape[1]:
         raise TableError(
             f"no column varies ({listed(constant)}): all rows are the same point; give others."
@@ -274,7 +262,7 @@ def classes(target: Any) -> tuple[NDArray[np.intp], list[str]]:
         raise TableError(
             f"the target {quoted(target.name)} holds measurements, such as {value}, and no classes."
         )
-    codes, names = pd.factorize(_as_text(target), sort=True)
+    codes, names = pd.factorize(as_text(target), sort=True)
     return np.asarray(codes, dtype=np.intp), [str(name) for name in names]
 
 
@@ -294,236 +282,6 @@ def check_column(name: str, columns: Sequence[str]) -> str:
     near = difflib.get_close_matches(name, columns, n=1)
     hint = f"did you mean {quoted(near[0])}?" if near else f"there are {listed(columns, 10)}."
     raise TableError(f"there is no column {quoted(name)}; {hint}")
-
-
-def preprocessor(
-    features: Any, *, categories: str = "onehot", standardize: bool = True, impute: bool = False
-) -> Any:
-    """Return an unfitted ColumnTransformer that makes points of features.
-
-    Parameters
-    ----------
-    features : pandas.DataFrame
-        The features of a :class:`Selection`.
-    categories : {"onehot", "ordinal"}, default="onehot"
-        One column of 0 and 1 for each category, or the place of the category in the declared, else
-        in the alphabetical order.
-    standardize : bool, default=True
-        Whether numbers and places of categories get mean 0 and variance 1; columns of 0 and 1 stay
-        what they are, since a rare category would weigh the more the rarer it is.
-    impute : bool, default=False
-        Whether missing numbers become the median, missing categories the most frequent one.
-
-    Returns
-    -------
-    sklearn.compose.ColumnTransformer
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"x": [1.0, 3.0], "kind": ["a", "b"]})
-    >>> preprocessor(frame).fit_transform(frame)
-    array([[-1.,  1.,  0.],
-           [ 1.,  0.,  1.]])
-    """
-    from sklearn.compose import ColumnTransformer
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import Pipeline
-    from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
-
-    check_choice("categories", categories, CATEGORIES)
-    texts = [name for name in features.columns if not _is_numeric(features[name])]
-    numbers = [name for name in features.columns if name not in texts]
-    scale = [("scale", StandardScaler())] if standardize else []
-    steps = {"numbers": (numbers, [*scale]), "categories": (texts, [])}
-    if categories == "onehot":
-        orders = _orders(features, texts)
-        _check_feature_names(numbers, dict(zip(texts, orders, strict=True)))
-        encoder = OneHotEncoder(
-            categories=orders,
-            handle_unknown="ignore",
-            sparse_output=False,
-            feature_name_combiner=feature_name,
-        )
-        steps["categories"][1].append(("encode", encoder))
-    else:
-        encoder = OrdinalEncoder(categories=_orders(features, texts))
-        steps["categories"][1].extend([("encode", encoder), *scale])
-    if impute:
-        for kind, strategy in (("numbers", "median"), ("categories", "most_frequent")):
-            steps[kind][1].insert(0, ("impute", SimpleImputer(strategy=strategy)))
-    return ColumnTransformer(
-        [
-            (kind, Pipeline(chain) if chain else "passthrough", names)
-            for kind, (names, chain) in steps.items()
-            if names
-        ],
-        verbose_feature_names_out=False,
-    )
-
-
-def feature_name(column: str, category: Any) -> str:
-    """Name the column of 0 and 1 of a category.
-
-    Examples
-    --------
-    >>> feature_name("colour", "red")
-    'colour = red'
-    """
-    return f"{column} = {category}"
-
-
-# ---------------------------------------------------------------- columns
-
-
-def _features(frame: Any, names: Sequence[str]) -> Any:
-    """Return columns as float64 or as text, or say of the first that cannot be why."""
-    import pandas as pd
-    from pandas.api import types
-
-    dtypes = dict(zip(frame.columns, frame.dtypes, strict=True))
-    # Numbers at once, since there may be thousands of columns; column by column in memory, as
-    # pandas reads them, so that sums of columns are rounded as they are there.
-    numbers = [
-        name
-        for name in names
-        if types.is_numeric_dtype(dtypes[name]) and not types.is_complex_dtype(dtypes[name])
-    ]
-    matrix = np.asfortranarray(frame[numbers].to_numpy(dtype=float, na_value=np.nan))
-    settled = np.isfinite(matrix).any(axis=0) & ~np.isinf(matrix).any(axis=0)
-    whole = [name for name, good in zip(numbers, settled, strict=True) if good]
-    parts = [pd.DataFrame(matrix[:, settled], columns=whole)]
-    rest = set(names) - set(whole)
-    parts += [_feature(name, frame[name]).rename(name) for name in names if name in rest]
-    return pd.concat(parts, axis=1)[list(names)]
-
-
-def _feature(name: str, values: Any) -> Any:
-    """Return a column as float64 or as text, or say why it is neither."""
-    import pandas as pd
-    from pandas.api import types
-
-    if values.isna().all():
-        raise TableError(f"column {quoted(name)} has no values; {_leave_out(name)}.")
-    if types.is_datetime64_any_dtype(values) or types.is_timedelta64_dtype(values):
-        raise TableError(f"column {quoted(name)} holds dates; {_leave_out(name)}.")
-    if types.is_complex_dtype(values):
-        raise TableError(f"column {quoted(name)} holds complex numbers; {_leave_out(name)}.")
-    if isinstance(values.dtype, pd.CategoricalDtype):
-        if types.is_numeric_dtype(values.cat.categories):
-            return values.astype(float)
-        _check_categories(name, values, declared=True)
-        return values.cat.rename_categories(values.cat.categories.astype(str).astype(object))
-    if types.is_numeric_dtype(values) or not _has_text(values):
-        return _as_numbers(name, values, f"correct it, or {_leave_out(name)}")
-    _check_categories(name, values)
-    return _as_text(values)
-
-
-def _has_text(values: Any) -> bool:
-    return bool(values.dropna().map(lambda value: isinstance(value, str | bytes)).any())
-
-
-def _as_numbers(name: str, values: Any, remedy: str) -> Any:
-    """Return a column as float64; True is 1, and decimals of Parquet are numbers, too."""
-    import pandas as pd
-    from pandas.api import types
-
-    try:
-        if types.is_numeric_dtype(values):
-            numbers = values.astype(float)
-        else:
-            plain = values.astype(object).where(values.notna(), np.nan)
-            numbers = pd.to_numeric(plain).astype(float)
-    except (TypeError, ValueError) as error:
-        other = plain[pd.to_numeric(plain, errors="coerce").isna() & plain.notna()]
-        raise TableError(
-            f"column {quoted(name)} should hold numbers, but row {other.index[0] + 1} has "
-            f"{quoted(other.iloc[0])}; {remedy}."
-        ) from error
-    infinite = np.flatnonzero(np.isinf(numbers))
-    if len(infinite):
-        raise TableError(
-            f"column {quoted(name)} is infinite in row {infinite[0] + 1}; correct it, or leave "
-            "the cell empty."
-        )
-    return numbers
-
-
-def _as_text(values: Any) -> Any:
-    """Return a column as text; whole numbers are written without a point."""
-
-    def text(value: Any) -> str:
-        whole = isinstance(value, float) and value.is_integer()
-        return str(int(value)) if whole else str(value)
-
-    return values.astype(object).where(values.notna(), np.nan).map(text, na_action="ignore")
-
-
-def _check_categories(name: str, values: Any, *, declared: bool = False) -> None:
-    """Refuse a text column that is no set of categories."""
-    known = values.dropna().astype(str)
-    if known.str.fullmatch(TIME).all():
-        raise TableError(f"column {quoted(name)} holds dates or times; {_leave_out(name)}.")
-    odd = known[~known.str.fullmatch(PLAIN_NUMBER)]
-    if len(odd) and odd.str.fullmatch(ODD_NUMBER).all():
-        raise TableError(
-            f"column {quoted(name)} seems to hold numbers, but row {odd.index[0] + 1} has "
-            f"{quoted(odd.iloc[0])}; write it with a decimal point and without other signs."
-        )
-    codes = declared or known.str.fullmatch(CODE).any()
-    if 0 < len(odd) < len(known) / 2 and not codes:
-        raise TableError(
-            f"column {quoted(name)} seems to hold numbers, but row {odd.index[0] + 1} has "
-            f"{quoted(odd.iloc[0])}; correct it, leave the cell empty, or begin every cell with a "
-            "letter if these are categories."
-        )
-    distinct = known.nunique()
-    if distinct <= max(FEW_CATEGORIES, min(MOST_CATEGORIES, len(known) // 2)):
-        return
-    raise TableError(
-        f"column {quoted(name)} has {distinct} different texts in {len(known)} rows, such as "
-        f"{quoted(known.iloc[0])}, too many for categories; {_leave_out(name)}, or name it "
-        "with --id or --target."
-    )
-
-
-def _leave_out(name: str) -> str:
-    return f"leave it out with --drop {quoted(name)}"
-
-
-def _is_constant(values: Any) -> bool:
-    if _is_numeric(values):
-        return bool(values.min() == values.max())
-    return int(values.nunique()) < 2
-
-
-def _is_numeric(values: Any) -> bool:
-    return bool(values.dtype == np.float64)
-
-
-def _orders(features: Any, names: Sequence[str]) -> Any:
-    """Return the declared orders of categories; alphabetical where none is declared."""
-    import pandas as pd
-
-    return [
-        np.array(
-            [category for category in values.cat.categories if (values == category).any()], object
-        )
-        if isinstance(values.dtype, pd.CategoricalDtype)
-        else np.array(sorted(values.dropna().unique()), dtype=object)
-        for values in (features[name] for name in names)
-    ]
-
-
-def _check_feature_names(numbers: Sequence[str], categories: Mapping[str, Sequence[Any]]) -> None:
-    made = [feature_name(name, value) for name, order in categories.items() for value in order]
-    twice = [name for name, count in Counter([*numbers, *made]).items() if count > 1]
-    if twice:
-        raise TableError(
-            f"two features would be named {quoted(twice[0])}, a column or one of its categories; "
-            "rename a column."
-        )
 
 
 def _check_target(values: Any, notes: list[str]) -> None:

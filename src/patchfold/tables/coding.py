@@ -1,0 +1,121 @@
+"""From features to points.
+
+Numbers are standardised and categories become one column each (one-hot), unless asked otherwise.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from patchfold._validation import check_choice
+from patchfold.tables._naming import TableError, quoted
+from patchfold.tables.columns import is_numeric
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+CATEGORIES = ("onehot", "ordinal")
+
+
+def preprocessor(
+    features: Any, *, categories: str = "onehot", standardize: bool = True, impute: bool = False
+) -> Any:
+    """Return an unfitted ColumnTransformer that makes points of features.
+
+    Parameters
+    ----------
+    features : pandas.DataFrame
+        The features of a :class:`Selection`.
+    categories : {"onehot", "ordinal"}, default="onehot"
+        One column of 0 and 1 for each category, or the place of the category in the declared, else
+        in the alphabetical order.
+    standardize : bool, default=True
+        Whether numbers and places of categories get mean 0 and variance 1; columns of 0 and 1 stay
+        what they are, since a rare category would weigh the more the rarer it is.
+    impute : bool, default=False
+        Whether missing numbers become the median, missing categories the most frequent one.
+
+    Returns
+    -------
+    sklearn.compose.ColumnTransformer
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"x": [1.0, 3.0], "kind": ["a", "b"]})
+    >>> preprocessor(frame).fit_transform(frame)
+    array([[-1.,  1.,  0.],
+           [ 1.,  0.,  1.]])
+    """
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+
+    check_choice("categories", categories, CATEGORIES)
+    texts = [name for name in features.columns if not is_numeric(features[name])]
+    numbers = [name for name in features.columns if name not in texts]
+    scale = [("scale", StandardScaler())] if standardize else []
+    steps = {"numbers": (numbers, [*scale]), "categories": (texts, [])}
+    if categories == "onehot":
+        orders = _orders(features, texts)
+        _check_feature_names(numbers, dict(zip(texts, orders, strict=True)))
+        encoder = OneHotEncoder(
+            categories=orders,
+            handle_unknown="ignore",
+            sparse_output=False,
+            feature_name_combiner=feature_name,
+        )
+        steps["categories"][1].append(("encode", encoder))
+    else:
+        encoder = OrdinalEncoder(categories=_orders(features, texts))
+        steps["categories"][1].extend([("encode", encoder), *scale])
+    if impute:
+        for kind, strategy in (("numbers", "median"), ("categories", "most_frequent")):
+            steps[kind][1].insert(0, ("impute", SimpleImputer(strategy=strategy)))
+    return ColumnTransformer(
+        [
+            (kind, Pipeline(chain) if chain else "passthrough", names)
+            for kind, (names, chain) in steps.items()
+            if names
+        ],
+        verbose_feature_names_out=False,
+    )
+
+
+def feature_name(column: str, category: Any) -> str:
+    """Name the column of 0 and 1 of a category.
+
+    Examples
+    --------
+    >>> feature_name("colour", "red")
+    'colour = red'
+    """
+    return f"{column} = {category}"
+
+
+def _orders(features: Any, names: Sequence[str]) -> Any:
+    """Return the declared orders of categories; alphabetical where none is declared."""
+    import pandas as pd
+
+    return [
+        np.array(
+            [category for category in values.cat.categories if (values == category).any()], object
+        )
+        if isinstance(values.dtype, pd.CategoricalDtype)
+        else np.array(sorted(values.dropna().unique()), dtype=object)
+        for values in (features[name] for name in names)
+    ]
+
+
+def _check_feature_names(numbers: Sequence[str], categories: Mapping[str, Sequence[Any]]) -> None:
+    made = [feature_name(name, value) for name, order in categories.items() for value in order]
+    twice = [name for name, count in Counter([*numbers, *made]).items() if count > 1]
+    if twice:
+        raise TableError(
+            f"two features would be named {quoted(twice[0])}, a column or one of its categories; "
+            "rename a column."
+        )
