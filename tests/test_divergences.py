@@ -392,6 +392,85 @@ def test_a_registered_name_can_be_used_and_not_taken_twice():
         del divergences._REGISTRY["test-gap"]
 
 
+def own_spread(a, b):
+    return np.abs(a.variances - b.variances).mean(axis=1) + np.linalg.norm(
+        a.means - b.means, axis=1
+    )
+
+
+@pytest.mark.parametrize("divergence", [*NAMES, own_spread])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_room_for_more_directions_than_are_used_changes_no_bit(divergence, dtype):
+    rng = np.random.default_rng(5)
+    X = np.concatenate([np.outer(np.arange(60.0), np.ones(40)), rng.standard_normal((60, 40)) - 50])
+    fitted = GaussianPatch(size=12, covariance="flattened").fit(X.astype(dtype))
+    assert fitted.used_ranks().max() > fitted.used_ranks()[:60].max()
+    new = fitted[np.arange(60)]  # as wide as the widest
+    narrow = new.narrowed(int(new.used_ranks().max()))
+    narrow = Patches(
+        narrow.means,
+        narrow.points,
+        # As it lies in memory where patches are fitted.
+        directions=np.ascontiguousarray(narrow.directions.transpose(0, 2, 1)).transpose(0, 2, 1),
+        variances=narrow.variances,
+        ridge=narrow.ridge,
+    )
+    i, j = rng.integers(0, 60, 400), rng.integers(0, 120, 400)
+    expected = divergences.paired(new, i, j, divergence, other=fitted)
+    found = divergences.paired(narrow, i, j, divergence, other=fitted)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("ranks", [(2, 4), (4, 2), (1, 4)])
+def test_patches_of_different_widths_of_another_namespace_are_compared(ranks):
+    xp = pytest.importorskip("array_api_strict", reason="array_api_strict is not installed")
+    rng = np.random.default_rng(6)
+    pair = [factored_patches(rng, 8, 6, rank, 10.0, 1.0) for rank in ranks]
+    fields = ("means", "directions", "variances", "ridge")
+    others = [
+        Patches.from_factors(*(xp.asarray(np.array(getattr(patches, name))) for name in fields))
+        for patches in pair
+    ]
+    rows = np.arange(8)
+    for name in NAMES:
+        expected = divergences.paired(pair[0], rows, rows, name, other=pair[1])
+        found = divergences.paired(others[0], rows, rows, name, other=others[1])
+        np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("forms", ["full, factored", "factored, full", "factored, factored"])
+def test_pairs_are_compared_in_the_memory_there_is(monkeypatch, forms):
+    rng, m = np.random.default_rng(7), 30
+    made = {
+        "full": lambda: full_patches(rng, 40, m, 10.0, 1.0),
+        "factored": lambda: factored_patches(rng, 40, m, 2, 10.0, 1.0),
+    }
+    one, other = (made[form]() for form in forms.split(", "))
+    lengths = []
+    evaluate = divergences._evaluate
+
+    def counted(function, a, b):
+        lengths.append(len(a))
+        return evaluate(function, a, b)
+
+    monkeypatch.setattr(divergences, "_evaluate", counted)
+    i, j = rng.integers(0, 40, (2, 200))
+    with sklearn.config_context(working_memory=1):
+        divergences.paired(one, i, j, "kl", other=other, n_jobs=2)
+    assert sum(lengths) == 200
+    numbers = 10 * m * m if "full" in forms else 10 * m + 6 * m * 2
+    assert max(lengths) * 8 * numbers <= 2**19
+
+
+def test_patches_without_directions_are_spheres():
+    rng = np.random.default_rng(8)
+    means, ridge = rng.standard_normal((5, 4)), rng.uniform(1, 2, 5)
+    spheres = Patches.from_factors(means, np.empty((5, 4, 0)), np.empty((5, 0)), ridge)
+    full = Patches.from_moments(means, ridge[:, None, None] * np.eye(4))
+    for name in NAMES:
+        np.testing.assert_allclose(matrix_of(spheres, name), matrix_of(full, name), atol=1e-7)
+
+
 def test_no_edges_give_no_values():
     assert divergences.paired(small_patches(), [], []).shape == (0,)
 

@@ -175,6 +175,13 @@ def test_what_single_precision_cannot_tell_apart_is_looked_at_in_double(dtype):
     assert found == [j for row in expected for _, j in row]
 
 
+@pytest.mark.parametrize(("n", "k"), [(1000, 15), (1000, 40), (2000, 90)])
+def test_single_precision_settles_nearly_all_rows_whatever_k_is(n, k):
+    X = np.random.default_rng(5).standard_normal((n, 20))
+    degrees, _, _ = _space.Space(X, None)._quick_finder.nearest(X, k)
+    assert np.mean(degrees == 0) < 0.02
+
+
 def test_a_query_beyond_single_precision_finds_its_neighbours():
     X = DATA["gaussian scanned"]
     search = ExactNeighbors(4).build(X)

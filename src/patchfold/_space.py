@@ -338,11 +338,10 @@ class Scan:
         r, size = self._rounding, np.sqrt(norms)
         constant = np.maximum(kth + 4 * r * norms + self._underflow, 0.0)
         reach = (2 * r * size + np.sqrt(4 * r * r * norms + (1 - r) * constant)) / (1 - r)
-        degrees, cols = _places(self._near(searched, norms, reach))
-        crowded = degrees > count + CROWD
-        if crowded.any():
-            cols, degrees[crowded] = cols[np.repeat(~crowded, degrees)], 0
-        return degrees, cols, reach / self._unit
+        near = self._near(searched, norms, reach)
+        if np.count_nonzero(near) > len(near) * (count + CROWD) / 2:  # some rows may have too many
+            near[np.count_nonzero(near, axis=1) > count + CROWD] = False
+        return *_places(near), reach / self._unit
 
     def reach_bytes(self, queries: Any, rows: Indices, reach: Floats) -> int:
         return int(64 * self._space.n_samples) + self._query_bytes()
@@ -399,7 +398,9 @@ def _at_least_smallest(values: Any, count: int) -> Floats:
 
     So many of the smallest values of disjoint groups are so many values of the row.
     """
-    n_groups = max(count, -(-values.shape[1] // GROUP))
+    n = values.shape[1]
+    # With hardly more groups than are counted, the largest of all minima would be the bound.
+    n_groups = min(n, max(2 * count, -(-n // GROUP)))
     lowest = values[:, :n_groups].copy()
     for start in range(n_groups, values.shape[1], n_groups):
         group = values[:, start : start + n_groups]

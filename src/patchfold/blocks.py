@@ -38,15 +38,20 @@ def n_threads(n_jobs: int | None) -> int:
 
 
 def block_slices(n_rows: int, row_bytes: int, n_jobs: int | None = None) -> list[slice]:
-    """Cut ``n_rows`` into consecutive slices whose temporaries stay within the working memory.
+    """Cut ``n_rows`` into consecutive slices whose temporaries stay within the working memory."""
+    return list(gen_batches(n_rows, block_rows(row_bytes, n_jobs))) if n_rows else []
 
-    ``row_bytes`` is what one row needs while it is being worked on; the blocks of all
-    threads together stay within ``sklearn.get_config()["working_memory"]``.
+
+def block_rows(row_bytes: int, n_jobs: int | None = None) -> int:
+    """Return how many rows a block has at most.
+
+    ``row_bytes`` is what one row needs while it is being worked on; the blocks of all threads
+    together stay within ``sklearn.get_config()["working_memory"]``. Threads themselves do not know
+    what that is set to.
     """
     working_bytes = sklearn.get_config()["working_memory"] * 2**20
     budget = min(CACHE_BYTES, working_bytes / n_threads(n_jobs))
-    rows = max(1, int(budget // max(1, row_bytes)))
-    return list(gen_batches(n_rows, rows)) if n_rows else []
+    return max(1, int(budget // max(1, row_bytes)))
 
 
 def map_blocks(

@@ -25,7 +25,7 @@ from sklearn.utils import gen_batches
 from patchfold import ordering, pairs
 from patchfold._namespace import Array, to_numpy
 from patchfold._validation import check_choice
-from patchfold.blocks import block_slices, map_blocks, map_slices
+from patchfold.blocks import block_rows, block_slices, map_blocks, map_slices
 from patchfold.gaussians import Patches, aligned
 
 if TYPE_CHECKING:
@@ -288,10 +288,12 @@ def paired(
     i, j = i[order], j[order]
     if _is_compiled(function, patches, second):
         edges = list(gen_batches(i.size, COMPILED_EDGES)) if i.size else []
-        compare = _compiled(function, patches, second)
+        compare = _compiled(function, patches, second, n_jobs)
     else:
-        edges = block_slices(i.size, _pair_bytes(second, _width(function, second)), n_jobs)
-        compare = _on_used_directions(function, patches, second)
+        # Patches of different forms are compared in full.
+        wider = second if patches.factored else patches
+        edges = block_slices(i.size, _pair_bytes(wider, _width(function, wider)), n_jobs)
+        compare = _on_used_directions(function, patches, second, n_jobs)
     values = map_slices(lambda block: compare(i[block], j[block]), edges, n_jobs)
     if not values:
         return xp.empty((0,), dtype=patches.means.dtype)
@@ -335,8 +337,9 @@ def pairwise(
         ordered = ordered.narrowed(width)
     matrix = xp.empty((n, n), dtype=patches.means.dtype)
     pair_bytes = _pair_bytes(patches, width)
+    most = block_rows(pair_bytes, n_jobs)
     is_compiled = _is_compiled(function, ordered, ordered)
-    on_edges = _compiled(function, ordered, ordered) if is_compiled else None
+    on_edges = _compiled(function, ordered, ordered, n_jobs) if is_compiled else None
 
     def compare(row: int, others: slice) -> Array:
         if on_edges is not None:
@@ -349,8 +352,8 @@ def pairwise(
 
     def fill(rows: slice) -> None:
         for row in range(rows.start, rows.stop):
-            for part in block_slices(n - row, pair_bytes, n_jobs):
-                others = slice(row + part.start, row + part.stop)
+            for start in range(row, n, most):
+                others = slice(start, min(start + most, n))
                 values = compare(row, others)
                 matrix[row, others] = values
                 matrix[others, row] = values
@@ -361,28 +364,31 @@ def pairwise(
     return xp.take(matrix, back, axis=1)
 
 
-def _on_used_directions(function: Divergence, a: Patches, b: Patches) -> OnEdges:
+def _on_used_directions(
+    function: Divergence, a: Patches, b: Patches, n_jobs: int | None
+) -> OnEdges:
     """Return a divergence on pairs ``a[i]``, ``b[j]``, on no more directions than are in use.
 
     As many as the patches ``b`` use, or as ``a[i]`` does where that is more: what is computed for a
-    pair depends on ``b`` and the pair alone. A function of the user sees all directions.
+    pair depends on ``b`` and the pair alone. A function of the user sees all that ``b`` has.
     """
     if not (a.factored and b.factored):
         return lambda i, j: _evaluate(function, *aligned(a[i], b[j]))
     xp = array_namespace(a.means)
-    own = a.used_ranks() if function in _BUILT_IN else _width(function, a)
-    needed = np.broadcast_to(np.maximum(own, _width(function, b)), (len(a),))
+    needed = np.maximum(a.used_ranks(), _width(function, b))
+    narrow = {
+        width: (a.narrowed(width), b.narrowed(width), block_rows(_pair_bytes(b, width), n_jobs))
+        for width in np.flatnonzero(np.bincount(needed)).tolist()
+    }
 
     def on_edges(i: Any, j: Any) -> Array:
         widths = needed[i]
         values, places = [], []
-        for width in np.flatnonzero(np.bincount(widths)).tolist():
-            narrow_a, narrow_b = a.narrowed(width), b.narrowed(width)
+        for width, (one, other, most) in narrow.items():
             rows = np.flatnonzero(widths == width)
-            for block in block_slices(len(rows), _pair_bytes(b, width)):
-                part = rows[block]
-                both = aligned(narrow_a[i[part]], narrow_b[j[part]])
-                values.append(_evaluate(function, *both))
+            for start in range(0, len(rows), most):
+                part = rows[start : start + most]
+                values.append(_evaluate(function, *aligned(one[i[part]], other[j[part]])))
                 places.append(part)
         order = ordering.places(np.concatenate(places))
         return xp.take(xp.concat(values), xp.asarray(order))
@@ -411,12 +417,13 @@ def _is_compiled(function: Divergence, patches: Patches, fitted: Patches) -> boo
     )
 
 
-def _compiled(function: Divergence, a: Patches, b: Patches) -> OnEdges:
+def _compiled(function: Divergence, a: Patches, b: Patches, n_jobs: int | None) -> OnEdges:
     """Return :func:`kl` or :func:`jeffreys` on pairs of factored patches, as compiled code."""
     # Here and not above: small data should not wait for the compiler to be imported.
     from patchfold import fused
 
-    terms, exactly = fused.jeffreys_terms(a, b), _on_used_directions(function, a, b)
+    terms = fused.jeffreys_terms(a, b)
+    exactly = _on_used_directions(function, a, b, n_jobs)
     ranks_a, ranks_b = a.used_ranks(), b.used_ranks()
 
     def on_edges(i: Any, j: Any) -> Any:

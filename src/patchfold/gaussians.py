@@ -189,6 +189,7 @@ class Patches:
 
     def narrowed(self, rank: int) -> Patches:
         """Return the same in the factored form, with the leading directions only."""
+        rank = min(rank, int(self.directions.shape[2]))
         return Patches(
             self.means,
             self.points,
@@ -228,19 +229,26 @@ def aligned(a: Patches, b: Patches) -> tuple[Patches, Patches]:
 def used_ranks(variances: Array) -> NDArray[np.intp]:
     """Count the directions of each patch (n, r) up to the last with variance, at least one."""
     some = to_numpy(variances) > 0
+    if some.shape[1] == 0:
+        return np.ones(len(some), dtype=np.intp)
     last = some.shape[1] - np.argmax(some[:, ::-1], axis=1)
     return np.where(some.any(axis=1), last, 1)
 
 
 def padded(directions: Array, variances: Array, rank: int) -> tuple[Array, Array]:
-    """Fill up to a rank with directions of length zero, which have no variance."""
+    """Fill up to a rank with directions of length zero, which have no variance.
+
+    Each direction lies together in memory, as where patches are fitted: how it does decides on the
+    last bits of a product.
+    """
     xp = array_namespace(directions)
     n, m, r = directions.shape
     if r >= rank:
         return directions, variances
-    empty = xp.zeros((n, m, rank - r), dtype=directions.dtype)
+    empty = xp.zeros((n, rank - r, m), dtype=directions.dtype)
     none = xp.zeros((n, rank - r), dtype=variances.dtype)
-    return xp.concat([directions, empty], axis=2), xp.concat([variances, none], axis=1)
+    turned = xp.concat([xp.matrix_transpose(directions), empty], axis=1)
+    return xp.matrix_transpose(turned), xp.concat([variances, none], axis=1)
 
 
 def _widened(patches: Patches, rank: int) -> Patches:

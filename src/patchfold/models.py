@@ -160,7 +160,8 @@ def load_model(data: bytes) -> tuple[Pipeline, Origin]:
     strange = sorted(set(found) - TRUSTED)
     if strange:
         raise ModelError(
-            f"the model holds types that are not trusted, and is not loaded: {', '.join(strange)}."
+            f"the model holds types that are not trusted, and is not loaded: {', '.join(strange)}; "
+            "if an earlier patchfold wrote it, fit it anew."
         )
     try:
         pipeline = skops.loads(data, trusted=found)

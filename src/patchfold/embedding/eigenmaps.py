@@ -94,7 +94,7 @@ class PatchEigenmaps(BasePatchEmbedding):
     bandwidth : float or "median", default="median"
         ``t``. ``"median"`` takes the median length of the edges (squared for the Gaussian kernel),
         or more where an edge that holds the graph together would lose its weight, so that it fits
-        data in any units. The papers give a number (:func:`patchfold.papers.elap`: 1).
+        data in any units. ELAP has 1 (:func:`patchfold.papers.elap`).
     laplacian : {"unnormalized", "random-walk", "symmetric"}, default="unnormalized"
         ``L = D - W`` (ELAP), or one of the two normalised ones. These share their spectrum; both
         give the embedding ``D^(-1/2) u`` for the eigenvectors ``u`` of ``D^(-1/2) L D^(-1/2)``, as
