@@ -40,7 +40,7 @@ NOISE = 0.25
 # Points that quality is judged by, and points that a method is tried on before it is timed. The
 # latter must be enough for every compiled function to be used.
 JUDGED, FIRST = 2_000, 3_000
-# Size at which the papers' programs run: their loops take minutes beyond it.
+# Size at which the papers' programs run; one of them takes minutes at it.
 LOOP_SAMPLES, LOOP_FEATURES = 2_000, 20
 N_JOBS = 2
 PACKAGES = ("patchfold", "scikit-learn", "umap-learn", "openTSNE", "pacmap", "numpy", "scipy")
