@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.sparse import coo_array, csr_array, eye_array
+from scipy.sparse.linalg import eigsh
 from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 
@@ -175,6 +176,34 @@ def test_both_solvers_give_eigenvectors_the_same_sign(name, monkeypatch):
     np.testing.assert_allclose(
         spectral.bottom_eigenvectors(MATRICES[name], 3, 1)[1], dense, atol=1e-8
     )
+
+
+@pytest.mark.parametrize("normalised", [False, True])
+@pytest.mark.parametrize("between", [0.0, 1e-16])
+def test_kernels_of_many_parts_are_skipped_without_being_sought(monkeypatch, between, normalised):
+    rng = np.random.default_rng(0)
+    weights = rng.uniform(0.5, 2, 399)
+    weights[3::4] = between  # a hundred parts of four points
+    L = path_laplacian(weights)
+    root = np.ones(400)
+    if normalised:
+        root = np.sqrt(L.diagonal())
+        L = csr_array(L.multiply(1 / root[:, None]).multiply(1 / root[None, :]))
+    expected, full = np.linalg.eigh(L.toarray())
+    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
+    monkeypatch.setattr(spectral, "DENSE_SIZE_OF_MANY", 1)
+    sought = []
+    monkeypatch.setattr(
+        spectral,
+        "eigsh",
+        lambda M, count, **given: sought.append(count) or eigsh(M, count, **given),
+    )
+    parts = np.arange(400) // 4
+    values, vectors = spectral.bottom_eigenvectors(L, 3, 100, kernel=root, parts=parts)
+    assert sought == [3]
+    np.testing.assert_allclose(values, expected[100:103], rtol=1e-8)
+    agreement = np.abs(np.sum(vectors * full[:, 100:103], axis=0))
+    np.testing.assert_allclose(agreement, 1, rtol=1e-8)
 
 
 def test_the_null_vector_of_a_laplacian_is_constant(solver):

@@ -146,32 +146,41 @@ def triangulation(places: Floats) -> Floats:
 
 
 def bottom_eigenvectors(
-    M: Any, count: int, skip: int, *, kernel: Floats | None = None
+    M: Any,
+    count: int,
+    skip: int,
+    *,
+    kernel: Floats | None = None,
+    parts: NDArray[np.intp] | None = None,
 ) -> tuple[Floats, Floats]:
     """Return eigenpairs ``skip`` to ``skip + count - 1`` of a sparse positive semi-definite matrix.
 
-    The matrix is the Laplacian of a connected graph where a ``kernel`` (n,) is given, the positive
-    vector that it maps to zero: large graphs are then solved by multigrid.
+    The matrix is the Laplacian of a graph where a ``kernel`` (n,) is given, the positive vector
+    that it maps to zero. Large graphs are then solved by multigrid if they are connected. Others
+    have ``parts`` (n,), numbered from 0 to ``skip - 1``, with no edge between them that counts: the
+    kernel of each is an eigenvector that is skipped.
 
     Eigenvalues (count,) rise; eigenvectors (n, count) have unit length.
     """
     n = M.shape[0]
     last = skip + count
+    known = None if kernel is None or parts is None else _kernels(kernel, parts)
     most = DENSE_SIZE_OF_MANY if last > MANY else DENSE_SIZE
-    if n <= max(most, 2 * last + 2):
+    if n <= max(most, 2 * (last if known is None else count) + 2):
         values, vectors = eigh(M.toarray(), subset_by_index=(0, last - 1))
     else:
         with one_blas_thread():
             found, large = None, n > DIRECT
             width = 0 if large else _widest_level(M)
-            if kernel is not None and last <= MANY and (large or width > NARROW):
+            if kernel is not None and parts is None and last <= MANY and (large or width > NARROW):
                 found = _by_multigrid(M, kernel, last)
-            if found is None:
-                width = _widest_level(M) if large else width
-                found = _by_diagonal(M, last) if width > WIDE else None
-            values, vectors = found or _shift_invert(csc_array(M), last, width)
+            if found is None and large:
+                width = _widest_level(M)
+            if found is None and width > WIDE and (known is None or last <= MANY):
+                found = _by_diagonal(M, last)
+            values, vectors = found or _shift_invert(csc_array(M), last, width, known)
     _check_residual(M @ vectors, values, vectors, float(abs(M).max()))
-    order = np.argsort(values, kind="stable")[skip:]
+    order = np.argsort(values, kind="stable")[-count:]
     return values[order], fix_signs(vectors[:, order])
 
 
@@ -330,7 +339,19 @@ def _widest_level(M: Any) -> int:
     return int(np.bincount(hops[hops >= 0]).max())
 
 
-def _shift_invert(M: csc_array, count: int, width: int) -> tuple[Floats, Floats]:
+def _kernels(kernel: Floats, parts: NDArray[np.intp]) -> csr_array:
+    """Return the kernels of the parts of a graph as columns of unit length."""
+    lengths = np.sqrt(np.bincount(parts, kernel**2))
+    return csr_array((kernel / lengths[parts], (np.arange(len(parts)), parts)))
+
+
+def _shift_invert(
+    M: csc_array, count: int, width: int, known: csr_array | None = None
+) -> tuple[Floats, Floats]:
+    """Return bottom eigenpairs, all or all but the ``known`` eigenvectors (n, fewer).
+
+    Many equal eigenvalues take an iteration that sees one vector at a time as good as forever.
+    """
     n = M.shape[0]
     if M.nnz >= TREE_ENTRIES * n:
         # The last part of a factor is a full matrix of the size of the largest cut.
@@ -345,14 +366,20 @@ def _shift_invert(M: csc_array, count: int, width: int) -> tuple[Floats, Floats]
         diag_pivot_thresh=0.0,
         options={"SymmetricMode": True},
     )
-    solve = LinearOperator(M.shape, factor.solve, dtype=M.dtype)
+
+    def without_known(v: Floats) -> Floats:
+        return v if known is None else np.asarray(v - known @ (known.T @ v))
+
+    def solve(v: Floats) -> Floats:
+        return without_known(factor.solve(without_known(v)))
+
     try:
         values, vectors = eigsh(
             M,
-            count,
+            count - (0 if known is None else known.shape[1]),
             sigma=shift,
-            OPinv=solve,
-            v0=_start(n, M.dtype),
+            OPinv=LinearOperator(M.shape, solve, dtype=M.dtype),
+            v0=without_known(_start(n, M.dtype)),
             tol=0,
             maxiter=100 * count,
         )

@@ -188,7 +188,8 @@ class PatchEigenmaps(BasePatchEmbedding):
         # A point without weight is a part of its own, whose eigenvector has the eigenvalue zero and
         # is left out with those of the other parts: it stays at the origin.
         held = np.flatnonzero(np.bincount(parts)[parts] > 1)
-        skip = len(np.unique(parts[held]))
+        labels, of_held = np.unique(parts[held], return_inverse=True)
+        skip = len(labels)
         count = min(self.n_components, len(held) - skip)
         self.eigenvalues_ = np.zeros(self.n_components)
         self.embedding_ = np.zeros((len(near), self.n_components), dtype=near.distances.dtype)
@@ -200,7 +201,7 @@ class PatchEigenmaps(BasePatchEmbedding):
             root = np.sqrt(degrees)
             L = csr_array(L.multiply(1 / root[:, None]).multiply(1 / root[None, :]))
         values, vectors = bottom_eigenvectors(
-            L, count, skip=skip, kernel=root if skip == 1 else None
+            L, count, skip=skip, kernel=root, parts=of_held if skip > 1 else None
         )
         self.eigenvalues_[:count] = np.clip(values, 0, None)
         self.embedding_[held, :count] = vectors / root[:, None]

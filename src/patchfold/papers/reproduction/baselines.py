@@ -113,7 +113,13 @@ def embed(
             neighbors_algorithm=_search(len(X), n_neighbors),
             random_state=random_state,
         )
-    return np.asarray(model.fit_transform(X))
+    try:
+        return np.asarray(model.fit_transform(X))
+    except ValueError as error:
+        if "Factor is exactly singular" not in str(error):
+            raise
+        # Many duplicates; what scikit-learn then recommends.
+        return np.asarray(model.set_params(eigen_solver="dense").fit_transform(X))
 
 
 def umap(n_components: int, n_neighbors: int, random_state: int | None) -> Any:
