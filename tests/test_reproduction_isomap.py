@@ -109,6 +109,26 @@ def test_the_published_program_agrees_with_a_slow_one(case):
     np.testing.assert_allclose(np.abs(fast), np.abs(slow), rtol=1e-5, atol=1e-8 * np.ptp(slow))
 
 
+@pytest.mark.parametrize("message", ["Factor is exactly singular", "something else"])
+def test_lle_is_solved_densely_where_the_iterative_solver_meets_a_singular_matrix(
+    monkeypatch, message
+):
+    class Picky(LocallyLinearEmbedding):
+        def fit_transform(self, X, y=None):
+            if self.eigen_solver != "dense":
+                raise ValueError(message)
+            return super().fit_transform(X, y)
+
+    X = load_iris().data
+    expected = baselines.embed("LLE", X, n_neighbors=12)
+    monkeypatch.setattr(baselines, "LocallyLinearEmbedding", Picky)
+    if message == "something else":
+        with pytest.raises(ValueError, match=message):
+            baselines.embed("LLE", X, n_neighbors=12)
+    else:
+        np.testing.assert_allclose(baselines.embed("LLE", X, n_neighbors=12), expected)
+
+
 def test_baselines_are_those_of_scikit_learn():
     X = scale(load_wine().data)
     for method, model in [
