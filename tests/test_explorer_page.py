@@ -80,6 +80,20 @@ class Reader:
     def open(self, path: Path) -> None:
         self.page.goto(path.as_uri())
         self.wait("() => window.patchfold?.panes.every((pane) => pane.grid && pane.graph)")
+        # What is written beside the panes moves them until all of it is there.
+        self.ask(
+            """async () => {
+              for (let same = 0, before = ""; same < 5; ) {
+                await new Promise(requestAnimationFrame);
+                const { panes } = patchfold;
+                const now = JSON.stringify(panes.map((pane) => [
+                  pane.canvas.getBoundingClientRect(), pane.width, pane.height, pane.camera,
+                ]));
+                same = now === before ? same + 1 : 0;
+                before = now;
+              }
+            }"""
+        )
 
     def wait(self, condition: str) -> None:
         # The page's own policy forbids what Playwright's wait_for_function does.
