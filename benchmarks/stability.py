@@ -3,11 +3,12 @@
     python -m benchmarks.stability [--quick] [--manifolds A ...] [--methods B ...] [--seeds 0 1 ...]
                                    [--jobs N] [--picture FILE]
 
-The score is the rank correlation of distances in the embedding with the true geodesics. Finished
-cells are kept in ``studies/stability-2/``, and a run that was stopped goes on; raise the number
-when something here or in the methods changes. ``--quick`` takes three noises, three k and two
-seeds. UMAP and PHATE take part where they are installed. ``--picture`` draws heat maps of the
-swiss roll.
+The score is the rank correlation of distances in the embedding with the true geodesics. Ranks do
+not see scales, so two numbers stand beside it: the stress of the true geodesics, and the share of
+points that a plot of the first two components tells apart. Finished cells are kept in
+``studies/stability-3/``, and a run that was stopped goes on; raise the number when something here
+or in the methods changes. ``--quick`` takes three noises, three k and two seeds. UMAP and PHATE
+take part where they are installed. ``--picture`` draws heat maps of the swiss roll.
 """
 
 from __future__ import annotations
@@ -25,13 +26,15 @@ from scipy.spatial.distance import pdist, squareform
 from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
 from patchfold._files import write_whole
 from patchfold.datasets import make_manifold
-from patchfold.metrics import rank_correlation
+from patchfold.metrics import rank_correlation, stress, visible_share
 
-FOLDER = Path("studies/stability-2")
+FOLDER = Path("studies/stability-3")
 N = 1000
 NOISES, DEGREES, SEEDS = (0.0, 0.25, 0.5, 0.75, 1.0), (6, 8, 10, 15, 20, 30), (0, 1, 2)
 QUICK = {"noises": (0.0, 0.5, 1.0), "degrees": (6, 15, 30), "seeds": (0, 1)}
 GOOD = 0.95
+CORRELATION = "rank correlation"
+MEASURES = (CORRELATION, "stress", "visible")
 
 MANIFOLDS = {
     "swiss-roll": {},
@@ -78,20 +81,23 @@ PICTURED = ("Isomap", "UMAP", "Isomap of kl", "PatchIsomap")
 
 
 def score(manifold, method, noise, k, seed):
-    """Return the rank correlation of one embedding with the true geodesics."""
+    """Return the measures of one embedding, by name: two of them against the true geodesics."""
     sampled = make_manifold(manifold.split(",")[0], N, noise, seed, **MANIFOLDS[manifold])
-    true = squareform(sampled.geodesics(), checks=False)
+    geodesics = sampled.geodesics()
+    true = squareform(geodesics, checks=False)
     # Two separate parts need a dimension to lie apart in.
     d = 3 if manifold == "two-rolls" else 2
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         embedding = np.asarray(METHODS[method](k, d).fit_transform(sampled.X), dtype=float)
     known = np.isfinite(true)
-    return float(rank_correlation(pdist(embedding)[known], true[known]))
+    correlation = rank_correlation(pdist(embedding)[known], true[known])
+    values = correlation, stress(geodesics, embedding), visible_share(embedding)
+    return dict(zip(MEASURES, map(float, values), strict=True))
 
 
 def kept(manifold, method, noise, seed, degrees):
-    """Return the scores of one sample by k, computing and writing those that are not there."""
+    """Return the measures of one sample by k, computing and writing those that are not there."""
     name = f"{manifold}-{method}-{noise}-{seed}.json".replace(", ", "-").replace(" ", "_")
     path = FOLDER / name
     known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
@@ -100,7 +106,7 @@ def kept(manifold, method, noise, seed, degrees):
         known[str(k)] = score(manifold, method, noise, k, seed)
     if todo:
         write_whole(path, json.dumps(known))
-    return [known[str(k)] for k in degrees]
+    return [[known[str(k)][measure] for measure in MEASURES] for k in degrees]
 
 
 def main() -> None:
@@ -125,25 +131,38 @@ def main() -> None:
         values = Parallel(n_jobs=asked.jobs)(
             delayed(kept)(manifold, m, noise, seed, grid["degrees"]) for m, noise, seed in cells
         )
-        shape = len(methods), len(grid["noises"]), len(grid["seeds"]), len(grid["degrees"])
-        table = dict(zip(methods, np.reshape(values, shape).mean(axis=2), strict=True))
-        report(manifold, table, grid)
+        shape = len(methods), len(grid["noises"]), len(grid["seeds"]), len(grid["degrees"]), -1
+        means = np.moveaxis(np.reshape(values, shape).mean(axis=2), -1, 0)
+        tables = {
+            measure: dict(zip(methods, table, strict=True))
+            for measure, table in zip(MEASURES, means, strict=True)
+        }
+        report(manifold, tables, grid)
         if asked.picture and manifold == "swiss-roll":
-            draw(asked.picture, table, grid)
+            draw(asked.picture, tables[CORRELATION], grid)
 
 
-def report(manifold, table, grid):
-    """Print one line a noise and method: the mean over seeds for every k."""
+def report(manifold, tables, grid):
+    """Print one line a noise and method: the mean over seeds for every k; then all measures."""
     print(f"\n{manifold}, n = {N}, mean of {len(grid['seeds'])} seeds")
     columns = "".join(f"{f'k={k}':>8}" for k in grid["degrees"])
-    print(f"{'':22}{'noise':>6}{columns}")
-    for method, scores in table.items():
+    print(f"{CORRELATION:22}{'noise':>6}{columns}")
+    for method, scores in tables[CORRELATION].items():
         for noise, row in zip(grid["noises"], scores, strict=True):
             print(f"{method:22}{noise:6.2f}" + "".join(f"{value:8.3f}" for value in row))
-    print(f"{'':22}{'mean':>8}{'least':>8}{f'>= {GOOD}':>9} of {scores.size}")
-    for method, scores in table.items():
+    print(
+        f"{'':22}{'mean':>8}{'least':>8}{f'>= {GOOD}':>9} of {scores.size}"
+        f"{'stress':>9}{'most':>8}{'visible':>9}{'least':>8}"
+    )
+    for method, scores in tables[CORRELATION].items():
         good = int((scores >= GOOD).sum())
-        print(f"{method:22}{scores.mean():8.3f}{scores.min():8.3f}{good:9d}", flush=True)
+        strain, seen = (tables[measure][method] for measure in MEASURES[1:])
+        print(
+            f"{method:22}{scores.mean():8.3f}{scores.min():8.3f}{good:9d}"
+            f"{'':{len(f' of {scores.size}')}}{strain.mean():9.3f}{strain.max():8.3f}"
+            f"{seen.mean():9.3f}{seen.min():8.3f}",
+            flush=True,
+        )
 
 
 def draw(path, table, grid):

@@ -26,7 +26,7 @@ from typer.testing import CliRunner
 import patchfold
 from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE, cli, divergences
 from patchfold.cli import _options, _session, benchmarking, comparing, exploring
-from patchfold.comparison import Method
+from patchfold.comparison import Method, Score
 from patchfold.models import METHODS, Origin, dump_model
 from patchfold.selection import select_n_neighbors
 from patchfold.tables import read_table
@@ -116,7 +116,9 @@ def test_values_of_options_are_completed():
 # ---------------------------------------------------------------- embed and apply
 
 CLASSICAL_LLE = PatchLLE(divergence="euclidean", weights="euclidean")
-SUPERVISED_LLE = PatchLLE(divergence="euclidean", supervision="dissimilarity")
+# Labels change lengths, which the weights and the bandwidth have to use.
+SUPERVISED_LLE = PatchLLE(divergence="euclidean", supervision="dissimilarity", weights="entropic")
+SUPERVISED_EIGENMAPS = PatchEigenmaps(supervision="dissimilarity", bandwidth="median")
 
 
 @pytest.mark.parametrize(
@@ -128,6 +130,7 @@ SUPERVISED_LLE = PatchLLE(divergence="euclidean", supervision="dissimilarity")
         ("eigenmaps", ["--neighbors", 10], PatchEigenmaps(n_neighbors=10)),
         ("lle", ["--divergence", "euclidean"], CLASSICAL_LLE),
         ("lle", ["--divergence", "euclidean", "--supervised"], SUPERVISED_LLE),
+        ("eigenmaps", ["--supervised"], SUPERVISED_EIGENMAPS),
         ("tsne", [], PatchTSNE(random_state=0)),
     ],
 )
@@ -603,6 +606,9 @@ def test_methods_are_listed_best_first_with_intervals(call, quick):
     result = done(call("compare", "iris.csv", *words, "-o", "page.html"))
     header, *lines = [line.split("\t") for line in result.stdout.splitlines()]
     assert header[:4] == ["method", "divergence", "accuracy", "95 % interval"]
+    assert header[4:] == ["trust", "visible", "stress", "seconds"]
+    for line in lines:
+        assert all(0 < float(cell) <= 1 for cell in line[4:7])
     assert {(line[0], line[1]) for line in lines} == {
         ("PCA", ""),
         ("Isomap", ""),
@@ -614,6 +620,7 @@ def test_methods_are_listed_best_first_with_intervals(call, quick):
     page = _options.Path("page.html").read_text(encoding="utf-8")
     assert "PatchLLE" in page
     assert "corrected for halves that overlap" in page
+    assert "Stress is the stress of geodesics" in page
 
 
 def test_values_are_compared_by_r_squared_and_rows_drawn(call, quick):
@@ -690,11 +697,10 @@ def test_neighbours_are_chosen_on_request(call, quick):
 
 
 def test_methods_that_failed_come_last(call, monkeypatch):
-    from patchfold.comparison import Score
-
     def scores(method, *_, **__):
         mean = None if method.name == "fails" else -50.0
-        yield Score(method.name, "", mean, mean, mean, 1.0, 0.0, True, False, "no" * (mean is None))
+        numbers = mean, mean, mean, 1.0, 0.5, 0.5, 0.0
+        yield Score(method.name, "", *numbers, True, False, "no" * (mean is None))
 
     monkeypatch.setattr("patchfold.comparison.evaluate", scores)
     monkeypatch.setattr(
@@ -727,8 +733,14 @@ def test_a_terminal_gets_a_table(monkeypatch, capsys):
     screen = io.StringIO()
     screen.isatty = lambda: True
     monkeypatch.setattr("sys.stdout", screen)
-    comparing._print("accuracy", [])
-    assert "accuracy" in screen.getvalue()
+    monkeypatch.setenv("COLUMNS", "80")
+    numbers = 0.95, 0.85, 1.0, 0.987, None, 0.66, 123.45
+    comparing._print("accuracy", [Score("PatchIsomap, supervised", "wasserstein", *numbers, 1, 1)])
+    shown = screen.getvalue()
+    for word in ("accuracy", "95 % interval", "visible", "stress", "seconds", "supervised"):
+        assert word in shown
+    for number in ("0.950", "0.850 to 1.000", "0.987", "0.66", "123.45"):
+        assert number in shown
 
 
 # ---------------------------------------------------------------- explore

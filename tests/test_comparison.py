@@ -7,14 +7,16 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.datasets import load_iris, make_swiss_roll
+from sklearn.datasets import load_iris, load_wine, make_swiss_roll
 from sklearn.decomposition import PCA
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
-from patchfold import comparison
-from patchfold.comparison import Method, Score, evaluate, halves, methods
+from patchfold import comparison, metrics
+from patchfold.comparison import Method, Score, evaluate, geodesics, halves, methods
 from patchfold.papers.reproduction.statistics import mean_interval
 
 DATA = load_iris(as_frame=True)
@@ -23,7 +25,10 @@ FEATURES, Y = DATA.data, DATA.target.to_numpy().astype(str)
 
 def scored(method, features=FEATURES, y=Y, *, count=3, classes=True):
     splits = halves(y, count, classes=classes)
-    *steps, score = evaluate(method, StandardScaler(), features, y, splits, classes=classes)
+    paths = geodesics(StandardScaler(), features)
+    *steps, score = evaluate(
+        method, StandardScaler(), features, y, splits, classes=classes, paths=paths
+    )
     assert steps == [None] * (0 if score.error else count)
     assert isinstance(score, Score)
     return score
@@ -44,6 +49,62 @@ def test_the_score_is_that_of_held_out_rows_written_out():
     assert score.low == pytest.approx(max(score.mean - half, 0), abs=1e-12)
     assert score.high == pytest.approx(min(score.mean + half, 1), abs=1e-12)
     assert 0.9 < score.trust <= 1
+
+
+def shortest(points, k):
+    """Return shortest paths through the graph of k neighbours, joined by its closest pairs."""
+    D = cdist(points, points)
+    rank = np.argsort(np.argsort(D + 1e9 * np.eye(len(D)), axis=1, kind="stable"), axis=1)
+    near = (rank < k) | (rank < k).T
+    while True:
+        count, label = connected_components(near)
+        if count == 1:
+            break
+        gaps = np.where(label[:, None] == label, np.inf, D)
+        i, j = np.unravel_index(np.argmin(gaps), gaps.shape)
+        near[i, j] = near[j, i] = True
+    paths = np.where(near, D, np.inf)
+    np.fill_diagonal(paths, 0)
+    for middle in range(len(D)):
+        paths = np.minimum(paths, paths[:, [middle]] + paths[[middle]])
+    return paths
+
+
+def test_geodesics_are_shortest_paths_through_the_graph_of_fifteen_neighbours(monkeypatch):
+    # Raw values of wine have no two equal distances, which either neighbour could be chosen by.
+    features = load_wine(as_frame=True).data
+    expected = shortest(StandardScaler().fit_transform(features), 15)
+    every = geodesics(StandardScaler(), features)
+    np.testing.assert_array_equal(every.sources, np.arange(178))
+    np.testing.assert_allclose(every.lengths, expected, atol=1e-12)
+    monkeypatch.setattr(comparison, "MOST_SOURCES", 40)
+    some = geodesics(StandardScaler(), features, random_state=3)
+    assert len(set(some.sources.tolist())) == 40
+    np.testing.assert_array_equal(some.lengths, every.lengths[some.sources])
+    plane, rows = (
+        PCA(2).fit_transform(features)[:90],
+        np.random.default_rng(0).permutation(178)[:90],
+    )
+    here = [row for row in range(90) if rows[row] in some.sources]
+    expected = metrics.stress(every.lengths[rows[here]][:, rows], plane, sources=here)
+    assert some.stress(plane, rows) == pytest.approx(expected, abs=1e-12)
+
+
+def test_visible_share_and_stress_are_means_over_training_halves():
+    score = scored(Method("PCA", "", PCA(2, random_state=0)))
+    paths = geodesics(StandardScaler(), FEATURES)
+    shares, stresses = [], []
+    for train, _ in halves(Y, 3, classes=True):
+        points = StandardScaler().fit_transform(FEATURES.iloc[train])
+        plane = PCA(2, random_state=0).fit_transform(points)
+        shares.append(metrics.visible_share(plane))
+        lengths = paths.lengths[train][:, train]
+        stresses.append(metrics.stress(lengths, plane))
+    assert score.visible == pytest.approx(np.mean(shares))
+    assert score.stress == pytest.approx(np.mean(stresses))
+    columns = scored(Method(comparison.ALL_COLUMNS, "", "passthrough"))
+    assert columns.visible is None
+    assert 0 < columns.stress < 1
 
 
 def test_halves_are_disjoint_whole_and_have_the_classes_shares():
@@ -102,7 +163,7 @@ class Fails(Recorder):
 
 def test_a_method_that_fails_is_told_with_its_reason():
     score = scored(Method("fails", "kl", Fails()))
-    assert (score.mean, score.trust) == (None, None)
+    assert (score.mean, score.trust, score.visible, score.stress) == (None,) * 4
     assert score.error == "LinAlgError: singular matrix"
 
 

@@ -20,17 +20,23 @@ PLAIN = [
     PatchSpace(n_neighbors=5),
     PatchIsomap(n_neighbors=5),
     PatchLLE(n_neighbors=5),
+    PatchEigenmaps(n_neighbors=5, bandwidth="median", laplacian="unnormalized"),
     PatchEigenmaps(n_neighbors=5),
-    PatchEigenmaps(n_neighbors=5, laplacian="random-walk"),
     PatchTSNE(n_neighbors=5, perplexity=3, n_iter=10),
 ]
 # Ten points leave one candidate; some checks have hundreds.
 AUTO = [clone(estimator).set_params(n_neighbors="auto") for estimator in (*PLAIN[:3], *PLAIN[4:])]
 ADAPTIVE = [PatchIsomap(n_neighbors=5, patch=GaussianPatch(size="adaptive"))]
-# Every rule and every map with every estimator.
+# Every rule and every map with every estimator, such that lengths count.
+WITH_LENGTHS = [
+    PLAIN[1],
+    PatchLLE(n_neighbors=5, weights="entropic"),
+    PatchEigenmaps(n_neighbors=5, bandwidth="median"),
+    PLAIN[5],
+]
 LABELS_AND_MAPS = [
     type(estimator)(**{**estimator.get_params(deep=False), **setting})
-    for estimator in (*PLAIN[1:3], *PLAIN[4:])
+    for estimator in WITH_LENGTHS
     for setting in (
         {"supervision": "dissimilarity"},
         {"supervision": "cut", "out_of_sample": "grnn"},

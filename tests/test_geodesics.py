@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from patchfold import _compiled, geodesics, relaxation
-from patchfold.geodesics import continued_paths, shortest_paths
+from patchfold.geodesics import bounded_paths, continued_paths, shortest_paths
 from patchfold.graph import symmetric
 from patchfold.neighborhoods import Neighborhoods
 
@@ -210,3 +210,91 @@ def test_new_points_go_on_from_their_best_neighbour(seed, n_new, n_targets, dtyp
         compiled = continued_paths(paths, near)
     assert compiled.dtype == dtype
     np.testing.assert_array_equal(compiled, expected)
+
+
+# ------------------------------------------------------------------- bounded
+
+
+def both_ways(graph, i, j, bounds, n_jobs=None):
+    """Return what SciPy and what compiled code find."""
+    found = []
+    for work in (10**18, 0):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(geodesics, "LOADED_WORK", work)
+            found.append(bounded_paths(graph, i, j, bounds, n_jobs=n_jobs))
+    return found
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 120),
+    st.floats(0, 6),
+    st.booleans(),
+    st.sampled_from([np.float64, np.float32]),
+)
+def test_bounded_paths_are_those_of_dijkstra_to_the_last_bit(seed, n, degree, whole, dtype):
+    rng = np.random.default_rng(seed)
+    graph = random_graph(rng, n, int(n * degree), whole=whole, dtype=dtype)
+    i, j = np.sort(rng.integers(0, n, 80)), rng.integers(0, n, 80)
+    # Whole bounds are met exactly by whole lengths.
+    bounds = rng.integers(0, 6, 80).astype(float) if whole else 3 * rng.exponential(size=80)
+    exact = dijkstra(graph)[i, j]
+    expected = np.where(exact <= bounds, exact, np.inf)
+    for found in both_ways(graph, i, j, bounds):
+        assert found.dtype == np.float64
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_a_bounded_path_does_not_depend_on_the_bounds_of_others():
+    line = path(np.ones(9))
+    i, j = np.zeros(3, int), np.array([3, 4, 8])
+    for found in both_ways(line, i, j, np.array([2.5, 4.0, 100.0])):
+        np.testing.assert_array_equal(found, [np.inf, 4, 8])
+    for found in both_ways(line, i[:2], j[:2], np.array([2.5, 4.0])):
+        np.testing.assert_array_equal(found, [np.inf, 4])
+
+
+def test_bounded_paths_go_along_edges_of_length_zero():
+    graph = path(np.array([0.0, 0.0, 2.0, 0.0]))
+    i, j = np.array([0, 0, 0, 1]), np.array([0, 2, 4, 2])
+    for found in both_ways(graph, i, j, np.array([0.0, 0.0, 1.0, 0.0])):
+        np.testing.assert_array_equal(found, [0, 0, np.inf, 0])
+
+
+def test_bounded_paths_follow_arrows():
+    arrow = csr_array((np.ones(1), np.array([1]), np.array([0, 1, 1])), (2, 2))
+    for found in both_ways(arrow, np.array([0, 1]), np.array([1, 0]), np.full(2, 9.0)):
+        np.testing.assert_array_equal(found, [1, np.inf])
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3, -1])
+def test_bounded_paths_do_not_depend_on_the_number_of_threads(n_jobs, monkeypatch):
+    rng = np.random.default_rng(0)
+    graph = random_graph(rng, 400, 3000)
+    i, j = np.sort(rng.integers(0, 400, 900)), rng.integers(0, 400, 900)
+    bounds = rng.exponential(size=900)
+    expected = both_ways(graph, i, j, bounds)[0]
+    monkeypatch.setattr(geodesics, "BOUNDED_SOURCES", 50)
+    for found in both_ways(graph, i, j, bounds, n_jobs):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_a_bounded_search_has_room_for_any_number_of_points():
+    n = 3 * relaxation.FIRST_HEAP
+    star = symmetric(np.zeros(n, int), np.arange(1, n + 1), np.linspace(1, 0, n), n + 1)
+    i, j = np.array([0, n]), np.array([n, 1])
+    for found in both_ways(star, i, j, np.array([2.0, 2.0])):
+        np.testing.assert_array_equal(found, [0, 1])
+
+
+def test_the_compiled_bounded_search_does_what_it_says_in_python(monkeypatch):
+    rng = np.random.default_rng(0)
+    graph = random_graph(rng, 90, 300, whole=True)
+    i, j = np.sort(rng.integers(0, 90, 50)), rng.integers(0, 90, 50)
+    bounds = rng.integers(0, 5, 50).astype(float)
+    expected = both_ways(graph, i, j, bounds)[0]
+    for name in ("bounded", "_rise", "_sink"):
+        monkeypatch.setattr(relaxation, name, getattr(relaxation, name).py_func)
+    monkeypatch.setattr(relaxation, "FIRST_HEAP", 4)
+    np.testing.assert_array_equal(both_ways(graph, i, j, bounds)[1], expected)

@@ -10,7 +10,7 @@ import sklearn
 from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 from sklearn.cluster import DBSCAN, HDBSCAN, OPTICS
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, make_swiss_roll
 from sklearn.manifold import TSNE, Isomap, SpectralEmbedding, trustworthiness
 from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchSpace, PatchTSNE
-from patchfold.geodesics import shortest_paths
+from patchfold.geodesics import continued_paths, shortest_paths
 
 EMBEDDINGS = [
     PatchIsomap(n_neighbors=30),
@@ -119,6 +119,30 @@ def test_a_neighbours_classifier_fits_on_the_graph_and_predicts_new_rows(iris):
     assert classifier.score(space.transform(X[test]), y[test]) > 0.9
 
 
+@pytest.mark.parametrize("k", [5, 15])
+def test_all_rows_have_as_many_neighbours_as_asked_for_where_short_circuits_are_removed(k):
+    X = make_swiss_roll(600, noise=0.5, random_state=0)[0]
+    space, isomap = PatchSpace(n_neighbors=k).fit(X[::2]), PatchIsomap(n_neighbors=k).fit(X[::2])
+    removed = np.diff(isomap.graph_.indptr) < k
+    assert removed.any()
+    fitted = np.diff(space.graph_.indptr)
+    assert fitted.min() == k
+    assert abs(space.graph_ - space.graph_.T).max() == 0
+    # Geodesics are the same: none of the edges that fill rows up is a short circuit.
+    geodesics = shortest_paths(isomap.graph_)
+    np.testing.assert_allclose(shortest_paths(space.graph_), geodesics, rtol=1e-12)
+    new = space.transform(X[1::2])
+    np.testing.assert_array_equal(np.diff(new.indptr), k)
+    i, j = isomap.graph_.nonzero()
+    np.testing.assert_array_equal(space.graph_[i, j], isomap.graph_[i, j])
+    # Edges of new points, too, lead nowhere that is not reached through those that are trusted.
+    trusted = isomap._place(X[1::2])
+    assert (trusted.degrees < k).any()
+    assert (new.toarray()[trusted.sources, trusted.indices] == trusted.distances).all()
+    through = continued_paths(geodesics, trusted)
+    assert (new.data >= through[new.nonzero()] * (1 - 1e-12)).all()
+
+
 def test_the_graph_and_a_classifier_form_a_pipeline(iris):
     model = make_pipeline(PatchSpace(n_neighbors=30), KNeighborsClassifier(5, metric="precomputed"))
     assert cross_val_score(model, *iris, cv=3).min() > 0.9
@@ -142,7 +166,11 @@ def test_umap_takes_the_graph(iris, graph):
 
 @pytest.mark.parametrize("estimator", [PatchIsomap, PatchEigenmaps, PatchTSNE, PatchLLE])
 def test_our_own_embeddings_take_the_graph(iris, graph, estimator):
-    settings = {PatchEigenmaps: {"bandwidth": "median"}, PatchTSNE: {"perplexity": 10}}
+    settings = {
+        PatchEigenmaps: {"bandwidth": "median"},
+        PatchTSNE: {"perplexity": 10},
+        PatchLLE: {"weights": "entropic"},  # the others need points
+    }
     model = estimator(n_neighbors=30, divergence="precomputed", **settings.get(estimator, {}))
     assert model.fit_transform(graph).shape == (150, 2)
 

@@ -97,6 +97,7 @@ def test_an_embedding_that_keeps_all_distances_is_perfect(n, seed, scale):
         np.testing.assert_array_equal(measure, 1.0)
     assert found.auc_log_rnx == pytest.approx(1, abs=1e-12)
     assert metrics.residual_variance(cdist(X, X), Y) == pytest.approx(0, abs=1e-12)
+    assert metrics.stress(cdist(X, X), Y) == pytest.approx(0, abs=1e-12)
     assert metrics.rank_correlation(pdist(X), pdist(Y)) == pytest.approx(1, abs=1e-12)
 
 
@@ -113,6 +114,7 @@ def test_no_measure_depends_on_where_an_embedding_lies_how_it_is_turned_and_its_
     D = cdist(X, X)
     for measure in (
         lambda Y: metrics.residual_variance(D, Y),
+        lambda Y: metrics.stress(D, Y),
         lambda Y: metrics.rank_correlation(D, pdist(Y)),
     ):
         assert measure(Y) == pytest.approx(measure(moved), abs=1e-9)
@@ -158,13 +160,17 @@ def test_points_in_one_place_are_ranked_by_index():
 def test_results_depend_on_neither_threads_nor_blocks():
     X, Y = configuration(200, 0), configuration(200, 1, 2)
     D = cdist(X, X)
-    whole = metrics.coranking(X, Y), metrics.residual_variance(D, Y)
+    whole = metrics.coranking(X, Y), metrics.residual_variance(D, Y), metrics.stress(D, Y)
     with sklearn.config_context(working_memory=0.05):
-        parts = metrics.coranking(X, Y, n_jobs=2), metrics.residual_variance(D, Y, n_jobs=2)
+        parts = (
+            metrics.coranking(X, Y, n_jobs=2),
+            metrics.residual_variance(D, Y, n_jobs=2),
+            metrics.stress(D, Y, n_jobs=2),
+        )
     np.testing.assert_array_equal(whole[0].trustworthiness, parts[0].trustworthiness)
     np.testing.assert_array_equal(whole[0].continuity, parts[0].continuity)
     np.testing.assert_array_equal(whole[0].overlap, parts[0].overlap)
-    assert whole[1] == parts[1]
+    assert whole[1:] == parts[1:]
 
 
 # ---------------------------------------------------------------- residual variance
@@ -205,6 +211,72 @@ def test_residual_variance_knows_no_unit(unit):
     assert metrics.residual_variance(D * unit, Y) == pytest.approx(
         metrics.residual_variance(D, Y), rel=1e-12
     )
+
+
+# ---------------------------------------------------------------- stress
+
+
+def slow_stress(D, E, pairs):
+    """Return Kruskal's stress-1 of the best of many scales, and of the best there is."""
+    d, e = (np.array([M[i, j] for i, j in pairs], dtype=float) for M in (D, E))
+    best = np.linalg.lstsq(e[:, None], d, rcond=None)[0][0]
+    tried = [np.sqrt(np.sum((d - a * e) ** 2) / np.sum(d**2)) for a in (best, *np.linspace(0, 3))]
+    assert min(tried) == tried[0]
+    return tried[0]
+
+
+@given(SIZES, SEEDS, st.booleans())
+def test_stress_is_that_of_all_pairs_with_the_best_scale(n, seed, single):
+    D, Y = squareform(pdist(configuration(n, seed))), configuration(n, seed + 1, 2)
+    if single:
+        D, Y = D.astype(np.float32), Y.astype(np.float32)
+    pairs = [(i, j) for i in range(n) for j in range(n) if i != j]
+    E = cdist(Y, Y)
+    assert metrics.stress(D, Y) == pytest.approx(slow_stress(D, E, pairs), abs=1e-12)
+    assert 0 <= metrics.stress(D, Y) <= 1
+
+
+@given(SIZES, SEEDS, st.data())
+def test_stress_leaves_out_pairs_without_a_finite_distance(n, seed, data):
+    X, Y = configuration(n, seed), configuration(n, seed + 1, 2)
+    sources = data.draw(st.lists(st.integers(0, n - 1), min_size=1, unique=True))
+    D = cdist(X[sources], X)
+    unknown = np.random.default_rng(seed).uniform(size=D.shape) < 0.3
+    known = [
+        (a, j) for a, i in enumerate(sources) for j in range(n) if i != j and not unknown[a, j]
+    ]
+    D[unknown] = np.random.default_rng(seed).choice([np.inf, np.nan], size=unknown.sum())
+    if known:
+        expected = slow_stress(D, cdist(Y[sources], Y), known)
+        assert metrics.stress(D, Y, sources=sources) == pytest.approx(expected, abs=1e-12)
+    else:
+        with pytest.raises(ValueError, match="no finite value between two points"):
+            metrics.stress(D, Y, sources=sources)
+
+
+def test_stress_sees_a_point_placed_too_far_out_that_ranks_do_not():
+    X = np.arange(50.0)[:, None]
+    Y = X.copy()
+    Y[-1] = 1e6
+    D = cdist(X, X)
+    assert metrics.rank_correlation(D, cdist(Y, Y)) > 0.9
+    assert metrics.stress(D, Y) > 0.7
+    assert metrics.stress(D, X) == 0
+
+
+def test_stress_of_points_in_one_place_is_zero_only_where_they_should_be():
+    D, Y = cdist(*[configuration(5, 0)] * 2), configuration(5, 1)
+    assert metrics.stress(D, np.zeros((5, 2))) == 1
+    assert metrics.stress(np.zeros((5, 5)), Y) == 1
+    assert metrics.stress(np.zeros((5, 5)), np.zeros((5, 2))) == 0
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_stress_knows_no_unit(unit):
+    X, Y = configuration(20, 0), configuration(20, 1, 2)
+    D = cdist(X, X)
+    expected = metrics.stress(D, Y)
+    assert metrics.stress(D * unit, Y) == pytest.approx(expected, rel=1e-12)
 
 
 # ---------------------------------------------------------------- dimension
@@ -373,6 +445,15 @@ POINTS = np.random.default_rng(0).standard_normal((6, 2))
         ),
         (lambda: metrics.residual_variance(-np.ones((6, 6)), POINTS), r"the negative value -1.0"),
         (lambda: metrics.residual_variance(np.full((6, 6), np.inf), POINTS), r"contains infinity"),
+        (
+            lambda: metrics.stress(np.ones((6, 5)), POINTS),
+            r"shape \(6, 5\) for 6 source\(s\) and 6",
+        ),
+        (lambda: metrics.stress(-np.ones((6, 6)), POINTS), r"the negative value -1.0"),
+        (
+            lambda: metrics.stress(np.full((6, 6), np.nan), POINTS),
+            r"no finite value between two points; give distances of a graph",
+        ),
         (lambda: metrics.intrinsic_dimension(POINTS, max_components=0), r"max_components=0 is too"),
         (
             lambda: metrics.rank_correlation(np.ones((2, 3)), [1]),

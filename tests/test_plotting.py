@@ -409,6 +409,100 @@ def test_an_embedding_needs_a_value_a_point() -> None:
     assert plt.get_fignums() == []
 
 
+def outlying(n=300, **places):
+    """Return normal points, of which those with the given row numbers lie elsewhere."""
+    at = np.random.default_rng(0).standard_normal((n, 2))
+    for row, place in places.items():
+        at[int(row.strip("_"))] = place
+    return at
+
+
+def triangles(ax: Axes) -> dict[str, Any]:
+    """Return the places of triangles, by their side of the view."""
+    found = {}
+    for one in ax.collections:
+        tip = np.asarray(one.get_paths()[0].vertices)[:-1]
+        if len(tip) == 3:
+            off = tip[np.argmax(np.abs(tip - tip.mean(axis=0)).max(axis=1))] - tip.mean(axis=0)
+            axis = int(np.argmax(np.abs(off)))
+            name = (("left", "right"), ("below", "above"))[axis][int(off[axis] > 0)]
+            found[name] = (np.asarray(one.get_offsets()), one.get_facecolor())
+    return found
+
+
+def test_points_far_out_are_marked_at_the_border_of_a_view_of_the_others() -> None:
+    at = outlying(_7=(900.0, 0.5), _9=(-70.0, 60.0), _20=(0.0, -3e4))
+    y = np.zeros(300, dtype=int)
+    y[7] = 1
+    ax = plot_embedding(at, y)
+    ax.figure.canvas.draw()
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    others = np.delete(at, [7, 9, 20], axis=0)
+    inside = (others > [left, bottom]) & (others < [right, top])
+    assert inside.all()
+    assert right - left == pytest.approx(top - bottom)
+    assert right - left < 1.5 * np.ptp(others, axis=0).max()
+    assert ax.get_aspect() == 1
+    found = triangles(ax)
+    assert set(found) == {"left", "right", "below"}
+    places, colors = found["right"]
+    assert left < places[0, 0] < right
+    assert places[0, 0] == pytest.approx(right, abs=0.02 * (right - left))
+    assert places[0, 1] == 0.5
+    np.testing.assert_array_equal(colors, [to_rgba(CLASS_COLORS[1])])
+    np.testing.assert_array_equal(found["below"][1], [to_rgba(CLASS_COLORS[0])])
+    assert [text.get_text() for text in ax.texts] == ["3 points lie beyond"]
+    note = ax.texts[0].get_window_extent()
+    assert ax.bbox.x0 <= note.x0 <= note.x1 <= ax.bbox.x1
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["0", "1"]
+
+
+def test_triangles_have_the_colours_of_numbers_and_of_missing_ones() -> None:
+    at = outlying(_7=(900.0, 0.0), _9=(-900.0, 0.0))
+    y = np.linspace(0, 1, 300)
+    y[9] = np.nan
+    ax = plot_embedding(at, y)
+    found = triangles(ax)
+    dots = next(one for one in ax.collections if one.get_array() is not None)
+    np.testing.assert_allclose(found["right"][1], dots.to_rgba(y[[7]]))
+    np.testing.assert_allclose(found["left"][1], [to_rgba("#8a9099")])
+
+
+def test_the_note_keeps_away_from_the_points_and_counts_one_as_one() -> None:
+    rng = np.random.default_rng(0)
+    at = np.column_stack([rng.uniform(size=400), np.repeat([0.0, 1.0], 200)])
+    at[200:, 0] *= 0.3
+    at[0] = 0.5, 500.0
+    ax = plot_embedding(at)
+    ax.figure.canvas.draw()
+    (note,) = ax.texts
+    assert note.get_text() == "1 point lies beyond"
+    dots = ax.transData.transform(at[1:])
+    box = note.get_window_extent()
+    assert not ((dots > [box.x0, box.y0]) & (dots < [box.x1, box.y1])).all(axis=1).any()
+
+
+@pytest.mark.parametrize(
+    "at",
+    [
+        np.random.default_rng(0).standard_normal((300, 2)),
+        np.random.default_rng(0).laplace(size=(5000, 2)),
+        np.vstack([PLANE[:19, :2], [[1e6, 1e6]]])[1:],
+        np.vstack([PLANE[:, :2], PLANE[:, :2] + 1000]),
+        np.zeros((50, 2)),
+        np.vstack([np.zeros((200, 2)), [[1.0, 1.0]]]),
+    ],
+    ids=["normal", "heavy", "few", "groups", "one place", "copies"],
+)
+def test_without_a_few_points_far_out_all_are_in_view(at: Any) -> None:
+    ax = plot_embedding(at)
+    ax.figure.canvas.draw()
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    assert ((at >= [left, bottom]) & (at <= [right, top])).all()
+    assert not ax.texts
+    assert not triangles(ax)
+
+
 def test_heat_maps_of_stability_share_their_colours_and_say_the_scores() -> None:
     tables = {"a": [[0.1, 0.9], [0.2, np.nan], [0.3, 0.7]], "b": np.ones((3, 2))}
     figure = plot_stability(tables, noises=[0, 0.5, 1], neighbors=[10, 20], label="correlation")

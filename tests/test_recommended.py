@@ -1,4 +1,4 @@
-"""What ``patch=None`` means: denoised, flat patches and stretched distances, and what they do."""
+"""What ``patch=None`` means: denoised, flat patches, no short circuits, and what that does."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse.csgraph import dijkstra
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris
 
@@ -25,10 +26,12 @@ from patchfold import (
     papers,
 )
 from patchfold.datasets import make_manifold
-from patchfold.lengths import Typical, stretched
+from patchfold.graph import symmetric
+from patchfold.lengths import Lengths
 from patchfold.metrics import rank_correlation
 from patchfold.neighbors import ExactNeighbors, SharedNeighbors, find_neighbors
 from patchfold.patches import patch_means, recommended_patch
+from patchfold.short_circuits import CEILING, stretches
 
 ESTIMATORS = [
     pytest.param(PatchIsomap(), id="isomap"),
@@ -43,7 +46,7 @@ ESTIMATORS = [
 
 
 class Slow:
-    """The recommended recipe in loops, as its documentation has it."""
+    """The recommended recipe in loops, as its documentation has it, up to the disagreement."""
 
     def __init__(self, X, k):
         n = len(X)
@@ -57,6 +60,18 @@ class Slow:
         pairs = sorted({(min(pair), max(pair)) for pair in near})
         self.d0 = self.median(self.kl(*self.of(i, j)) for i, j in pairs)
         self.e0 = self.median(self.apart(*self.of(i, j)) for i, j in pairs)
+        self.s0 = max(0.3, np.median([self.leaves(*self.of(i, j)) for i, j in pairs]))
+        beside = [[j for pair in pairs if i in pair for j in pair if j != i] for i in range(n)]
+        self.around = [
+            self.middle(self.kl(*self.of(i, j)) for j in others) for i, others in enumerate(beside)
+        ]
+        for _ in range(6):
+            self.around = [
+                self.middle([self.around[i], *(self.around[j] for j in others)])
+                for i, others in enumerate(beside)
+            ]
+        off = np.median([np.sum((x - y) ** 2) for x, y in zip(X, self.places, strict=True)])
+        self.noise = 2 * off / self.median(np.sum((X[i] - X[j]) ** 2) for i, j in pairs)
 
     def of(self, i, j):
         return (self.places[i], self.covariances[i]), (self.places[j], self.covariances[j])
@@ -82,12 +97,22 @@ class Slow:
         z = self.mean(None, self.X, x)
         return self.patch(x, z, self.nearest(self.Z, None, z))
 
-    def length(self, a, b):
-        return self.apart(a, b) / self.e0 * max(1, self.kl(a, b) / (2 * self.d0)) ** 2
+    def disagreement(self, a, b, around):
+        usual = 1.5 * max(self.d0, around) * self.s0
+        return self.kl(a, b) * self.leaves(a, b) / usual
+
+    @property
+    def quiet(self):
+        return min(1, max(0, (0.6 - self.noise) / 0.25))
 
     @staticmethod
     def median(values):
         return np.median([value for value in values if value > 1e-12])
+
+    @staticmethod
+    def middle(values):
+        values = sorted(values)
+        return values[(len(values) - 1) // 2]
 
     @staticmethod
     def apart(a, b):
@@ -99,17 +124,37 @@ class Slow:
         P, Q = np.linalg.inv(A), np.linalg.inv(B)
         return max(0, (np.trace(P @ B + Q @ A) / 2 + u @ (P + Q) @ u / 2 - len(u)) / 2)
 
+    @staticmethod
+    def leaves(a, b):
+        u = a[0] - b[0]
+        if np.linalg.norm(u) < 1e-12:
+            return 0.0
+        shares = []
+        for _, S in (a, b):
+            least, *_, most = np.linalg.eigvalsh(S)
+            shares.append(1 - (u @ S @ u / (u @ u) - least) / (most - least))
+        return max(shares)
+
 
 @pytest.mark.parametrize("data", ["k > m", "k < m", "duplicates"])
 def test_the_default_graph_is_that_of_the_recipe_in_loops(data):
     X, k = DATA[data]
     slow = Slow(X, k)
-    fitted = PatchSpace(n_neighbors=k).fit(X)
-    i, j = fitted.graph_.tocoo().coords
-    edges = {(min(a, b), max(a, b)) for a in range(len(X)) for b in slow.nearest(X, a)[:k]}
-    assert {(min(a, b), max(a, b)) for a, b in zip(i, j, strict=True)} == edges
-    expected = [slow.length(*slow.of(a, b)) for a, b in zip(i, j, strict=True)]
-    np.testing.assert_allclose(fitted.graph_.data, expected, rtol=1e-7, atol=1e-9)
+    fitted = PatchIsomap(n_neighbors=k).fit(X)
+    edges = sorted({(min(a, b), max(a, b)) for a in range(len(X)) for b in slow.nearest(X, a)[:k]})
+    disagreement, distances = np.empty(len(edges)), np.empty(len(edges))
+    for place, (a, b) in enumerate(edges):
+        around = max(slow.around[a], slow.around[b])
+        disagreement[place] = slow.disagreement(*slow.of(a, b), around)
+        distances[place] = slow.apart(*slow.of(a, b))
+    i, j = np.array(edges).T
+    # In loops themselves in tests/test_short_circuits.py.
+    factors = stretches(i, j, disagreement, distances, len(X), quiet=slow.quiet)
+    assert (factors > 1).any()
+    kept = np.isfinite(factors)
+    expected = symmetric(i[kept], j[kept], (distances / slow.e0 * factors)[kept], len(X))
+    assert fitted.graph_.nnz == expected.nnz
+    np.testing.assert_allclose(fitted.graph_.toarray(), expected.toarray(), rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(fitted.patches_.means, slow.places, atol=1e-9)
     np.testing.assert_array_equal(fitted.patches_.points, fitted.patches_.means)
     np.testing.assert_allclose(fitted.patches_.covariances(), slow.covariances, atol=1e-9)
@@ -120,11 +165,26 @@ def test_new_points_are_treated_like_the_fitted_ones(data):
     X, k = DATA[data]
     Y = normal(11, 5, X.shape[1])
     slow = Slow(X, k)
-    found = PatchSpace(n_neighbors=k).fit(X).transform(Y).toarray()
+    fitted = PatchIsomap(n_neighbors=k).fit(X)
+    ways = dijkstra(fitted.graph_)
+    found = fitted._place(Y).matrix(len(X)).toarray()
     expected = np.zeros_like(found)
     for row, y in enumerate(Y):
-        for j in slow.nearest(X, None, y)[:k]:
-            expected[row, j] = slow.length(slow.new(y), slow.of(j, j)[0])
+        near, new = slow.nearest(X, None, y)[:k], slow.new(y)
+        here = slow.middle(slow.around[j] for j in near[:10])
+        disagreement = [
+            slow.disagreement(new, slow.of(j, j)[0], max(here, slow.around[j])) for j in near
+        ]
+        lengths = {j: slow.apart(new, slow.of(j, j)[0]) / slow.e0 for j in near}
+        trusted = {j for j, value in zip(near, disagreement, strict=True) if value <= 1}
+        trusted.add(near[int(np.argmin(disagreement))])
+        for _ in range(5):
+            trusted |= {
+                j for j in near if min(lengths[t] + ways[t, j] for t in trusted) <= 1.5 * lengths[j]
+            }
+        for j in trusted:
+            expected[row, j] = lengths[j]
+    assert 0 < np.count_nonzero(expected) < k * len(Y)
     np.testing.assert_allclose(found, expected, rtol=1e-7)
 
 
@@ -162,16 +222,29 @@ def test_the_recommended_size_grows_with_the_cube_root_up_to_a_thousand_points()
     assert recommended_patch(100, sized=False).size is None
 
 
-def test_only_divergences_out_of_the_ordinary_stretch_an_edge():
-    d, e = np.array([0.0, 1.0, 2.0, 6.0]), np.array([2.0, 3.0, 4.0, 5.0])
-    np.testing.assert_allclose(stretched(d, e, Typical(1.0, 2.0)), [1.0, 1.5, 2.0, 22.5])
-    assert stretched(d.astype(np.float32), e, Typical(1.0, 2.0)).dtype == np.float32
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_edges_are_as_long_as_their_patches_are_apart_or_stretched(dtype):
+    u, v = np.random.default_rng(0).uniform(size=(2, 400))
+    X = np.column_stack([u, v, u * v]).astype(dtype)
+    fitted = PatchIsomap(n_neighbors=10).fit(X)
+    i, j = fitted.graph_.tocoo().coords
+    apart = cdist(fitted.patches_.points, fitted.patches_.points)[i, j]
+    factors = fitted.graph_.data * fitted._lengths.typical.distance / apart
+    assert fitted.graph_.dtype == dtype
+    assert factors.min() >= 1 - 1e-4
+    assert factors.max() <= CEILING + 1e-4
+    assert np.isclose(factors, 1, rtol=1e-4).mean() >= 0.9
 
 
-def test_zeros_say_nothing_about_what_is_typical():
-    zero = np.zeros(4)
-    assert Typical.of(zero, zero) == Typical(1.0, 1.0)
-    assert Typical.of(np.array([0.0, 0.0, 3.0]), np.array([0.0, 5.0, 7.0])) == Typical(3.0, 6.0)
+@pytest.mark.parametrize("k", [6, 12])
+def test_rows_that_lose_short_circuits_are_filled_and_geodesics_stay(k):
+    X = make_manifold("swiss-roll", 500, 1.0, 103).X
+    held = PatchIsomap(n_neighbors=k).fit(X).graph_
+    found = PatchSpace(n_neighbors=k).fit(X)
+    assert (np.diff(held.indptr) < k).any()
+    assert (np.diff(found.graph_.indptr) >= k).all()
+    assert (np.diff(found.transform(X[:50] + 0.1).indptr) >= k).all()
+    np.testing.assert_allclose(dijkstra(found.graph_), dijkstra(held), rtol=1e-12)
 
 
 # ------------------------------------------------------------------- what is added, and to what
@@ -187,7 +260,7 @@ def test_a_given_patch_gets_nothing_added(estimator):
     np.testing.assert_array_equal(found.patches_.points, X)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("estimator", [*ESTIMATORS[:3], ESTIMATORS[4]])
 def test_the_default_is_the_recommended_patch_denoised_and_stretched(estimator):
     X = DATA["k > m"][0]
     default = sklearn.clone(estimator).set_params(n_neighbors=7)
@@ -196,6 +269,27 @@ def test_the_default_is_the_recommended_patch_denoised_and_stretched(estimator):
     )
     found, expected = default.fit(X), spelled.fit(X)
     np.testing.assert_array_equal(found.graph_.toarray(), expected.graph_.toarray())
+
+
+def test_the_default_of_tsne_is_a_plain_patch_and_its_divergences():
+    X = DATA["k > m"][0]
+    default = PatchTSNE(perplexity=8, n_iter=20, n_neighbors=7, random_state=0)
+    spelled = sklearn.clone(default).set_params(
+        patch=GaussianPatch(), denoise=False, lengths="divergence"
+    )
+    found, expected = default.fit(X), spelled.fit(X)
+    np.testing.assert_array_equal(found.graph_.toarray(), expected.graph_.toarray())
+    np.testing.assert_array_equal(found.embedding_, expected.embedding_)
+    np.testing.assert_array_equal(found.patches_.points, X)
+
+
+@pytest.mark.parametrize("setting", [{"denoise": True}, {"lengths": "stretched"}])
+def test_tsne_can_be_given_what_the_others_have_by_default(setting):
+    X = DATA["k > m"][0]
+    default = PatchTSNE(perplexity=8, n_iter=1, n_neighbors=7, random_state=0)
+    found = sklearn.clone(default).set_params(**setting).fit(X)
+    assert (found._denoised is None) == (found._lengths.typical is not None)
+    assert np.abs(found.graph_ - default.fit(X).graph_).max() > 0
 
 
 def test_with_labels_lengths_are_divergences():
@@ -207,22 +301,34 @@ def test_with_labels_lengths_are_divergences():
 
 @pytest.mark.parametrize("rule", ["cut", "min-sum"])
 @pytest.mark.parametrize("graph", ["neighbors", "divergence"])
-def test_labels_change_stretched_lengths_too(rule, graph):
+def test_labels_change_stretched_lengths_too(rule, graph, monkeypatch):
     X, y = load_iris(return_X_y=True)
     X = X[::2] + 1e-3 * normal(0, 75, 4)
     y = y[::2]
-    setting = {"n_neighbors": 20, "lengths": "stretched"}
-    plain = PatchSpace(**setting).fit(X)
-    labelled = PatchSpace(**setting, supervision=rule, graph=graph).fit(X, y)
+    before = np.full((75, 75), np.nan)
+    stretched = Lengths.stretched
+
+    def kept(self, i, j, few):
+        before[i, j] = before[j, i] = lengths = stretched(self, i, j, few)
+        return lengths
+
+    setting = {"n_neighbors": 20, "lengths": "stretched", "graph": graph}
+    plain = PatchIsomap(**setting).fit(X)
+    monkeypatch.setattr(Lengths, "stretched", kept)
+    labelled = PatchIsomap(**setting, supervision=rule).fit(X, y)
+    if graph == "neighbors":  # where labels do not choose the edges
+        i, j = plain.graph_.tocoo().coords
+        np.testing.assert_array_equal(plain.graph_.data, before[i, j])
     i, j = labelled.graph_.tocoo().coords
     within = y[i] == y[j]
-    lengths = plain._lengths.plain(i, j)
     distances = cdist(plain.patches_.points, plain.patches_.points)[i, j]
     distances /= plain._lengths.typical.distance
     if rule == "cut":
         assert (~within).sum() == 4  # the bridges alone
-        np.testing.assert_allclose(labelled.graph_.data[within], lengths[within], rtol=1e-9)
+        np.testing.assert_allclose(labelled.graph_.data[within], before[i, j][within], rtol=1e-9)
+        np.testing.assert_allclose(labelled.graph_.data[~within], distances[~within], rtol=1e-9)
     else:
+        lengths = np.where(np.isnan(before[i, j]), distances, before[i, j])  # those of bridges
         expected = np.where(within, np.minimum(lengths, distances), lengths + distances)
         np.testing.assert_allclose(labelled.graph_.data, expected, rtol=1e-9)
 
@@ -375,10 +481,20 @@ def test_patches_of_one_size_only_are_kept_to_be_shared():
     assert [patches() is None for patches in kept] == [True, True, False]
 
 
+def assert_as_typical(found, expected):
+    for name in ("distance", "divergence", "leaving", "around", "noise"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
 @pytest.mark.filterwarnings("ignore:the neighbourhood graph has")
-def test_what_is_typical_does_not_depend_on_the_perplexity():
+def test_what_is_typical_does_not_depend_on_the_degree_or_the_perplexity():
     X = normal(7, 1000, 3)  # of patches with 15 neighbours
     expected = PatchSpace(n_neighbors=15).fit(X)._lengths.typical
+    for k in (3, 10, 40):
+        assert_as_typical(PatchSpace(n_neighbors=k).fit(X)._lengths.typical, expected)
+    stretched = PatchTSNE(n_iter=1, random_state=0).set_params(
+        patch=recommended_patch(1000), denoise=True, lengths="stretched"
+    )
     for perplexity in (1.5, 10.0):
-        found = PatchTSNE(perplexity=perplexity, n_iter=1, random_state=0).fit(X)
-        assert found._lengths.typical == expected
+        found = stretched.set_params(perplexity=perplexity).fit(X)
+        assert_as_typical(found._lengths.typical, expected)

@@ -76,10 +76,27 @@ def test_the_residual_variance_is_that_of_geodesics_in_the_estimators_graph(fitt
     assert score("residual-variance", fitted) == pytest.approx(expected, abs=1e-10)
 
 
-def test_a_graph_in_parts_has_no_geodesics_to_explain():
+@each_fitted
+def test_the_stress_is_that_of_geodesics_in_the_estimators_graph(fitted):
+    geodesics = shortest_paths(fitted.graph_)
+    expected = -metrics.stress(geodesics, fitted.embedding_)
+    assert score("stress", fitted) == pytest.approx(expected, abs=1e-10)
+
+
+@each_fitted
+def test_the_visible_share_is_that_of_the_plane(fitted):
+    assert score("visible-share", fitted) == metrics.visible_share(fitted.embedding_)
+
+
+def test_a_graph_in_parts_has_no_geodesics_to_explain_but_those_within():
     X = np.concatenate([ROLL, ROLL + 1000])
     fitted = PatchTSNE(perplexity=5, n_iter=1, random_state=0).fit(X)
     assert score("residual-variance", fitted, X) == -1
+    geodesics = shortest_paths(fitted.graph_)
+    assert np.isinf(geodesics).any()
+    assert score("stress", fitted, X) == pytest.approx(
+        -metrics.stress(geodesics, fitted.embedding_), abs=1e-10
+    )
 
 
 @each_fitted
@@ -130,7 +147,7 @@ def test_criteria_do_not_change_when_the_embedding_is_turned_and_rescaled(seed):
     fitted.embedding_ = ROLL[:, ::2] + rng.standard_normal((150, 2))
     turn = np.linalg.qr(rng.standard_normal((2, 2)))[0]
     moved.embedding_ = 3 * fitted.embedding_ @ turn
-    for name in ("trustworthiness", "continuity", "lcmc", "area", "residual-variance"):
+    for name in ("trustworthiness", "continuity", "lcmc", "area", "residual-variance", "stress"):
         assert score(name, moved) == pytest.approx(score(name, fitted), abs=1e-9)
 
 
@@ -486,9 +503,13 @@ def test_auto_works_with_labels_with_maps_and_with_given_distances():
 
 
 def test_auto_leaves_the_degree_alone_where_t_sne_does_not_use_it():
-    for setting in ({}, {"divergence": "euclidean"}, {"patch": GaussianPatch(size=12)}):
-        estimator = PatchTSNE(n_neighbors="auto", perplexity=8, n_iter=1, random_state=0, **setting)
-        assert estimator.fit(ROLL).n_neighbors_ == 15
+    auto = PatchTSNE(n_neighbors="auto", perplexity=8, n_iter=1, random_state=0)
+    for setting in ({"divergence": "euclidean"}, {"patch": GaussianPatch(size=12)}):
+        assert clone(auto).set_params(**setting).fit(ROLL).n_neighbors_ == 15
+    # It is the size of plain patches, and chosen.
+    plain = [auto, clone(auto).set_params(patch=GaussianPatch())]
+    ks = [estimator.fit(ROLL).n_neighbors_ for estimator in plain]
+    assert ks[0] == ks[1] != 15
 
 
 def test_auto_judges_all_points_where_a_sample_is_too_small():

@@ -1,4 +1,4 @@
-"""Correlations of distances: linear ones, for residual variances, and of ranks."""
+"""How alike distances are: linear correlations, for residual variances, of ranks, and stress."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import rankdata
 
 from patchfold._validation import check_points, check_sources
-from patchfold.blocks import map_blocks
+from patchfold.blocks import block_slices, map_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+    Pairs = Callable[[slice], tuple[Floats, Floats]]
 
 # Values whose standard deviation is a smaller share of their mean are all equal: a correlation
 # would be one of rounding errors.
@@ -57,25 +58,74 @@ def residual_variance(
     >>> round(residual_variance(cdist(X, X), X[:, :1]), 3)
     0.005
     """
-    Y = check_points(embedding, name="embedding")
-    D = check_points(distances, name="distances", min_samples=1)
-    n = len(Y)
-    rows = np.arange(n) if sources is None else check_sources(sources, n)
-    if D.shape != (len(rows), n):
-        raise ValueError(
-            f"distances has shape {D.shape} for {len(rows)} source(s) and {n} points; give one row "
-            "a source and one column a point, and name the sources where they are not all points."
-        )
+    pairs, shape = _pairs(distances, embedding, sources)
+    return 1.0 - _correlation(pairs, *shape, n_jobs) ** 2
 
-    if D.min() < 0:
-        raise ValueError(f"distances has the negative value {D.min()}; distances are not negative.")
 
-    def pairs(block: slice) -> tuple[Floats, Floats]:
-        others = np.arange(n) != rows[block, None]
-        given, placed = D[block].astype(np.float64), cdist(Y[rows[block]], Y)
-        return given[others].reshape(-1, n - 1), placed[others].reshape(-1, n - 1)
+def stress(
+    distances: Any, embedding: Any, *, sources: Any = None, n_jobs: int | None = None
+) -> float:
+    """Return how far distances in an embedding are from given ones, up to one common factor.
 
-    return 1.0 - _correlation(pairs, len(rows), n - 1, n_jobs) ** 2
+    Kruskal's stress-1 with the best scale: ``sqrt(sum (d - a e)^2 / sum d^2)`` over all pairs of
+    different points, where d are the distances, e the Euclidean ones in the embedding and
+    ``a = sum(d e) / sum(e^2)`` (Kruskal, "Multidimensional scaling by optimizing goodness of fit to
+    a nonmetric hypothesis", Psychometrika 29, 1964). Pairs whose distance is not finite, as that
+    between two parts of a graph, are left out.
+
+    0 means that all distances are kept, 1 that nothing is. A plane of real data has 0.1 to 0.4.
+    Unlike a correlation of ranks it sees how large distances are: a few points that are placed too
+    far out leave no distance between all others. Where all distances are zero the stress is 0 if
+    those in the embedding are, too, and 1 otherwise.
+
+    Parameters
+    ----------
+    distances : array of shape (n_samples, n_samples) or (n_sources, n_samples)
+        Mostly geodesics, see :func:`patchfold.geodesics.shortest_paths`.
+    embedding : array of shape (n_samples, n_components)
+    sources : array of shape (n_sources,) or None
+        The points that the rows of ``distances`` start from; None means all, in order.
+    n_jobs : int or None
+        Number of threads. The result does not depend on it.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.spatial.distance import cdist
+    >>> X = np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 1.0], [3.0, 1.0]])
+    >>> stress(cdist(X, X), 2 * X)
+    0.0
+    >>> round(stress(cdist(X, X), X[:, :1]), 3)
+    0.225
+    """
+    pairs, shape = _pairs(distances, embedding, sources, finite=False)
+
+    def sums(block: slice) -> Floats:
+        return np.stack([values.sum(axis=1) for values in pairs(block)])
+
+    # In units of the mean, squares neither overflow nor vanish.
+    units = [mean or 1.0 for mean in _total(sums, *shape, n_jobs) / (shape[0] * shape[1])]
+
+    def products(block: slice) -> Floats:
+        d, e = (values / unit for values, unit in zip(pairs(block), units, strict=True))
+        return np.stack([(x * y).sum(axis=1) for x, y in ((d, d), (e, e), (d, e))])
+
+    dd, ee, de = _total(products, *shape, n_jobs)
+    if dd == 0 or ee == 0:
+        return float(dd != ee)
+    scale = de / ee
+
+    # And not from the products, of whose difference rounding would leave the root of its precision.
+    def residues(block: slice) -> Floats:
+        d, e = (values / unit for values, unit in zip(pairs(block), units, strict=True))
+        return np.asarray(((d - scale * e) ** 2).sum(axis=1)[None])
+
+    return float(np.sqrt(min(_total(residues, *shape, n_jobs)[0] / dd, 1.0)))
 
 
 def rank_correlation(a: Any, b: Any) -> float:
@@ -110,8 +160,47 @@ def rank_correlation(a: Any, b: Any) -> float:
     return _correlation(lambda _: ranks, 1, len(first))
 
 
+def _pairs(
+    distances: Any, embedding: Any, sources: Any, *, finite: bool = True
+) -> tuple[Pairs, tuple[int, int]]:
+    """Return both distances of all pairs of different points, given by blocks of rows, and a shape.
+
+    Unless all have to be ``finite``, both are zero where the one given is not.
+    """
+    Y = check_points(embedding, name="embedding")
+    D = check_points(distances, name="distances", min_samples=1, finite=finite)
+    n = len(Y)
+    rows = np.arange(n) if sources is None else check_sources(sources, n)
+    if D.shape != (len(rows), n):
+        raise ValueError(
+            f"distances has shape {D.shape} for {len(rows)} source(s) and {n} points; give one row "
+            "a source and one column a point, and name the sources where they are not all points."
+        )
+    least = np.fmin.reduce(D, axis=None)  # of those that are numbers
+    if least < 0:
+        raise ValueError(f"distances has the negative value {least}; distances are not negative.")
+
+    if not finite:
+        itself = np.isfinite(D[np.arange(len(rows)), rows]).sum()
+        if itself == sum(np.isfinite(D[b]).sum() for b in block_slices(len(rows), n)):
+            raise ValueError(
+                "distances has no finite value between two points; give distances of a graph whose "
+                "points are joined."
+            )
+
+    def pairs(block: slice) -> tuple[Floats, Floats]:
+        others = np.arange(n) != rows[block, None]
+        given, placed = D[block].astype(np.float64), cdist(Y[rows[block]], Y)
+        if not finite:
+            unknown = ~np.isfinite(given)
+            given[unknown] = placed[unknown] = 0.0
+        return given[others].reshape(-1, n - 1), placed[others].reshape(-1, n - 1)
+
+    return pairs, (len(rows), n - 1)
+
+
 def _correlation(
-    pairs: Callable[[slice], tuple[Floats, Floats]],
+    pairs: Pairs,
     n_rows: int,
     n_columns: int,
     n_jobs: int | None = None,
@@ -130,17 +219,21 @@ def _correlation(
         a, b = ((values - m) / (m or 1.0) for values, m in zip(pairs(block), means, strict=True))
         return np.stack([(x * y).sum(axis=1) for x, y in ((a, a), (b, b), (a, b))])
 
-    def total(function: Callable[[slice], Floats]) -> Floats:
-        parts = map_blocks(function, n_rows, 8 * 8 * n_columns, n_jobs)
-        return np.asarray(np.concatenate(parts, axis=1).sum(axis=1))
-
     size = n_rows * n_columns
-    means = total(sums) / size
-    aa, bb, ab = total(products)
+    means = _total(sums, n_rows, n_columns, n_jobs) / size
+    aa, bb, ab = _total(products, n_rows, n_columns, n_jobs)
     constant = [bool(squares <= EQUAL**2 * size) for squares in (aa, bb)]
     if any(constant):
         return float(all(constant))
     return float(np.clip(ab / np.sqrt(aa * bb), -1.0, 1.0))
+
+
+def _total(
+    function: Callable[[slice], Floats], n_rows: int, n_columns: int, n_jobs: int | None
+) -> Floats:
+    """Sum what a function gives for every row of pairs, a block of rows at a time."""
+    parts = map_blocks(function, n_rows, 8 * 8 * n_columns, n_jobs)
+    return np.asarray(np.concatenate(parts, axis=1).sum(axis=1))
 
 
 def _above_diagonal(distances: Any, name: str) -> Floats:

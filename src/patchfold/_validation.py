@@ -22,7 +22,12 @@ NAMED_COLUMNS = 5
 
 
 def check_points(
-    X: Any, *, accept_sparse: bool = False, name: str = "X", min_samples: int = 2
+    X: Any,
+    *,
+    accept_sparse: bool = False,
+    name: str = "X",
+    min_samples: int = 2,
+    finite: bool = True,
 ) -> Any:
     """Return ``X`` as a finite 2-D floating point array, or say what is wrong with it.
 
@@ -36,6 +41,8 @@ def check_points(
         What messages call the points.
     min_samples : int, default=2
         The fewest rows allowed.
+    finite : bool, default=True
+        Whether infinite and missing values of dense data are refused.
 
     Returns
     -------
@@ -75,7 +82,8 @@ def check_points(
         raise type(error)(
             f"{name} has values that are not real numbers ({error}); encode or drop their columns."
         ) from error
-    _check_finite(array, columns, name)
+    if finite:
+        _check_finite(array, columns, name)
     return array
 
 

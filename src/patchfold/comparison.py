@@ -22,8 +22,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import Pipeline
 
-from patchfold.embedding import PatchIsomap
-from patchfold.metrics import trustworthiness
+from patchfold.embedding import PatchIsomap, PatchSpace
+from patchfold.geodesics import shortest_paths
+from patchfold.metrics import stress, trustworthiness, visible_share
 from patchfold.models import METHODS, own_parameters
 from patchfold.papers.reproduction.baselines import umap
 from patchfold.papers.reproduction.ranking import accuracy
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+    Indices = NDArray[np.intp]
 
 # The classes of the rows themselves, without an embedding: what a plane may lose.
 ALL_COLUMNS = "all columns"
@@ -44,6 +46,31 @@ HALVES_OVERLAP = 1.0
 NEAREST = 7
 # Neighbourhoods whose trustworthiness is measured, at most; they must be less than half the rows.
 TRUST_NEIGHBORS = 15
+# Geodesics that planes are held against: of a graph of so many neighbours, from so many rows.
+PATH_NEIGHBORS, MOST_SOURCES = 15, 500
+
+
+@dataclass(frozen=True, eq=False)
+class Geodesics:
+    """Lengths of shortest paths that all planes of a table are held against.
+
+    Attributes
+    ----------
+    sources : array of shape (n_sources,)
+        The rows that paths start from.
+    lengths : array of shape (n_sources, n_samples)
+    """
+
+    sources: Indices
+    lengths: Floats
+
+    def stress(self, plane: Floats, rows: Indices) -> float:
+        """Return the stress of a plane of some rows, see :func:`patchfold.metrics.stress`."""
+        places = np.full(self.lengths.shape[1], -1)
+        places[rows] = np.arange(len(rows))
+        here = np.flatnonzero(places[self.sources] >= 0)
+        lengths = self.lengths[np.ix_(here, rows)]
+        return stress(lengths, plane, sources=places[self.sources[here]])
 
 
 @dataclass(frozen=True)
@@ -85,6 +112,10 @@ class Score:
         Mean over test halves of the accuracy, or of R squared, and its 95 % interval.
     trust : float or None
         Trustworthiness of the plane.
+    visible : float or None
+        Share of points that a plot of the plane tells apart; None where there is no plane.
+    stress : float or None
+        Stress of the geodesics in the plane.
     seconds : float
         Of one fit, on average.
     maps, supervised : bool
@@ -99,6 +130,8 @@ class Score:
     low: float | None
     high: float | None
     trust: float | None
+    visible: float | None
+    stress: float | None
     seconds: float
     maps: bool
     supervised: bool
@@ -181,8 +214,40 @@ def draw(y: Any, size: int, *, random_state: int = 0) -> Any:
     return np.sort(order[((np.arange(size) + rng.random()) * len(y) / size).astype(int)])
 
 
+def geodesics(prepare: Any, features: Any, *, random_state: int = 0) -> Geodesics:
+    """Find the geodesics that all planes are held against, from at most 500 rows.
+
+    They are the classical ones, shortest paths through the Euclidean graph of 15 neighbours of all
+    rows, whose parts are joined by their closest pairs. No method has a graph of its own here.
+
+    Parameters
+    ----------
+    prepare : transformer
+        Unfitted; makes points of features.
+    features : pandas.DataFrame of n_samples rows
+    random_state : int
+        Seed of the rows that paths start from.
+    """
+    points = clone(prepare).fit_transform(features)
+    n = len(points)
+    space = PatchSpace(n_neighbors=min(PATH_NEIGHBORS, n - 1), divergence="euclidean")
+    with warnings.catch_warnings():
+        # Several components, which were joined.
+        warnings.simplefilter("ignore")
+        space.fit(points)
+    sources = np.sort(np.random.default_rng(random_state).permutation(n)[:MOST_SOURCES])
+    return Geodesics(sources, np.asarray(shortest_paths(space.graph_, sources), dtype=np.float64))
+
+
 def evaluate(
-    method: Method, prepare: Any, features: Any, y: Any, splits: Sequence[Any], *, classes: bool
+    method: Method,
+    prepare: Any,
+    features: Any,
+    y: Any,
+    splits: Sequence[Any],
+    *,
+    classes: bool,
+    paths: Geodesics,
 ) -> Iterator[Score | None]:
     """Score a method: yield None after each half, and its score at the end.
 
@@ -199,8 +264,10 @@ def evaluate(
         What :func:`halves` returns.
     classes : bool
         Whether accuracy is measured, or R squared.
+    paths : Geodesics
+        What :func:`geodesics` returns for the same features.
     """
-    scores, trusts, times = [], [], []
+    scores, trusts, shares, stresses, times = [], [], [], [], []
     whole = None
     try:
         for train, test in splits:
@@ -216,13 +283,15 @@ def evaluate(
             times.append(time.perf_counter() - start)
             scores.append(_score(plane, y[train], new, y[test], classes))
             trusts.append(_trust(points, plane))
+            shares.append(visible_share(plane))
+            stresses.append(paths.stress(plane, train))
             yield None
     except Exception as error:  # noqa: BLE001 - one method that fails is told, the others go on
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         yield Score(
             method.name,
             method.divergence,
-            *(None, None, None, None),
+            *(None,) * 6,
             0.0,
             method.maps,
             method.supervised,
@@ -237,6 +306,8 @@ def evaluate(
         max(low, 0.0) if classes else low,
         min(high, 1.0),  # of an accuracy as of R squared
         float(np.mean(trusts)),
+        None if method.estimator == "passthrough" else float(np.mean(shares)),
+        float(np.mean(stresses)),
         float(np.mean(times) if method.maps else np.sum(times)),
         method.maps,
         method.supervised,

@@ -21,6 +21,8 @@ from sklearn.utils import check_random_state
 
 from patchfold._coranking import coranking, local_quality
 from patchfold._correlations import residual_variance
+from patchfold._correlations import stress as stress_of
+from patchfold._legibility import visible_share
 from patchfold.geodesics import shortest_paths
 from patchfold.graph import n_components
 from patchfold.spectral import bottom_eigenvectors, laplacian
@@ -100,11 +102,18 @@ def unexplained(estimator: Any, X: Any, setting: Setting) -> float:
     """
     if n_components(estimator.graph_)[0] > 1:
         return -1.0
-    sources = _sources(estimator, setting)
-    geodesics = shortest_paths(estimator.graph_, sources, n_jobs=estimator.n_jobs)
-    return -residual_variance(
-        geodesics, estimator.embedding_, sources=sources, n_jobs=estimator.n_jobs
-    )
+    geodesics, how = _geodesics(estimator, setting)
+    return -residual_variance(geodesics, estimator.embedding_, **how)
+
+
+def stress(estimator: Any, X: Any, setting: Setting) -> float:
+    """Return minus the stress of the geodesics in the estimator's own graph.
+
+    See :func:`patchfold.metrics.stress`; between parts of a graph there are no geodesics, and none
+    that count.
+    """
+    geodesics, how = _geodesics(estimator, setting)
+    return -stress_of(geodesics, estimator.embedding_, **how)
 
 
 def trustworthiness(estimator: Any, X: Any, setting: Setting) -> float:
@@ -126,6 +135,11 @@ def area(estimator: Any, X: Any, setting: Setting) -> float:
     """Return the area under ``R_NX`` over the logarithm of the size of neighbourhoods."""
     data, how = _data(estimator, X, setting)
     return coranking(data, estimator.embedding_, **how).auc_log_rnx
+
+
+def visible(estimator: Any, X: Any, setting: Setting) -> float:
+    """Return the share of points that a plot tells apart, see `metrics.visible_share`."""
+    return visible_share(estimator.embedding_)
 
 
 def stability(estimator: Any, X: Any, setting: Setting) -> float:
@@ -173,10 +187,12 @@ def cross_validation(estimator: Any, X: Any, setting: Setting) -> float:
 CRITERIA: dict[str, Callable[[Any, Any, Setting], float]] = {
     "energy": energy,
     "residual-variance": unexplained,
+    "stress": stress,
     "trustworthiness": trustworthiness,
     "continuity": continuity,
     "lcmc": lcmc,
     "area": area,
+    "visible-share": visible,
     "stability": stability,
     "cross-validation": cross_validation,
 }
@@ -214,6 +230,13 @@ def _data(estimator: Any, X: Any, setting: Setting) -> tuple[Any, dict[str, Any]
     if estimator.divergence == "precomputed":
         return X[sources], {**how, "metric": "precomputed"}
     return X, how
+
+
+def _geodesics(estimator: Any, setting: Setting) -> tuple[Floats, dict[str, Any]]:
+    """Return geodesics in the estimator's graph, and from which points they start."""
+    sources = _sources(estimator, setting)
+    paths = shortest_paths(estimator.graph_, sources, n_jobs=estimator.n_jobs)
+    return paths, {"sources": sources, "n_jobs": estimator.n_jobs}
 
 
 def _likeness(a: Floats, b: Floats, setting: Setting) -> float:

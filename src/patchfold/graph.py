@@ -129,6 +129,72 @@ def with_incoming(near: Neighborhoods, graph: csr_array) -> Neighborhoods:
     )
 
 
+def rows_of(graph: csr_array) -> Neighborhoods:
+    """Return the neighbours that every point has in a symmetric graph."""
+    rows = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
+    return Neighborhoods.from_edges(rows, graph.indices.astype(np.intp), graph.data, graph.shape[0])
+
+
+def filled(near: Neighborhoods, graph: csr_array, k: int, *, own: bool = False) -> Neighborhoods:
+    """Give rows with fewer than ``k`` neighbours the next ones on ways through the graph.
+
+    Such an edge is as long as a way over neighbours that the row has: no geodesic gets shorter.
+
+    Parameters
+    ----------
+    near : Neighborhoods
+        Of points of the graph, all of them, with ``own``; else of new points.
+    graph : csr_array of shape (n, n)
+    k : int
+    own : bool, default=False
+
+    Examples
+    --------
+    >>> path = symmetric(np.array([0, 1, 2]), np.array([1, 2, 3]), np.array([1.0, 2.0, 4.0]), 4)
+    >>> filled(rows_of(path), path, 2, own=True).matrix(4).toarray()
+    array([[0., 1., 3., 0.],
+           [1., 0., 2., 0.],
+           [0., 2., 0., 4.],
+           [0., 6., 4., 0.]])
+    """
+    short, onward = np.flatnonzero(near.degrees < k), rows_of(graph)
+    longest = int(onward.degrees.max(initial=0))
+    fuller = []
+    for block in block_slices(len(short), 8 * 8 * k * longest):
+        rows = short[block]
+        part = _grown(near[rows], onward, k, rows if own else np.full(len(rows), -1))
+        fuller.append((rows[part.sources], part.indices, part.distances))
+    kept = near.degrees[near.sources] >= k
+    edges = (near.sources[kept], near.indices[kept], near.distances[kept]), *fuller
+    rows, columns, lengths = (np.concatenate(part) for part in zip(*edges, strict=True))
+    return Neighborhoods.from_edges(rows, columns, lengths, len(near))
+
+
+def _grown(near: Neighborhoods, onward: Neighborhoods, k: int, own: Indices) -> Neighborhoods:
+    """Add the nearest neighbours of neighbours until rows have ``k``, or there are no more."""
+    n = len(onward)
+    while (near.degrees < k).any():
+        hops = onward[near.indices]
+        rows, columns = near.sources[hops.sources], hops.indices
+        lengths = near.distances[hops.sources] + hops.distances
+        codes = rows * n + columns
+        order = np.lexsort((lengths, codes))
+        further = ~np.isin(codes, near.sources * n + near.indices) & (columns != own[rows])
+        further[order[1:]] &= np.diff(codes[order]) > 0  # the shortest way to each
+        found = Neighborhoods.from_edges(
+            rows[further], columns[further], lengths[further], len(near)
+        ).nearest(np.maximum(k - near.degrees, 0))
+        if not len(found.indices):
+            break
+        near = Neighborhoods.from_edges(
+            np.concatenate([near.sources, found.sources]),
+            np.concatenate([near.indices, found.indices]),
+            np.concatenate([near.distances, found.distances]),
+            len(near),
+        )
+    return near
+
+
 def stacked(parts: list[Neighborhoods]) -> Neighborhoods:
     """Return the rows of several neighbourhoods, one after the other."""
     return Neighborhoods(

@@ -7,12 +7,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from patchfold import divergences
 from patchfold._namespace import to_numpy
 from patchfold._validation import is_sparse
 from patchfold.blocks import map_blocks
+from patchfold.disagreement import TYPICAL_NEIGHBORS, Typical, leaving, medians
+from patchfold.short_circuits import stretches, trusted_of_new
 from patchfold.supervision import UNKNOWN, Edges, changed_lengths, kinship
 
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
     from patchfold.divergences import Divergence
     from patchfold.gaussians import Patches
+    from patchfold.neighborhoods import Neighborhoods
     from patchfold.supervision import Codes, Kin, LabelRule
 
     Indices = NDArray[np.intp]
@@ -30,49 +34,8 @@ if TYPE_CHECKING:
 # What ``lengths`` may be: the divergence itself, or distances that it stretches.
 KINDS = ("divergence", "stretched")
 
-# An edge is stretched where its divergence is more than so many times the typical one, by the
-# square of the excess; the typical one is the median over the edges to so many nearest neighbours,
-# whatever the degree of the graph. On noisy manifolds (docs/stability.md) a lower limit costs
-# accuracy where there is nothing to stretch, a higher one lets short circuits through.
-ORDINARY = 2.0
-TYPICAL_NEIGHBORS = 10
-
 # A mean over so many pairs has three digits; all pairs are looked at while there are no more.
 MEAN_PAIRS = 2**19
-
-
-@dataclass(frozen=True)
-class Typical:
-    """The typical divergence and distance of neighbours, both positive."""
-
-    divergence: float
-    distance: float
-
-    @classmethod
-    def of(cls, values: Floats, distances: Floats) -> Typical:
-        """Take the medians of those above zero: copies of a point say nothing about the rest."""
-        medians = [
-            float(np.median(some[some > 0])) if (some > 0).any() else 1.0
-            for some in (values, distances)
-        ]
-        return cls(*medians)
-
-
-def stretched(values: Floats, distances: Floats, typical: Typical) -> Floats:
-    """Return ``e max(1, d / (2 d0))^2 / e0`` for divergences ``d`` and distances ``e``.
-
-    Edges of ordinary divergence are as long as their ends are apart, in units of the typical
-    distance ``e0``, ``d0`` being the typical divergence; an edge that joins patches of another
-    kind, as a short circuit does, is stretched until paths avoid it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> stretched(np.array([1.0, 2.0, 4.0]), np.array([3.0, 3.0, 3.0]), Typical(1.0, 3.0))
-    array([1., 1., 4.])
-    """
-    excess = np.maximum(values / (ORDINARY * typical.divergence), 1.0)
-    return np.asarray(distances / typical.distance * np.square(excess), dtype=values.dtype)
 
 
 @dataclass(eq=False)
@@ -92,7 +55,8 @@ class Lengths:
         The class of every point, -1 where it is not known.
     n_jobs : int or None
     typical : Typical or None
-        What makes lengths stretched distances; None where they are the divergences.
+        What makes lengths distances, in units of the typical one, that are stretched at short
+        circuits; None where they are the divergences.
     """
 
     points: Any
@@ -104,25 +68,60 @@ class Lengths:
     typical: Typical | None = None
 
     def plain(self, i: Indices, j: Indices) -> Floats:
-        """Return the lengths of the pairs ``(i, j)`` of fitted points before labels change them."""
-        if self.divergence == "precomputed":
-            return np.asarray(np.minimum(self.points[i, j], self.points[j, i]))
-        if self.patches is None:
-            return self.euclidean(i, j)
-        values = self.divergences(i, j)
-        if self.typical is None:
-            return values
-        return stretched(values, self.apart(i, j), self.typical)
+        """Return the lengths of the pairs ``(i, j)`` of fitted points before labels change them.
 
-    def settle(self, i: Indices, j: Indices, few: NDArray[np.bool_] | None = None) -> Floats:
-        """Learn what is typical from the pairs ``(i, j)``, or from the ``few`` that are marked.
-
-        From then on lengths are stretched distances; those of the pairs are returned.
+        And before short circuits are stretched, which only edges of the graph can be.
         """
-        values, distances = self.divergences(i, j), self.apart(i, j)
-        known = (values, distances) if few is None else (values[few], distances[few])
-        self.typical = Typical.of(*known)
-        return stretched(values, distances, self.typical)
+        if self.patches is None or self.typical is not None:
+            return self.euclidean(i, j)
+        return self.divergences(i, j)
+
+    def settle(self, i: Indices, j: Indices) -> None:
+        """Learn what is typical from the edges ``(i, j)``; lengths are distances from then on."""
+        self.typical = self._typical(i, j, *self._compared(i, j))
+
+    def stretched(self, i: Indices, j: Indices, few: NDArray[np.bool_]) -> Floats:
+        """Return the lengths of the edges ``(i, j)`` of a graph, infinite for short circuits.
+
+        What is typical is learned from the ``few`` edges that are marked, if it is not known.
+        """
+        values, distances, leaves = compared = self._compared(i, j)
+        if self.typical is None:
+            self.typical = self._typical(i[few], j[few], *(part[few] for part in compared))
+        typical = self.typical
+        around = np.maximum(typical.around[i], typical.around[j])
+        factors = stretches(
+            i,
+            j,
+            typical.disagreement(values, leaves, around),
+            distances,
+            len(self.points),
+            quiet=typical.quiet,
+            n_jobs=self.n_jobs,
+        )
+        return np.asarray(distances / typical.distance * factors, dtype=distances.dtype)
+
+    def _compared(self, i: Indices, j: Indices) -> tuple[Floats, Floats, Floats]:
+        """Return the divergences, distances and ways out of the patches ``i`` and ``j``."""
+        patches = cast("Patches", self.patches)
+        leaves = leaving(patches, i, patches, j, n_jobs=self.n_jobs)
+        return self.divergences(i, j), self.apart(i, j), leaves
+
+    def _typical(
+        self, i: Indices, j: Indices, values: Floats, distances: Floats, leaves: Floats
+    ) -> Typical:
+        centres = to_numpy(cast("Patches", self.patches).points)
+        every = np.arange(len(self.points))
+        offsets = self._distances(self.points, every, centres, every)
+        apart = self._distances(self.points, i, self.points, j)
+        return Typical.of((i, j), values, distances, leaves, offsets, apart)
+
+    def ranking(self, i: Indices, j: Indices) -> Floats:
+        """Return what the nearest of the pairs ``(i, j)`` are chosen by before labels: divergences.
+
+        The lengths, where there are no patches.
+        """
+        return self.plain(i, j) if self.patches is None else self.divergences(i, j)
 
     def divergences(self, i: Indices, j: Indices) -> Floats:
         """Return the divergences of the patches of pairs ``(i, j)``."""
@@ -136,10 +135,12 @@ class Lengths:
         return self._distances(points, i, points, j)
 
     def euclidean(self, i: Indices, j: Indices) -> Floats:
-        """Return the distances of the pairs ``(i, j)`` of fitted points, by differences.
+        """Return the distances of the pairs ``(i, j)`` of fitted points: given, or by differences.
 
         Those of their patches in typical ones, where these are what is stretched.
         """
+        if self.divergence == "precomputed":
+            return np.asarray(np.minimum(self.points[i, j], self.points[j, i]))
         if self.typical is not None:
             return np.asarray(self.apart(i, j) / self.typical.distance)
         return self._distances(self.points, i, self.points, j)
@@ -160,16 +161,13 @@ class Lengths:
         return _kept(self.labelled(lengths, i, j), lengths)
 
     def matrix(self) -> Floats:
-        """Return the plain lengths of all pairs."""
+        """Return what the nearest are chosen by, as :meth:`ranking` does, for all pairs."""
         if self.divergence == "precomputed":
             return np.asarray(np.minimum(self.points, self.points.T))
         if self.patches is None:
             return cdist(self.points, self.points).astype(self.points.dtype, copy=False)
         matrix = divergences.pairwise(self.patches, self.divergence, n_jobs=self.n_jobs)
-        values = np.asarray(to_numpy(matrix))
-        if self.typical is None:
-            return values
-        return stretched(values, self._from_all(slice(None)), self.typical)
+        return np.asarray(to_numpy(matrix))
 
     def order_of_rows(self, lengths: Floats, block: slice) -> Floats:
         """Do the same as :meth:`order` for the pairs of a block of points with all points."""
@@ -191,20 +189,54 @@ class Lengths:
             gaps = cdist(self.points[block], self.points)
         return (gaps if self.patches is not None else self.order_of_rows(gaps, block)), gaps
 
-    def of_new(self, patches: Patches, i: Indices, j: Indices) -> Floats:
-        """Return the lengths from the patches ``i`` of new points to those ``j`` of fitted ones."""
+    def divergences_of_new(self, patches: Patches, i: Indices, j: Indices) -> Floats:
+        """Return the divergences of the patches ``i`` of new points from ``j`` of fitted ones."""
         fitted = cast("Patches", self.patches)
-        between = divergences.paired(
+        values = divergences.paired(
             patches, i, j, self.divergence, other=fitted, n_jobs=self.n_jobs
         )
-        values = np.asarray(to_numpy(between))
+        return np.asarray(to_numpy(values))
+
+    def of_new(
+        self, patches: Patches, near: Neighborhoods, values: Floats, graph: csr_array
+    ) -> Floats:
+        """Return the lengths of the edges from new points to fitted ones, infinite if left out.
+
+        Parameters
+        ----------
+        patches : Patches
+            Those of the new points.
+        near : Neighborhoods
+            Their neighbours among the fitted points.
+        values : array of shape (n_edges,)
+            The divergences along these edges.
+        graph : csr_array
+            The graph of the fitted points.
+        """
 
         def distances() -> Floats:
-            return self._distances(to_numpy(patches.points), i, to_numpy(fitted.points), j)
+            fitted = to_numpy(cast("Patches", self.patches).points)
+            apart = self._distances(to_numpy(patches.points), near.sources, fitted, near.indices)
+            return apart / self._unit
 
         if self.typical is not None:
-            values = stretched(values, distances(), self.typical)
-        return self.of_unlabelled(values, lambda: distances() / self._unit)
+            disagreement, values = self._disagreement_of_new(patches, near, values), distances()
+            # Labels change the lengths in the graph: no way through it compares with a distance.
+            ways = graph if self.rule is None else csr_array(graph.shape, dtype=graph.dtype)
+            values = np.where(trusted_of_new(near, disagreement, values, ways), values, np.inf)
+        kept = np.isfinite(values)
+        lengths = np.full(len(values), np.inf, dtype=values.dtype)
+        lengths[kept] = self.of_unlabelled(values[kept], lambda: distances()[kept])
+        return lengths
+
+    def _disagreement_of_new(self, patches: Patches, near: Neighborhoods, values: Floats) -> Floats:
+        typical, fitted = cast("Typical", self.typical), cast("Patches", self.patches)
+        leaves = leaving(patches, near.sources, fitted, near.indices, n_jobs=self.n_jobs)
+        there = typical.around[near.indices]
+        # Around a new point that is typical which is so of its nearest neighbours.
+        nearest = near.among_nearest(TYPICAL_NEIGHBORS)
+        here = medians(near.sources[nearest], there[nearest], len(near))[near.sources]
+        return typical.disagreement(values, leaves, np.maximum(here, there))
 
     def of_unlabelled(
         self, lengths: Floats, distances: Callable[[], Floats] | None = None
@@ -220,13 +252,11 @@ class Lengths:
 
     @cached_property
     def mean(self) -> float:
-        """The mean plain length of all pairs, not stretched, or of a sample of them."""
+        """The mean plain length of all pairs, or of a sample of them."""
         if is_sparse(self.points):
             return float(np.mean(self.points.data))
         i, j = even_pairs(self.points.shape[0], MEAN_PAIRS)
-        # Stretching is for neighbours: of far pairs it makes numbers beyond all measure.
-        lengths = self.plain(i, j) if self.typical is None else self.euclidean(i, j)
-        return float(np.mean(lengths, dtype=np.float64))
+        return float(np.mean(self.plain(i, j), dtype=np.float64))
 
     def _distances(self, X: Floats, i: Indices, Z: Floats, j: Indices) -> Floats:
         """Return the distances of the points ``X[i]`` from ``Z[j]``, by differences."""

@@ -21,7 +21,8 @@ from patchfold._coranking import (
     lcmc,
     trustworthiness,
 )
-from patchfold._correlations import rank_correlation, residual_variance
+from patchfold._correlations import rank_correlation, residual_variance, stress
+from patchfold._legibility import Unreadable, unreadable, visible_share
 from patchfold._validation import check_count, check_points
 from patchfold._warnings import warn_user
 from patchfold.embedding import PatchIsomap
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Coranking",
     "IntrinsicDimension",
+    "Unreadable",
     "auc_log_rnx",
     "continuity",
     "coranking",
@@ -44,7 +46,10 @@ __all__ = [
     "purity",
     "rank_correlation",
     "residual_variance",
+    "stress",
     "trustworthiness",
+    "unreadable",
+    "visible_share",
 ]
 
 # A component counts if it removes this share of the residual variance that was left ...

@@ -19,10 +19,11 @@ import patchfold
 from patchfold._rows import RowTable
 from patchfold._space import Space
 from patchfold.denoising import DenoisedPatches
+from patchfold.disagreement import Typical
 from patchfold.embedding import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
 from patchfold.embedding.tsne import NEIGHBORS_PER_PERPLEXITY
 from patchfold.gaussians import Patches
-from patchfold.lengths import Lengths, Typical
+from patchfold.lengths import Lengths
 from patchfold.mapping import GRNN, DistanceScaler
 from patchfold.neighborhoods import Neighborhoods
 from patchfold.neighbors import (
@@ -128,8 +129,10 @@ def own_parameters(
     if method == "tsne":
         most = max((n_samples - 1) / NEIGHBORS_PER_PERPLEXITY, 1.0)  # no perplexity is below 1
         return {"perplexity": min(PERPLEXITY, most)}
-    if method == "lle" and divergence == "euclidean" and not supervised:
-        return {"weights": "euclidean"}  # weights of the points do not know lengths
+    if supervised:  # by default these two do not use lengths, which classes change
+        return {"weights": "entropic"} if method == "lle" else {"bandwidth": "median"}
+    if method == "lle" and divergence == "euclidean":
+        return {"weights": "euclidean"}
     return {}
 
 

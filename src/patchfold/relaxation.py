@@ -29,6 +29,9 @@ LANES = 64
 # other, wider ones let points go before those they wait for.
 WIDTH = 2.0
 
+# Room in the heap of a bounded search; it grows where that is not enough.
+FIRST_HEAP = 1024
+
 # Rows of the result that are written at once: enough for whole cache lines of the block, few
 # enough for the rows to stay in the cache.
 WRITTEN = 8
@@ -181,6 +184,85 @@ def relax_each(
                     _append(v, bucket % buckets, head, tail, after)
         for j in range(n):
             result[rows[s], order[j]] = far[j]
+
+
+@compiled
+def bounded(
+    indptr: Indices,
+    indices: Indices,
+    lengths: Floats,
+    i: Indices,
+    j: Indices,
+    bounds: Floats,
+    starts: Indices,
+    stops: Indices,
+    result: Floats,
+) -> None:
+    """Write the distances of pairs ``(i, j)``, infinite beyond the largest bound of their source.
+
+    The pairs of a source follow each other; ``starts`` and ``stops`` tell from where to where.
+    """
+    far = np.full(len(indptr) - 1, np.inf)
+    seen = np.empty(len(far), np.intp)
+    keys, points = np.empty(FIRST_HEAP), np.empty(FIRST_HEAP, np.intp)
+    for s in range(len(starts)):
+        first, last = starts[s], stops[s]
+        bound = bounds[first:last].max()
+        seen[0], n_seen = i[first], 1
+        far[i[first]] = 0.0
+        keys[0], points[0], size = 0.0, i[first], 1
+        while size:
+            reached, u = keys[0], points[0]
+            size -= 1
+            _sink(keys, points, size)
+            if reached > far[u]:
+                continue
+            for e in range(indptr[u], indptr[u + 1]):
+                v = indices[e]
+                through_u = far[u] + lengths[e]
+                if not (through_u < far[v] and through_u <= bound):
+                    continue
+                if far[v] == np.inf:
+                    seen[n_seen] = v
+                    n_seen += 1
+                far[v] = through_u
+                if size == len(keys):
+                    keys = np.concatenate((keys, np.empty_like(keys)))
+                    points = np.concatenate((points, np.empty_like(points)))
+                _rise(keys, points, size, through_u, v)
+                size += 1
+        for pair in range(first, last):
+            result[pair] = far[j[pair]]
+        for place in range(n_seen):
+            far[seen[place]] = np.inf
+
+
+@compiled
+def _rise(keys: Floats, points: Indices, place: int, key: float, point: int) -> None:
+    """Put a key into a heap of ``place`` keys."""
+    while place > 0:
+        above = (place - 1) // 2
+        if keys[above] <= key:
+            break
+        keys[place], points[place] = keys[above], points[above]
+        place = above
+    keys[place], points[place] = key, point
+
+
+@compiled
+def _sink(keys: Floats, points: Indices, size: int) -> None:
+    """Take the first key out of a heap that has ``size`` others."""
+    key, point = keys[size], points[size]
+    place = 0
+    while 2 * place + 1 < size:
+        below = 2 * place + 1
+        if below + 1 < size and keys[below + 1] < keys[below]:
+            below += 1
+        if keys[below] >= key:
+            break
+        keys[place], points[place] = keys[below], points[below]
+        place = below
+    keys[place], points[place] = key, point
 
 
 @compiled

@@ -35,7 +35,7 @@ FEWEST_HALVES = 5
 # Whole numbers with more values than this are measured by their error, not told apart as classes.
 MOST_CLASSES = 20
 
-HEADER = ("method", "divergence", "", "95 % interval", "trust", "seconds")
+HEADER = ("method", "divergence", "", "95 % interval", "trust", "visible", "stress", "seconds")
 
 
 def compare(
@@ -75,7 +75,9 @@ def compare(
     mapped into the plane, and its target is predicted by the seven nearest rows of the first:
     accuracy for classes, R squared for values. Methods marked * cannot map new rows and are given
     all rows at once, without the target. The interval is Student's, corrected for halves that
-    overlap; trust is the trustworthiness of the plane.
+    overlap; trust is the trustworthiness of the plane. Visible is the share of points that a plot
+    tells apart: below 0.1 it shows a dot and strays. Stress is that of geodesics: how far distances
+    in the plane are from shortest paths through the graph of 15 neighbours, 0 being best.
     """
     from patchfold import comparison
     from patchfold.tables import check_ending, preprocessor
@@ -108,6 +110,7 @@ def compare(
         random_state=seed,
     )
     splits = comparison.halves(y, halves, classes=classes, random_state=seed)
+    paths = comparison.geodesics(prepare, features, random_state=seed)
     scores = []
     bar = progress(stderr())
     with bar:
@@ -115,7 +118,9 @@ def compare(
         for place, method in enumerate(found):
             label = f"{method.name} {method.divergence}"
             bar.update(line, completed=place * halves, description=f"{label:<32.32}")
-            for score in comparison.evaluate(method, prepare, features, y, splits, classes=classes):
+            for score in comparison.evaluate(
+                method, prepare, features, y, splits, classes=classes, paths=paths
+            ):
                 bar.advance(line)
                 if score is not None:
                     scores.append(score)
@@ -241,12 +246,14 @@ def _lines(scores: list[Any]) -> list[tuple[str, ...]]:
             score.name + ("" if score.maps else " *"),
             score.divergence,
             *(
-                ("failed", "", "", "")
+                ("failed", *[""] * 5)
                 if score.error
                 else (
                     f"{score.mean:.3f}",
                     f"{score.low:.3f} to {score.high:.3f}",
                     f"{score.trust:.3f}",
+                    "" if score.visible is None else f"{score.visible:.2f}",
+                    f"{score.stress:.2f}",
                     f"{score.seconds:.2f}",
                 )
             ),
@@ -261,9 +268,11 @@ def _print(measure: str, scores: list[Any]) -> None:
     if not sys.stdout.isatty():
         print_result("".join("\t".join(line) + "\n" for line in (header, *lines)))
         return
-    grid = Table(box=None)
+    # On 80 columns there is room for all numbers, and names of two words take two lines.
+    grid = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     for word in header:
-        grid.add_column(word, justify="left" if word in HEADER[:2] else "right", no_wrap=True)
+        justify: Any = "left" if word in HEADER[:2] else "right"
+        grid.add_column(word, justify=justify, no_wrap=word != HEADER[0], overflow="fold")
     for line in lines:
         grid.add_row(*line)
     Console(highlight=False, markup=False).print(grid)
@@ -295,7 +304,11 @@ def _page(
             "half, to which everything was fitted. Methods marked * cannot map new rows and were "
             "given all rows at once, without the target. The interval is Student's for the mean, "
             "corrected for halves that overlap (Nadeau and Bengio 2003). Trust is the "
-            "trustworthiness of the training half. The best of many methods is better here than it "
+            "trustworthiness of the training half. Visible is the share of its points that a plot "
+            "tells apart, the occupied cells of a raster of 200 x 200; below 0.1 the plot shows a "
+            "dot and strays. Stress is the stress of geodesics: how far distances in the plane are "
+            "from shortest paths through the Euclidean graph of 15 neighbours of all rows, up to "
+            "one scale; 0 is best and 1 worst. The best of many methods is better here than it "
             "will be on new data: intervals that overlap say that methods are about as good."
         ),
     ]

@@ -26,8 +26,9 @@ from patchfold._validation import (
 )
 from patchfold._warnings import warn_user
 from patchfold.denoising import DenoisedPatches
+from patchfold.disagreement import TYPICAL_NEIGHBORS
 from patchfold.embedding._given import at_zero, check_distances, given_neighbors
-from patchfold.lengths import KINDS, TYPICAL_NEIGHBORS, Lengths
+from patchfold.lengths import KINDS, Lengths
 from patchfold.neighborhoods import Neighborhoods
 from patchfold.neighbors import ApproximateNeighbors, SharedNeighbors, neighbor_search
 from patchfold.patches import GaussianPatch, recommended_patch
@@ -62,6 +63,9 @@ BLOCK_PAIRS = 2**20
 
 class BasePatchGraph(TransformerMixin, BaseEstimator):
     """Fit the divergence graph of points, and find the place of new points in it."""
+
+    # Whether patch=None means plain patches and their divergences instead of the recommended graph.
+    _plain_patches: bool = False
 
     n_neighbors: Any
     divergence: Any
@@ -220,15 +224,16 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
             # Without patches lengths are known from the search.
             known = self.patches_ is None
             plain = graph.shortest(near, pairs) if known else self._divergences(near, i, j, pairs)
-            lengths = self._lengths.labelled(plain, i, j)
+            held = np.isfinite(plain)  # without short circuits
+            lengths = plain.copy()
+            lengths[held] = self._lengths.labelled(plain[held], i[held], j[held])
             near = graph.with_lengths(near, lengths[pairs])
         kept = np.isfinite(lengths)
         near = self._connect(near, i[kept], j[kept], lengths[kept])
-        if self.supervision is not None:
-            if len(plain):
-                self._check_stretch(float(np.median(plain)))
-            # Points that lost all their neighbours still are neighbours of others.
-            near = graph.with_incoming(near, self.graph_)
+        if self.supervision is not None and held.any():
+            self._check_stretch(float(np.median(plain[held])))
+        # Points that lost all their neighbours still are neighbours of others.
+        near = graph.with_incoming(near, self.graph_)
         if self.divergence == "precomputed":
             self._forget_given()
         return near
@@ -255,14 +260,15 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         lengths = self._lengths
         with self._stage("neighbours under the divergence"):
             if not precomputed and self._pools():
-                return graph.nearest_among(found, k, lengths.plain, lengths.order)
+                return graph.nearest_among(found, k, lengths.ranking, lengths.order)
             order = None if self.supervision is None else lengths.order_of_rows
             return graph.nearest_by_value(lengths.matrix(), k, own=True, order=order)
 
     def _fit_patches(self, X: Floats, members: Neighborhoods) -> Patches:
         """Fit the patches of points, of denoised ones if so wanted; shared ones only once."""
         recipe = self._recipe()
-        denoise = bool(self.patch is None if self.denoise is None else self.denoise)
+        recommended = self.patch is None and not self._plain_patches
+        denoise = bool(recommended if self.denoise is None else self.denoise)
         make = partial(self._make_patches, X, members, recipe, denoise)
         if isinstance(self.knn, SharedNeighbors):
             key = repr(recipe), denoise, int(members.degrees.max())
@@ -305,10 +311,12 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
             self._lengths.settle(*graph.undirected(found.nearest(known))[:2])
 
     def _stretches(self) -> bool:
+        if not self._has_patches():
+            return False
         if self.lengths is not None:
             return bool(self.lengths == "stretched")
         # Labels tell what belongs together better than any stretch does.
-        return self.patch is None and self.supervision is None
+        return self.patch is None and self.supervision is None and not self._plain_patches
 
     def _found(self, X: Floats, k: int | None) -> Neighborhoods:
         """Search the Euclidean neighbours that patches and edges are made of."""
@@ -356,15 +364,17 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
 
     def _recipe(self) -> GaussianPatch:
         if self.patch is None:
+            if self._plain_patches:
+                return GaussianPatch()
             return recommended_patch(self._n_fit, sized=self.radius is None)
         recipe: GaussianPatch = self.patch
         return recipe
 
     def _divergences(self, near: Neighborhoods, i: Indices, j: Indices, pairs: Indices) -> Floats:
-        if self._stretches() and self._lengths.typical is None:
+        if self._stretches():
             few = np.zeros(len(i), dtype=bool)
             few[pairs[near.among_nearest(TYPICAL_NEIGHBORS)]] = True
-            lengths = self._lengths.settle(i, j, few)
+            lengths = self._lengths.stretched(i, j, few)
         else:
             lengths = self._lengths.plain(i, j)
         if len(lengths) and not lengths.any() and np.ptp(self._lengths.points, axis=0).any():
@@ -432,17 +442,24 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
             near = found if k is None else found.nearest(k)
             return graph.with_lengths(near, self._lengths.of_unlabelled(near.distances))
         patches = self._patches_of_new(X, self._members(found))
+        near, values = self._nearest_of_new(patches, found, k)
+        return graph.with_lengths(near, self._lengths.of_new(patches, near, values, self.graph_))
+
+    def _nearest_of_new(
+        self, patches: Patches, found: Neighborhoods, k: int | None
+    ) -> tuple[Neighborhoods, Floats]:
+        """Return the neighbours of new points, and the divergences along these edges."""
         if self.graph == "neighbors" or k is None:
             near = found if k is None else found.nearest(k)
-            values = self._lengths.of_new(patches, near.sources, near.indices)
-            return graph.with_lengths(near, values)
+            return near, self._lengths.divergences_of_new(patches, near.sources, near.indices)
         parts = []
         for rows in gen_batches(len(patches), max(1, BLOCK_PAIRS // self._n_fit)):
             i, j = self._candidates(found, rows)
-            values = self._lengths.of_new(patches, i, j)
+            values = self._lengths.divergences_of_new(patches, i, j)
             near = Neighborhoods.from_edges(i, j, values, len(patches)).nearest(k)
             parts.append(near[np.arange(len(patches))[rows]])
-        return graph.stacked(parts)
+        near = graph.stacked(parts)
+        return near, near.distances
 
     def _fitted_as(self, X: Any) -> Indices:
         """Return which fitted point each new one is (the first, if there are copies); -1 for none.

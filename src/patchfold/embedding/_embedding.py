@@ -8,7 +8,9 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
-from patchfold._validation import check_count
+from patchfold._legibility import unreadable
+from patchfold._validation import check_count, is_sparse
+from patchfold._warnings import warn_user
 from patchfold.embedding._base import BasePatchGraph
 from patchfold.mapping import check_map, fit_map, predict_map
 
@@ -31,6 +33,9 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
     def fit(self, X: Any, y: Any = None) -> Any:
         """Fit the graph and embed it.
 
+        A warning says where a plot of the first two components cannot be read, and which points are
+        to blame (:func:`patchfold.metrics.unreadable`).
+
         Parameters
         ----------
         X : array of shape (n_samples, n_features)
@@ -51,6 +56,7 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
             with self._stage("embedding"):
                 self._embed(prepared)
             del prepared
+            self._warn_unreadable(X)
         self.map_ = None
         if self._map() != "nystrom":
             with self._stage("map for new points"):
@@ -100,6 +106,15 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
                 f"(radius={self.radius}); {remedy}."
             )
         return self._extend(near, X)
+
+    def _warn_unreadable(self, X: Any) -> None:
+        """Warn where a plot of the embedding would be a dot and strays."""
+        found = unreadable(self.embedding_, None if is_sparse(X) else X)
+        if found is None or found.crowd == found.n_samples:
+            return  # all in one place, which has been warned of
+        # Labels gather classes, on dots if need be; a few points far out are no class.
+        if found.rows or self.supervision is None:
+            warn_user(str(found))
 
     def _plain(self) -> Any:
         # The map is fitted once, to the embedding that was chosen.

@@ -13,6 +13,7 @@ from patchfold._validation import check_choice
 from patchfold._warnings import warn_user
 from patchfold.embedding._embedding import BasePatchEmbedding
 from patchfold.spectral import bottom_eigenvectors, laplacian
+from patchfold.supervision import Cut, label_rule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,12 +34,13 @@ LAPLACIANS = ("unnormalized", "random-walk", "symmetric")
 
 
 class PatchEigenmaps(BasePatchEmbedding):
-    """Laplacian eigenmaps of patches (ELAP, X-LEM).
+    """Laplacian eigenmaps on a graph of local Gaussians without its short circuits.
 
-    Edges have the weight ``exp(-d^2 / t)`` (ELAP eq. 42) or ``exp(-d / t)`` (X-space, section 4.1)
-    for their divergence ``d`` and bandwidth ``t``, other pairs none. The embedding consists of the
-    eigenvectors of the Laplacian with the smallest eigenvalues above zero. Points that the kernel
-    leaves without weight stay at the origin, with a warning.
+    Edges that short-circuit the manifold are removed, all others count alike. A finite bandwidth
+    ``t`` gives them the weight ``exp(-d^2 / t)`` (ELAP eq. 42) or ``exp(-d / t)`` (X-space, section
+    4.1) of their length ``d``. The embedding consists of the eigenvectors of the Laplacian with the
+    smallest eigenvalues above zero. Points that the kernel leaves without weight stay at the
+    origin, with a warning.
 
     Parameters
     ----------
@@ -55,15 +57,15 @@ class PatchEigenmaps(BasePatchEmbedding):
         How a neighbourhood becomes a Gaussian. None means the recommended settings: 15 neighbours
         (fewer below 1000 points) and a flattened covariance, whatever ``n_neighbors`` is.
     denoise : bool or None, default=None
-        Whether every point is first replaced by the mean of its patch; patches are made of these,
-        and centred where the point comes back to along its patch. None means True where ``patch``
-        is None, False otherwise.
+        Whether patches are fitted to smoothed points ``z`` and centred at
+        ``z + Sigma (x - z) / l``, ``l`` the largest eigenvalue of ``Sigma``. None means True where
+        ``patch`` is None, False otherwise.
     lengths : {"divergence", "stretched"} or None, default=None
-        Whether edges are as long as their divergence says, as in the papers, or as long as their
-        ends are apart, in units of the typical edge, and stretched where the divergence is out of
-        the ordinary, as that of a short circuit is (:func:`patchfold.lengths.stretched`). None
-        means ``"stretched"`` where both ``patch`` and ``supervision`` are None, ``"divergence"``
-        otherwise.
+        Whether edges are as long as the divergence of their patches, as in the papers, or as the
+        distance of their centres, in units of the typical edge. Short circuits, whose patches
+        disagree and whose way around is long, are then removed, and edges between clusters
+        stretched (:func:`patchfold.short_circuits.stretches`). None means ``"stretched"`` where
+        both ``patch`` and ``supervision`` are None, ``"divergence"`` otherwise.
     graph : {"neighbors", "divergence"}, default="neighbors"
         Whether the edges join the k nearest points, or the k nearest patches under the divergence:
         of all, while all pairs fit in scikit-learn's ``working_memory``, else of ``n_candidates``.
@@ -91,11 +93,12 @@ class PatchEigenmaps(BasePatchEmbedding):
         1 prints the stages and their times.
     kernel : {"gaussian", "exponential"}, default="gaussian"
         ``exp(-d^2 / t)`` or ``exp(-d / t)``.
-    bandwidth : float or "median", default="median"
-        ``t``. ``"median"`` takes the median length of the edges (squared for the Gaussian kernel),
-        or more where an edge that holds the graph together would lose its weight, so that it fits
-        data in any units. ELAP has 1 (:func:`patchfold.papers.elap`).
-    laplacian : {"unnormalized", "random-walk", "symmetric"}, default="unnormalized"
+    bandwidth : float or "median", default=inf
+        ``t``. Infinite, all edges have the weight 1, as in scikit-learn's ``SpectralEmbedding``;
+        long edges then do not tear a few points off the rest. ``"median"`` takes the median length
+        of the edges (squared for the Gaussian kernel), or more where an edge that holds the graph
+        together would lose its weight. ELAP has 1 (:func:`patchfold.papers.elap`).
+    laplacian : {"unnormalized", "random-walk", "symmetric"}, default="random-walk"
         ``L = D - W`` (ELAP), or one of the two normalised ones. These share their spectrum; both
         give the embedding ``D^(-1/2) u`` for the eigenvectors ``u`` of ``D^(-1/2) L D^(-1/2)``, as
         scikit-learn's ``SpectralEmbedding`` does.
@@ -143,8 +146,8 @@ class PatchEigenmaps(BasePatchEmbedding):
         out_of_sample: Any = None,
         knn: Any = "auto",
         kernel: str = "gaussian",
-        bandwidth: Any = "median",
-        laplacian: str = "unnormalized",
+        bandwidth: Any = np.inf,
+        laplacian: str = "random-walk",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -175,9 +178,17 @@ class PatchEigenmaps(BasePatchEmbedding):
         if isinstance(self.bandwidth, str):
             check_choice("bandwidth", self.bandwidth, ("median",))
         elif type(self.bandwidth) is bool or not (
-            isinstance(self.bandwidth, Real) and 0 < float(self.bandwidth) < np.inf
+            isinstance(self.bandwidth, Real) and float(self.bandwidth) > 0
         ):
             raise ValueError(f"bandwidth={self.bandwidth!r} must be positive, or 'median'.")
+        elif float(self.bandwidth) == np.inf and self.graph == "neighbors":
+            rule = label_rule(self.supervision)
+            if rule is not None and not isinstance(rule, Cut):
+                warn_user(
+                    f"supervision={self.supervision!r} changes lengths, and bandwidth=inf gives "
+                    "edges of any length the same weight; take bandwidth='median' or "
+                    "supervision='cut'."
+                )
 
     def _embed(self, near: Neighborhoods) -> None:
         self._check_components()

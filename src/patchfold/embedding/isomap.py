@@ -35,7 +35,11 @@ EXACT_BYTES, LANDMARKS = 2 * 2**30, 500
 
 
 class PatchIsomap(BasePatchEmbedding):
-    """Isomap whose edges are as long as the divergence of their patches (ISOMAP-KL, X-ISM).
+    """Isomap on a graph of local Gaussians without its short circuits.
+
+    Edges are as long as the centres of their patches are apart. Those that short-circuit the
+    manifold are removed. With ``patch=GaussianPatch()`` edges are as long as the divergence of
+    their patches (ISOMAP-KL, X-ISM).
 
     Geodesics are shortest paths in the graph; classical scaling of them, ``B = -H D^2 H / 2``,
     gives the coordinates ``V sqrt(Lambda)``.
@@ -55,15 +59,15 @@ class PatchIsomap(BasePatchEmbedding):
         How a neighbourhood becomes a Gaussian. None means the recommended settings: 15 neighbours
         (fewer below 1000 points) and a flattened covariance, whatever ``n_neighbors`` is.
     denoise : bool or None, default=None
-        Whether every point is first replaced by the mean of its patch; patches are made of these,
-        and centred where the point comes back to along its patch. None means True where ``patch``
-        is None, False otherwise.
+        Whether patches are fitted to smoothed points ``z`` and centred at
+        ``z + Sigma (x - z) / l``, ``l`` the largest eigenvalue of ``Sigma``. None means True where
+        ``patch`` is None, False otherwise.
     lengths : {"divergence", "stretched"} or None, default=None
-        Whether edges are as long as their divergence says, as in the papers, or as long as their
-        ends are apart, in units of the typical edge, and stretched where the divergence is out of
-        the ordinary, as that of a short circuit is (:func:`patchfold.lengths.stretched`). None
-        means ``"stretched"`` where both ``patch`` and ``supervision`` are None, ``"divergence"``
-        otherwise.
+        Whether edges are as long as the divergence of their patches, as in the papers, or as the
+        distance of their centres, in units of the typical edge. Short circuits, whose patches
+        disagree and whose way around is long, are then removed, and edges between clusters
+        stretched (:func:`patchfold.short_circuits.stretches`). None means ``"stretched"`` where
+        both ``patch`` and ``supervision`` are None, ``"divergence"`` otherwise.
     graph : {"neighbors", "divergence"}, default="neighbors"
         Whether the edges join the k nearest points, or the k nearest patches under the divergence:
         of all, while all pairs fit in scikit-learn's ``working_memory``, else of ``n_candidates``.

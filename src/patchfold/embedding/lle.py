@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array, eye_array
 
+from patchfold import graph as graphs
+from patchfold._namespace import to_numpy
 from patchfold._validation import check_choice, check_positive
 from patchfold._warnings import warn_user
 from patchfold.embedding._embedding import BasePatchEmbedding
@@ -21,16 +23,17 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.floating[Any]]
 
-WEIGHTS = ("entropic", "euclidean")
+WEIGHTS = ("euclidean", "entropic")
 
 
 class PatchLLE(BasePatchEmbedding):
-    """Locally linear embedding of patches (PELLE, X-LLE).
+    """Locally linear embedding of patch centres, on a graph without its short circuits.
 
-    ``weights="entropic"`` is PELLE: with ``d`` the divergences of a patch from its neighbours, the
-    weights solve ``(d d' + reg I) w = 1`` and are divided by their sum (eq. 28-30 of the paper).
-    ``weights="euclidean"`` are the ordinary weights of the points; with ``graph="divergence"``, on
-    neighbours chosen by the divergence, that is X-LLE.
+    Every centre is written in those of its neighbours in the graph, by the ordinary weights of LLE.
+    With ``patch=GaussianPatch()`` and ``graph="divergence"``, on points and their neighbours under
+    the divergence, that is X-LLE. ``weights="entropic"`` is PELLE: with ``d`` the divergences of a
+    patch from its neighbours, the weights solve ``(d d' + reg I) w = 1`` and are divided by their
+    sum (eq. 28-30 of the paper). They know how far neighbours are and not where, and do not unroll.
 
     Parameters
     ----------
@@ -47,15 +50,15 @@ class PatchLLE(BasePatchEmbedding):
         How a neighbourhood becomes a Gaussian. None means the recommended settings: 15 neighbours
         (fewer below 1000 points) and a flattened covariance, whatever ``n_neighbors`` is.
     denoise : bool or None, default=None
-        Whether every point is first replaced by the mean of its patch; patches are made of these,
-        and centred where the point comes back to along its patch. None means True where ``patch``
-        is None, False otherwise.
+        Whether patches are fitted to smoothed points ``z`` and centred at
+        ``z + Sigma (x - z) / l``, ``l`` the largest eigenvalue of ``Sigma``. None means True where
+        ``patch`` is None, False otherwise.
     lengths : {"divergence", "stretched"} or None, default=None
-        Whether edges are as long as their divergence says, as in the papers, or as long as their
-        ends are apart, in units of the typical edge, and stretched where the divergence is out of
-        the ordinary, as that of a short circuit is (:func:`patchfold.lengths.stretched`). None
-        means ``"stretched"`` where both ``patch`` and ``supervision`` are None, ``"divergence"``
-        otherwise.
+        Whether edges are as long as the divergence of their patches, as in the papers, or as the
+        distance of their centres, in units of the typical edge. Short circuits, whose patches
+        disagree and whose way around is long, are then removed, and edges between clusters
+        stretched (:func:`patchfold.short_circuits.stretches`). None means ``"stretched"`` where
+        both ``patch`` and ``supervision`` are None, ``"divergence"`` otherwise.
     graph : {"neighbors", "divergence"}, default="neighbors"
         Whether the edges join the k nearest points, or the k nearest patches under the divergence:
         of all, while all pairs fit in scikit-learn's ``working_memory``, else of ``n_candidates``.
@@ -81,8 +84,8 @@ class PatchLLE(BasePatchEmbedding):
         Seed of an approximate neighbour search.
     verbose : int, default=0
         1 prints the stages and their times.
-    weights : {"entropic", "euclidean"}, default="entropic"
-        What a point is written in.
+    weights : {"euclidean", "entropic"}, default="euclidean"
+        What writes a patch in its neighbours: its place, or its lengths to them.
     reg : float, default=1e-3
         Regularisation of the local matrices; for Euclidean weights relative to their trace.
 
@@ -125,7 +128,7 @@ class PatchLLE(BasePatchEmbedding):
         supervision: Any = None,
         out_of_sample: Any = None,
         knn: Any = "auto",
-        weights: str = "entropic",
+        weights: str = "euclidean",
         reg: float = 1e-3,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -170,9 +173,11 @@ class PatchLLE(BasePatchEmbedding):
     def _embed(self, near: Neighborhoods) -> None:
         self._check_components()
         n = len(near)
-        W = csr_array(
-            (self._weights(near, self._lengths.points), near.indices, near.indptr), (n, n)
-        )
+        if self._stretches() and self.weights == "euclidean":
+            # Short circuits leave some points few neighbours; those that they are neighbours of
+            # make up for it.
+            near = graphs.rows_of(self.graph_)
+        W = csr_array((self._weights(near, self._centres()), near.indices, near.indptr), (n, n))
         R = eye_array(n, format="csr", dtype=W.dtype) - W
         self.eigenvalues_, vectors = bottom_eigenvectors(
             (R.T @ R).tocsr(), self.n_components, skip=1
@@ -188,7 +193,11 @@ class PatchLLE(BasePatchEmbedding):
     def _weights(self, near: Neighborhoods, points: Any) -> Floats:
         if self.weights == "entropic":
             return entropic_weights(near, self.reg)
-        return euclidean_weights(near, points, self._lengths.points, self.reg)
+        return euclidean_weights(near, points, self._centres(), self.reg)
+
+    def _centres(self) -> Any:
+        """Return where the patches are: denoised, or the points themselves."""
+        return self._lengths.points if self.patches_ is None else to_numpy(self.patches_.points)
 
 
 def entropic_weights(near: Neighborhoods, reg: float) -> Floats:

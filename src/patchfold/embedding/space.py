@@ -26,7 +26,8 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
 
     The graph serves wherever scikit-learn, or another library, takes precomputed sparse distances:
     ``Isomap``, ``DBSCAN``, ``KNeighborsClassifier``, ``TSNE``, UMAP and others. Every row holds the
-    point itself at distance zero, and its neighbours nearest first.
+    point itself at distance zero, and its neighbours nearest first, at least ``n_neighbors`` of
+    them: where short circuits are removed the next nearest along the graph take their place.
 
     Parameters
     ----------
@@ -41,15 +42,15 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         How a neighbourhood becomes a Gaussian. None means the recommended settings: 15 neighbours
         (fewer below 1000 points) and a flattened covariance, whatever ``n_neighbors`` is.
     denoise : bool or None, default=None
-        Whether every point is first replaced by the mean of its patch; patches are made of these,
-        and centred where the point comes back to along its patch. None means True where ``patch``
-        is None, False otherwise.
+        Whether patches are fitted to smoothed points ``z`` and centred at
+        ``z + Sigma (x - z) / l``, ``l`` the largest eigenvalue of ``Sigma``. None means True where
+        ``patch`` is None, False otherwise.
     lengths : {"divergence", "stretched"} or None, default=None
-        Whether edges are as long as their divergence says, as in the papers, or as long as their
-        ends are apart, in units of the typical edge, and stretched where the divergence is out of
-        the ordinary, as that of a short circuit is (:func:`patchfold.lengths.stretched`). None
-        means ``"stretched"`` where both ``patch`` and ``supervision`` are None, ``"divergence"``
-        otherwise.
+        Whether edges are as long as the divergence of their patches, as in the papers, or as the
+        distance of their centres, in units of the typical edge. Short circuits, whose patches
+        disagree and whose way around is long, are then removed, and edges between clusters
+        stretched (:func:`patchfold.short_circuits.stretches`). None means ``"stretched"`` where
+        both ``patch`` and ``supervision`` are None, ``"divergence"`` otherwise.
     graph : {"neighbors", "divergence"}, default="neighbors"
         Whether the edges join the k nearest points, or the k nearest patches under the divergence:
         of all, while all pairs fit in scikit-learn's ``working_memory``, else of ``n_candidates``.
@@ -132,6 +133,7 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
             self._fit_chosen(X, y)
         else:
             self._fit_graph(X, y)
+            self._fill()
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> csr_matrix:
@@ -148,9 +150,24 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         X = self._validate(X, reset=False)
         same = self._fitted_as(X)
         new, known = np.flatnonzero(same < 0), np.flatnonzero(same >= 0)
-        parts = [self._place(X[new])] if len(new) else []
+        parts = [self._filled(self._place(X[new]))] if len(new) else []
         both = graphs.stacked([*parts, self._fitted(same[known])])
         return self._matrix(both[np.argsort(np.concatenate([new, known]))])
+
+    def _fill(self) -> None:
+        """Give points that short circuits leave fewer than k neighbours the next in the graph."""
+        near = graphs.rows_of(self.graph_)
+        more = self._filled(near, own=True)
+        if more is not near:
+            i, j, pairs = graphs.undirected(more)
+            self.graph_ = graphs.symmetric(i, j, graphs.shortest(more, pairs), self._n_fit)
+
+    def _filled(self, near: Neighborhoods, *, own: bool = False) -> Neighborhoods:
+        # Neighbour searches on a graph refuse rows with fewer than they are asked for.
+        k = self._degree()
+        if k is None or not self._stretches() or (near.degrees >= k).all():
+            return near
+        return graphs.filled(near, self.graph_, k, own=own)
 
     def _draft(self) -> PatchIsomap:
         parameters = self._plain().get_params(deep=False)

@@ -29,6 +29,20 @@ CLASS_COLORS = (
     *("#004b75", "#8c5f00", "#00634a", "#8f4573", "#8fd0f5", "#f2a07b", "#9c9c5c", "#b9a6dc"),
 )
 
+# A plot shows all points, unless the square around them is so many times as wide as that around
+# what lies between the two quantiles in both components. The square of normal points is at most
+# 2.2 times as wide, for a million of them.
+FAR, QUANTILES = 3.0, (0.01, 0.99)
+# With fewer points none is said to lie far out.
+FEWEST = 20
+# Points that lie less than this share of that square's width beyond it are shown all the same.
+REACH = 0.5
+# Room around the points, as a share of the width of the view, and how far within its border those
+# beyond are marked.
+MARGIN, INSET = 0.05, 0.012
+# The part of the view, across and up, that the note takes.
+NOTE = np.array([0.3, 0.08])
+
 
 def plot_embedding(
     embedding: Any,
@@ -42,6 +56,10 @@ def plot_embedding(
     ax: Axes | None = None,
 ) -> Axes:
     """Draw an embedding, coloured by classes or numbers, and edges coloured by divergence.
+
+    Where a few points lie so far out that all others would fall on one dot, the view is a square
+    around the others, from the 1 % to the 99 % quantile of both components. Triangles at its border
+    show where the points beyond lie, and a note in the corner counts them.
 
     Parameters
     ----------
@@ -85,23 +103,84 @@ def plot_embedding(
     if links is not None:
         draw_colorbar(ax, draw_edges(ax, at, *links, edge_cmap, None), label)
     across, up = at[:, 0], at[:, 1]
+    colors = np.empty((len(at), 4))
     for name, who, color in groups:
-        ax.scatter(across[who], up[who], s=size, c=color, linewidths=0, zorder=2, label=name)
+        dots = ax.scatter(across[who], up[who], s=size, c=color, linewidths=0, zorder=2, label=name)
+        colors[who] = dots.get_facecolor()
     if numbers is not None:
         known = np.isfinite(numbers)
-        ax.scatter(across[~known], up[~known], s=size, c=DOT_COLOR, linewidths=0, zorder=2)
+        dots = ax.scatter(across[~known], up[~known], s=size, c=DOT_COLOR, linewidths=0, zorder=2)
+        colors[~known] = dots.get_facecolor()
         dots = ax.scatter(
             across[known], up[known], s=size, c=numbers[known], cmap=cmap, linewidths=0, zorder=2
         )
         bar = ax.figure.colorbar(dots, ax=ax, label=str(getattr(y, "name", None) or ""), pad=0.02)
         bar.outline.set_visible(False)
+        colors[known] = dots.to_rgba(numbers[known])
     elif y is not None:
         _draw_legend(ax)
-    ax.autoscale_view()
-    ax.set_aspect("equal", adjustable="datalim")
+    view = _view(at)
+    if view is None:
+        ax.autoscale_view()
+        ax.set_aspect("equal", adjustable="datalim")
+    else:
+        ax.set(xlim=view[:, 0], ylim=view[:, 1])
+        # The limits stay as they are, and the border where the triangles are.
+        ax.set_aspect("equal", adjustable="box")
+        _mark_beyond(ax, at, view, colors)
     ax.set_xlabel("component 0")
     ax.set_ylabel("component 1")
     return ax
+
+
+def _view(at: Floats) -> Floats | None:
+    """Return the corners of a square around most points; None where it is not far from that of all.
+
+    The quantiles are taken inwards: at least one point on each side may lie beyond.
+    """
+    if len(at) < FEWEST:
+        return None
+    low = np.quantile(at, QUANTILES[0], axis=0, method="higher")
+    high = np.quantile(at, QUANTILES[1], axis=0, method="lower")
+    side = float((high - low).max())
+    if side == 0 or float(np.ptp(at, axis=0).max()) <= FAR * side:
+        return None
+    off = np.abs(at - (low + high) / 2).max(axis=1)
+    near = at[off <= side * (0.5 + REACH)]
+    low, high = near.min(axis=0), near.max(axis=0)
+    middle, half = (low + high) / 2, float((high - low).max()) * (0.5 + MARGIN)
+    return np.stack([middle - half, middle + half])
+
+
+def _mark_beyond(ax: Axes, at: Floats, view: Floats, colors: Floats) -> None:
+    """Draw points beyond the view as triangles at its border, and say how many there are."""
+    inset = INSET * (view[1] - view[0])
+    # How far each point lies beyond the left, the lower, the right and the upper border.
+    past = np.concatenate([view[0] - at, at - view[1]], axis=1)
+    side = np.where(past.max(axis=1) > 0, past.argmax(axis=1), -1)
+    border = np.clip(at, view[0] + inset, view[1] - inset)
+    for number, marker in enumerate("<v>^"):
+        who = side == number
+        if who.any():
+            across, up = border[who].T
+            ax.scatter(across, up, s=28, c=colors[who], marker=marker, linewidths=0, zorder=4)
+    count = int((side >= 0).sum())
+    places = (border - view[0]) / (view[1] - view[0])
+    # Above before below, left before right, where corners are as empty.
+    corners = np.array([[0.0, 1.0], [1.0, 1.0], [0.0, 0.0], [1.0, 0.0]])
+    crowds = [(np.abs(places - corner) < NOTE).all(axis=1).sum() for corner in corners]
+    right, top = corners[int(np.argmin(crowds))].astype(bool)
+    ax.annotate(
+        f"{count} point{'s lie' if count > 1 else ' lies'} beyond",
+        xy=(int(right), int(top)),
+        xycoords="axes fraction",
+        xytext=(-8 if right else 8, -8 if top else 8),
+        textcoords="offset points",
+        ha="right" if right else "left",
+        va="top" if top else "bottom",
+        fontsize=8,
+        color="0.35",
+    )
 
 
 def _draw_legend(ax: Axes) -> None:

@@ -45,7 +45,7 @@ HONEST_HALVES = 10
 HONEST_SIZES = (5, 10, 15, 20, 30, 40)
 HONEST_LEVEL = 0.95
 # These have no K, or too long a way to the plane for several; Hessian LLE in the plane needs six.
-ONE_SIZE = {"PCA", "KPCA", "UMAP", "PatchTSNE"}
+ONE_SIZE = {"PCA", "KPCA", "UMAP"}
 LEAST_HESSIAN = 6
 # Data sets that a quick run keeps: seconds each.
 QUICK_ROWS = 200

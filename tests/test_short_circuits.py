@@ -1,0 +1,400 @@
+"""Which edges are short circuits: the steps in loops, and what always holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
+from sklearn.utils import gen_even_slices
+
+from patchfold import geodesics
+from patchfold.graph import n_components, symmetric, undirected
+from patchfold.neighborhoods import Neighborhoods
+from patchfold.neighbors import find_neighbors
+from patchfold.short_circuits import (
+    CEILING,
+    LANDMARKS,
+    SHORT_DISAGREES,
+    _least_ways,
+    _tree,
+    stretches,
+    trusted_of_new,
+)
+
+SEEDS = st.integers(0, 2**32 - 1)
+QUIET = st.sampled_from([0.0, 0.4, 1.0])
+
+
+def geometric(seed, n, k=5, m=2, spread=1.0):
+    """Return the neighbour graph of random points, and a random disagreement, mostly ordinary."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n, m))
+    i, j, _ = undirected(find_neighbors(X, min(k, n - 1)))
+    disagreement = 0.5 * np.exp(spread * rng.normal(size=len(i)))
+    return i, j, disagreement, np.linalg.norm(X[i] - X[j], axis=1), n
+
+
+def all_ways(i, j, distances, n):
+    return dijkstra(symmetric(i, j, distances, n))
+
+
+def slowly_tree(i, j, disagreement, n):
+    """Kruskal's algorithm."""
+    part, tree = list(range(n)), np.zeros(len(i), bool)
+    for edge in np.argsort(disagreement, kind="stable"):
+        a, b = part[i[edge]], part[j[edge]]
+        if a != b:
+            tree[edge] = True
+            part = [a if other == b else other for other in part]
+    return tree
+
+
+def slowly_trusted(i, j, disagreement, distances, n):
+    trusted = disagreement <= 1
+    for _ in range(5):
+        ways = all_ways(i[trusted], j[trusted], distances[trusted], n)
+        trusted = trusted | (ways[i, j] <= 1.5 * distances)
+    return trusted
+
+
+def slowly(i, j, disagreement, distances, n, quiet=1.0):
+    """Return the factors of all edges, one edge after the other, from the ways of all pairs."""
+    tree = slowly_tree(i, j, disagreement, n)
+    trusted = slowly_trusted(i, j, disagreement, distances, n)
+    parts = np.isfinite(all_ways(i[trusted], j[trusted], distances[trusted], n))
+    held = trusted | tree
+    ways = all_ways(i[held], j[held], distances[held], n)
+    sums = np.zeros(n)
+    for end in (i, j):
+        np.add.at(sums, end[held], distances[held])
+    landmarks: list[int] = []
+    while len(landmarks) < min(16, n):
+        far = ways[landmarks].min(axis=0, initial=np.inf)
+        landmarks.append(max(range(n), key=lambda point: (far[point], sums[point])))
+    doubt = 1.5 + quiet * 2.5
+    factors = []
+    for edge, (a, b) in enumerate(zip(i, j, strict=True)):
+        if held[edge]:
+            factors.append(1.0)
+            continue
+        factor = min(5.0, max(1.0, (disagreement[edge] / doubt) ** 2))
+        apart = not parts[a, b] and parts[a].sum() >= 15 and parts[b].sum() >= 15
+        if disagreement[edge] > 1.25 and not apart:
+            least = max(
+                (
+                    abs(ways[at, a] - ways[at, b])
+                    for at in landmarks
+                    if np.isfinite(ways[at, a]) and np.isfinite(ways[at, b])
+                ),
+                default=0.0,
+            )
+            needed = min(10.0, max(1.5, 10 * doubt / disagreement[edge]))
+            factor = np.inf if least / distances[edge] > needed else factor
+        factors.append(factor)
+    return np.array(factors)
+
+
+# ------------------------------------------------------------------- the steps
+
+
+@settings(max_examples=60)
+@given(SEEDS, st.integers(2, 120), st.integers(2, 9), st.sampled_from([0.7, 1.5, 3.0]), QUIET)
+def test_factors_are_those_of_loops(seed, n, k, spread, quiet):
+    edges = geometric(seed, n, k, spread=spread)
+    np.testing.assert_allclose(stretches(*edges, quiet=quiet), slowly(*edges, quiet), rtol=1e-12)
+
+
+def test_the_loops_see_all_kinds_of_edges():
+    found = np.concatenate([stretches(*geometric(seed, 100, 9, spread=1.5)) for seed in range(5)])
+    for some in (found == 1, (found > 1) & (found < CEILING), found == CEILING, np.isinf(found)):
+        assert some.sum() > 5
+
+
+@settings(max_examples=30)
+@given(SEEDS, st.integers(2, 60), st.booleans())
+def test_the_tree_is_that_of_kruskal(seed, n, whole):
+    i, j, values, _, _ = geometric(seed, n)
+    values = np.round(values) if whole else values  # with ties and zeros
+    np.testing.assert_array_equal(_tree(i, j, values, n), slowly_tree(i, j, values, n))
+
+
+@settings(max_examples=40)
+@given(SEEDS, st.integers(2, 80), st.floats(0.5, 4), st.booleans())
+def test_ways_are_bounded_from_below(seed, n, degree, whole):
+    rng = np.random.default_rng(seed)
+    code = np.unique(rng.integers(0, n * n, int(n * degree)))
+    i, j = code // n, code % n
+    i, j = i[i < j], j[i < j]
+    lengths = rng.integers(0, 3, len(i)).astype(float) if whole else rng.exponential(size=len(i))
+    graph = symmetric(i, j, lengths, n)
+    a, b = rng.integers(0, n, (2, 50))
+    found, exact = _least_ways(graph, a, b, None), dijkstra(graph)[a, b]
+    assert (found >= 0).all()
+    assert (found <= exact * (1 + 1e-12)).all()
+
+
+def test_ways_along_a_path_are_found_exactly():
+    lengths = np.random.default_rng(0).exponential(size=99)
+    graph = symmetric(np.arange(99), np.arange(1, 100), lengths, 100)
+    a, b = np.random.default_rng(1).integers(0, 100, (2, 200))
+    np.testing.assert_allclose(_least_ways(graph, a, b, None), dijkstra(graph)[a, b], atol=1e-12)
+
+
+# ------------------------------------------------------------------- what always holds
+
+
+@settings(max_examples=40)
+@given(SEEDS, st.integers(2, 150), st.integers(1, 8), st.sampled_from([0.7, 2.0, 4.0]), QUIET)
+def test_removing_short_circuits_disconnects_nothing(seed, n, k, spread, quiet):
+    i, j, disagreement, distances, n = geometric(seed, n, k, spread=spread)
+    factors = stretches(i, j, disagreement, distances, n, quiet=quiet)
+    kept = np.isfinite(factors)
+    before = n_components(symmetric(i, j, distances, n))[1]
+    after = n_components(symmetric(i[kept], j[kept], distances[kept], n))[1]
+    np.testing.assert_array_equal(after, before)
+    assert (factors >= 1).all()
+    assert (factors[kept] <= CEILING).all()
+
+
+@settings(max_examples=40)
+@given(SEEDS, st.integers(2, 120), st.sampled_from([0.7, 2.0, 4.0]), QUIET)
+def test_edges_that_agree_and_those_of_the_tree_keep_their_length(seed, n, spread, quiet):
+    edges = i, j, disagreement, _, n = geometric(seed, n, 6, spread=spread)
+    factors = stretches(*edges, quiet=quiet)
+    assert (factors[disagreement <= 1] == 1).all()
+    assert (factors[slowly_tree(i, j, disagreement, n)] == 1).all()
+    assert (factors[slowly_trusted(*edges)] == 1).all()
+    assert (disagreement[np.isinf(factors)] > SHORT_DISAGREES).all()
+
+
+@settings(max_examples=20)
+@given(SEEDS, st.sampled_from([2.0**-60, 0.1, 2.0**40]))
+def test_the_unit_of_distances_does_not_matter(seed, unit):
+    i, j, disagreement, distances, n = geometric(seed, 80, 6, spread=2.0)
+    expected = stretches(i, j, disagreement, distances, n)
+    np.testing.assert_array_equal(stretches(i, j, disagreement, unit * distances, n), expected)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3, -1])
+@pytest.mark.parametrize("compiled", [True, False])
+def test_threads_and_compiled_code_change_no_bit(n_jobs, compiled, monkeypatch):
+    edges = geometric(0, 600, 10, m=3, spread=2.0)
+    monkeypatch.setattr(geodesics, "COMPILED_WORK", 1 if compiled else 10**18)
+    monkeypatch.setattr(geodesics, "LOADED_WORK", 1 if compiled else 10**18)
+    found = stretches(*edges, n_jobs=n_jobs)
+    monkeypatch.undo()
+    assert np.isinf(found).any()
+    np.testing.assert_array_equal(found, stretches(*edges))
+
+
+def in_two_orders(seed, n, spread, quiet):
+    """Return factors, and those of the same edges where points have other numbers."""
+    i, j, disagreement, distances, n = geometric(seed, n, 6, spread=spread)
+    label = np.random.default_rng(seed).permutation(n)
+    low, high = np.minimum(label[i], label[j]), np.maximum(label[i], label[j])
+    order = np.lexsort((high, low))
+    mixed = low[order], high[order], disagreement[order], distances[order]
+    expected = stretches(i, j, disagreement, distances, n, quiet=quiet)
+    return stretches(*mixed, n, quiet=quiet), expected[order]
+
+
+@settings(max_examples=40)
+@given(SEEDS, st.integers(2, LANDMARKS), st.sampled_from([0.7, 2.0, 4.0]), QUIET)
+def test_the_order_of_points_does_not_matter_where_all_are_landmarks(seed, n, spread, quiet):
+    np.testing.assert_array_equal(*in_two_orders(seed, n, spread, quiet))
+
+
+@settings(max_examples=40)
+@given(SEEDS, st.integers(2, 120), st.sampled_from([0.7, 2.0, 4.0]), QUIET)
+def test_the_order_of_points_does_not_matter_for_what_is_kept(seed, n, spread, quiet):
+    found, expected = in_two_orders(seed, n, spread, quiet)
+    kept = np.isfinite(found) & np.isfinite(expected)
+    np.testing.assert_array_equal(found[kept], expected[kept])
+
+
+@settings(max_examples=40)
+@given(SEEDS, st.integers(2, 120), st.sampled_from([0.7, 2.0, 4.0]), QUIET)
+def test_the_order_of_points_does_not_matter(seed, n, spread, quiet):
+    np.testing.assert_array_equal(*in_two_orders(seed, n, spread, quiet))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_factors_have_the_type_of_the_distances(dtype):
+    i, j, disagreement, distances, n = geometric(0, 80, 6, spread=2.0)
+    found = stretches(i, j, disagreement, distances.astype(dtype), n)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, stretches(i, j, disagreement, distances, n), rtol=1e-6)
+
+
+def test_edges_of_length_zero_are_no_trouble():
+    i, j, disagreement, distances, n = geometric(0, 80, 6, spread=2.0)
+    distances[::3] = disagreement[::3] = 0  # who is nowhere else leaves nothing
+    with np.errstate(all="raise"):
+        found = stretches(i, j, disagreement, distances, n)
+    assert (found >= 1).all()
+
+
+def test_no_edges_have_no_factors():
+    none = np.empty(0, np.intp)
+    assert stretches(none, none, np.empty(0), np.empty(0), 3).shape == (0,)
+
+
+# ------------------------------------------------------------------- what it is for
+
+
+LENGTH, WIDTH = 20, 4
+
+
+def folded(at=2, value=8.0):
+    """Return a strip folded in the middle, with an edge from one sheet to the other.
+
+    Sheets are as far apart as the points of one sheet; ``at`` counts from the open end. The edges
+    are in order, and the last number is the place of the rung among them.
+    """
+
+    def point(along, across):
+        return along * WIDTH + across
+
+    steps = 2 * LENGTH
+    edges = [(point(a, b), point(a + 1, b)) for a in range(steps - 1) for b in range(WIDTH)]
+    edges += [(point(a, b), point(a, b + 1)) for a in range(steps) for b in range(WIDTH - 1)]
+    rung = point(at, 1), point(steps - 1 - at, 1)
+    edges = sorted([*edges, rung])
+    i, j = np.array(edges).T
+    place = edges.index(rung)
+    disagreement = np.full(len(i), 0.5)
+    disagreement[place] = value
+    return i, j, disagreement, np.ones(len(i)), steps * WIDTH, place
+
+
+@pytest.mark.parametrize("value", [1.3, 2.0, 8.0, 1e6])
+@pytest.mark.parametrize("at", [0, 2, 10])
+def test_a_rung_between_two_sheets_is_a_short_circuit_if_its_patches_disagree(at, value):
+    *edges, rung = folded(at, value)
+    found = stretches(*edges)
+    assert np.isinf(found[rung])
+    assert (np.delete(found, rung) == 1).all()
+
+
+@pytest.mark.parametrize("value", [0.0, 0.5, 1.0, 1.2])
+def test_a_rung_is_kept_if_its_patches_agree(value):
+    *edges, _ = folded(2, value)
+    assert (stretches(*edges) == 1).all()
+
+
+def test_a_rung_beside_the_fold_is_kept_though_its_patches_disagree():
+    *edges, rung = folded(LENGTH - 2, 4.0)  # two steps around, in a graph that has diagonals
+    assert np.isfinite(stretches(*edges)[rung])
+
+
+def test_the_more_patches_disagree_the_shorter_the_way_around_may_be():
+    at = LENGTH - 4  # seven steps around
+    assert [
+        bool(np.isinf(stretches(*edges)[rung]))
+        for *edges, rung in (folded(at, 2.0), folded(at, 4.0), folded(at, 8.0))
+    ] == [False, False, True]
+
+
+def test_the_more_distances_are_noise_the_less_disagreement_a_stretch_needs():
+    at = LENGTH - 4
+    for value, quiet, expected in [(3.0, 1.0, 1.0), (2.0, 0.0, 16 / 9), (6.0, 0.0, np.inf)]:
+        *edges, rung = folded(at, value)
+        assert stretches(*edges, quiet=quiet)[rung] == pytest.approx(expected)
+
+
+def two_parts(sizes, values):
+    """Return two paths, with rungs between them that disagree so much."""
+    a, b = sizes
+    edges = [(p, p + 1) for p in range(a - 1)] + [(a + p, a + p + 1) for p in range(b - 1)]
+    rungs = [(5 * place, a + min(5 * place, b - 1)) for place in range(len(values))]
+    ordered = sorted(edges + rungs)
+    i, j = np.array(ordered).T
+    disagreement = np.full(len(i), 0.5)
+    places = [ordered.index(rung) for rung in rungs]
+    disagreement[places] = values
+    return i, j, disagreement, np.ones(len(i)), a + b, places
+
+
+def test_edges_between_parts_without_a_trusted_way_are_stretched_and_not_removed():
+    *edges, rungs = two_parts((40, 40), [6.0, 5.0, 7.0, 100.0])
+    found = stretches(*edges)
+    np.testing.assert_allclose(found[rungs], [2.25, 1.0, 3.0625, CEILING])  # 1: of the tree
+    assert (np.delete(found, rungs) == 1).all()
+
+
+def test_edges_of_a_few_strays_are_removed():
+    *edges, rungs = two_parts((40, 6), [6.0, 5.0, 7.0, 100.0])
+    assert np.isinf(stretches(*edges)[rungs[3]])
+
+
+# ------------------------------------------------------------------- new points
+
+
+def new_points(seed, n_new=12, k=6, spread=2.0):
+    rng = np.random.default_rng(seed)
+    X, Y = rng.uniform(size=(80, 2)), rng.uniform(size=(n_new, 2))
+    i, j, _ = undirected(find_neighbors(X, 5))
+    graph = symmetric(i, j, np.linalg.norm(X[i] - X[j], axis=1), 80)
+    apart = np.linalg.norm(Y[:, None] - X, axis=2)
+    columns = np.argsort(apart, axis=1)[:, :k]
+    rows = np.repeat(np.arange(n_new), k)
+    near = Neighborhoods.from_edges(rows, columns.ravel(), apart[rows, columns.ravel()], n_new)
+    disagreement = 0.8 * np.exp(spread * rng.normal(size=len(rows)))
+    return near, disagreement, near.distances, graph
+
+
+@settings(max_examples=30)
+@given(SEEDS, st.sampled_from([0.5, 2.0]))
+def test_trusted_edges_of_new_points_are_those_of_a_loop(seed, spread):
+    near, disagreement, distances, graph = new_points(seed, spread=spread)
+    ways = dijkstra(graph)
+    found = trusted_of_new(near, disagreement, distances, graph)
+    for row in range(len(near)):
+        own = np.flatnonzero(near.sources == row)
+        trusted = {e for e in own if disagreement[e] <= 1}
+        trusted.add(own[np.argmin(disagreement[own])])
+        for _ in range(5):
+            trusted |= {
+                e
+                for e in own
+                if min(distances[t] + ways[near.indices[t], near.indices[e]] for t in trusted)
+                <= 1.5 * distances[e]
+            }
+        assert set(own[found[own]]) == trusted
+
+
+@settings(max_examples=20)
+@given(SEEDS)
+def test_the_least_disagreeing_edge_of_a_new_point_is_trusted(seed):
+    near, disagreement, distances, graph = new_points(seed)
+    disagreement = disagreement + 2  # none agrees
+    found = trusted_of_new(near, disagreement, distances, graph)
+    for row in np.split(np.arange(len(disagreement)), near.indptr[1:-1]):
+        assert found[row[np.argmin(disagreement[row])]]
+
+
+@settings(max_examples=20)
+@given(SEEDS)
+def test_without_ways_only_agreement_and_the_least_disagreement_are_trusted(seed):
+    near, disagreement, distances, graph = new_points(seed)
+    found = trusted_of_new(near, disagreement, distances, csr_array(graph.shape))
+    rows = near.sources
+    least = np.array([disagreement[rows == row].min() for row in rows])
+    np.testing.assert_array_equal(found, (disagreement <= 1) | (disagreement == least))
+
+
+@settings(max_examples=20)
+@given(SEEDS, st.booleans())
+def test_new_points_do_not_influence_each_other(seed, compiled):
+    near, disagreement, distances, graph = new_points(seed)
+    together = trusted_of_new(near, disagreement, distances, graph)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(geodesics, "LOADED_WORK", 1 if compiled else 10**18)
+        for rows in gen_even_slices(len(near), len(near)):
+            edges = slice(near.indptr[rows.start], near.indptr[rows.stop])
+            alone = near[np.arange(len(near))[rows]]
+            found = trusted_of_new(alone, disagreement[edges], distances[edges], graph)
+            np.testing.assert_array_equal(found, together[edges])
