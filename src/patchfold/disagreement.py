@@ -138,14 +138,15 @@ def leaving(a: Patches, i: Indices, b: Patches, j: Indices, *, n_jobs: int | Non
     array([0., 1.])
     """
     starts, ends = to_numpy(a.points), to_numpy(b.points)
-    widths = _widths(a), _widths(b)
+    of_a = _widths(a, n_jobs)
+    of_b = of_a if b is a else _widths(b, n_jobs)
 
     def share(block: slice) -> Floats:
         steps = ends[j[block]] - starts[i[block]]
         squared = np.einsum("em,em->e", steps, steps)
         along = np.minimum(
-            _along(a, i[block], steps, squared, *widths[0]),
-            _along(b, j[block], steps, squared, *widths[1]),
+            _along(a, i[block], steps, squared, *of_a),
+            _along(b, j[block], steps, squared, *of_b),
         )
         # A step of length zero leaves nothing.
         return np.where(squared > 0, np.clip(1 - along, 0.0, 1.0), 0.0)
@@ -156,16 +157,22 @@ def leaving(a: Patches, i: Indices, b: Patches, j: Indices, *, n_jobs: int | Non
     return np.concatenate(parts) if parts else np.empty(0)
 
 
-def _widths(patches: Patches) -> tuple[Floats, Floats]:
+def _widths(patches: Patches, n_jobs: int | None) -> tuple[Floats, Floats]:
     """Return the least eigenvalue of every covariance, and how far the largest is above it."""
     if patches.factored:
         return to_numpy(patches.ridge), to_numpy(patches.variances).max(axis=1)
     roots = to_numpy(patches.roots)
-    values = np.linalg.eigvalsh(roots @ roots.transpose(0, 2, 1))
-    least, largest = values[:, 0], values[:, -1]
+
+    def extremes(block: slice) -> Floats:
+        values = np.linalg.eigvalsh(roots[block] @ roots[block].transpose(0, 2, 1))
+        return np.asarray(values[:, [0, -1]])
+
+    row_bytes = 4 * roots.itemsize * roots.shape[1] ** 2
+    parts = map_blocks(extremes, len(roots), row_bytes, n_jobs)
+    least, largest = np.concatenate(parts).T if parts else np.empty((2, 0))
     # Eigenvalues equal to half the digits, as those of a patch flattened in no direction are, are
     # taken as equal: what is left of their difference is rounding.
-    wider = largest - least > np.finfo(values.dtype).eps ** 0.5 * largest
+    wider = largest - least > np.finfo(roots.dtype).eps ** 0.5 * largest
     return least, np.where(wider, largest - least, 0)
 
 
