@@ -6,8 +6,9 @@ Every data set at hand, raw and standardised, is embedded with k = 15 by the cla
 by this library's defaults; of larger sets 2000 points. Beside each other stand the visible share
 (``metrics.visible_share``) and the accuracy of seven nearest neighbours in the plane, by five
 folds. ``--images`` takes digits at k = 10, 15, 20 and 30, and 5000 images of MNIST and
-Fashion-MNIST. Finished cells are kept in ``studies/real-1/``, and a run that was stopped goes on;
-raise the number when something here or in the methods changes. ``--picture`` draws four data sets.
+Fashion-MNIST, and UMAP beside them, where it is installed. Finished cells are kept in
+``studies/real-1/``, and a run that was stopped goes on; raise the number when something here or in
+the methods changes. ``--picture`` draws four data sets.
 """
 
 from __future__ import annotations
@@ -41,6 +42,14 @@ METHODS = {
     "SpectralEmbedding": lambda k: SpectralEmbedding(n_neighbors=k, random_state=0),
     "PatchEigenmaps": lambda k: PatchEigenmaps(n_neighbors=k),
 }
+
+
+def umap(k):
+    from umap import UMAP
+
+    return UMAP(n_neighbors=k, random_state=0, n_jobs=1)
+
+
 # Which method each is compared with.
 CLASSICAL = {"PatchIsomap": "Isomap", "PatchEigenmaps": "SpectralEmbedding"}
 
@@ -66,7 +75,7 @@ def measured(name, kind, method, k):
         X, y = points(name, kind)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            plane = METHODS[method](min(k, len(X) - 1)).fit_transform(X)
+            plane = {**METHODS, "UMAP": umap}[method](min(k, len(X) - 1)).fit_transform(X)
             folds = StratifiedKFold(max(2, min(5, np.bincount(y).max())), shuffle=True,
                                     random_state=0)  # fmt: skip
             accuracy = cross_val_score(KNeighborsClassifier(7), plane, y, cv=folds).mean()
@@ -110,15 +119,16 @@ def tables(jobs, chosen):
 
 
 def images(jobs):
+    methods = [*METHODS, *(["UMAP"] if find_spec("umap") is not None else [])]
     cells = [
         ("digits", kind, method, k)
         for kind in ("raw", "standardised")
-        for method in METHODS
+        for method in methods
         for k in DIGITS_DEGREES
     ]
     at_hand = {entry.name for entry, source in datasets.available() if source not in {"", "OpenML"}}
     cells += [
-        (name, "image", method, K) for name in IMAGES if name in at_hand for method in METHODS
+        (name, "image", method, K) for name in IMAGES if name in at_hand for method in methods
     ]
     values = Parallel(n_jobs=jobs)(delayed(measured)(*cell) for cell in cells)
     for (name, kind, method, k), value in zip(cells, values, strict=True):
@@ -139,9 +149,7 @@ def draw(path):
 
     shown = {name: METHODS[name] for name in ("Isomap", "PatchIsomap")}
     if find_spec("umap") is not None:
-        from umap import UMAP
-
-        shown["UMAP"] = lambda k: UMAP(n_neighbors=k, random_state=0, n_jobs=1)
+        shown["UMAP"] = umap
     sets = (("wine", "standardised"), ("digits", "raw"), *((name, "image") for name in IMAGES))
     figure, axes = plt.subplots(len(shown), len(sets), figsize=(3 * len(sets), 3 * len(shown)))
     for column, (name, kind) in zip(axes.T, sets, strict=True):
