@@ -7,9 +7,10 @@ import pytest
 import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import make_swiss_roll
 
 from gaussians import factored_patches, full_patches
-from patchfold import GaussianPatch, Patches
+from patchfold import GaussianPatch, Patches, PatchSpace
 from patchfold.disagreement import NOISY, QUIET, Typical, leaving, medians
 from patchfold.neighbors import find_neighbors
 from patchfold.patches import recommended_patch
@@ -283,3 +284,21 @@ def test_disagreement_is_the_product_of_both_beside_what_is_typical():
 )
 def test_distances_are_relied_on_less_the_more_they_are_noise(noise, quiet):
     assert Typical(1.0, 1.0, 0.3, np.ones(2), noise).quiet == pytest.approx(quiet, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "scale"),
+    [
+        (np.float64, 2.0**-330),
+        (np.float64, 2.0**230),
+        (np.float32, 2.0**-43),
+        (np.float32, 2.0**30),
+    ],
+)
+def test_very_small_and_very_large_units_change_nothing(dtype, scale):
+    X = make_swiss_roll(200, noise=0.3, random_state=0)[0]
+    graphs = [
+        PatchSpace(n_neighbors=10).fit((X * unit).astype(dtype)).graph_ for unit in (1.0, scale)
+    ]
+    assert graphs[0].nnz == graphs[1].nnz
+    np.testing.assert_allclose(graphs[1].toarray(), graphs[0].toarray(), rtol=1e-4)

@@ -143,13 +143,15 @@ def leaving(a: Patches, i: Indices, b: Patches, j: Indices, *, n_jobs: int | Non
 
     def share(block: slice) -> Floats:
         steps = ends[j[block]] - starts[i[block]]
-        squared = np.einsum("em,em->e", steps, steps)
+        lengths = np.linalg.norm(steps, axis=1)
+        # Of unit length: fourth powers of small or large units would vanish or overflow.
+        steps /= np.where(lengths > 0, lengths, 1.0)[:, None]
         along = np.minimum(
-            _along(a, i[block], steps, squared, *of_a),
-            _along(b, j[block], steps, squared, *of_b),
+            _along(a, i[block], steps, *of_a),
+            _along(b, j[block], steps, *of_b),
         )
         # A step of length zero leaves nothing.
-        return np.where(squared > 0, np.clip(1 - along, 0.0, 1.0), 0.0)
+        return np.where(lengths > 0, np.clip(1 - along, 0.0, 1.0), 0.0)
 
     widest = a.roots if a.directions is None else a.directions
     row_bytes = 4 * starts.itemsize * (starts.shape[1] + int(np.prod(widest.shape[1:])))
@@ -176,19 +178,17 @@ def _widths(patches: Patches, n_jobs: int | None) -> tuple[Floats, Floats]:
     return least, np.where(wider, largest - least, 0)
 
 
-def _along(
-    patches: Patches, rows: Indices, steps: Floats, squared: Floats, least: Floats, above: Floats
-) -> Floats:
-    """Return how wide patches are along steps, 0 for their least width and 1 for their largest."""
+def _along(patches: Patches, rows: Indices, steps: Floats, least: Floats, above: Floats) -> Floats:
+    """Return how wide patches are along steps of unit length, from 0, least, to 1, largest."""
     if patches.factored:
         # Row by row: a product of matrices has bits that depend on how many rows there are.
         parts = (steps[:, None, :] @ to_numpy(patches.directions)[rows])[:, 0, :]
         wide = np.einsum("er,er->e", parts * parts, to_numpy(patches.variances)[rows])
     else:
         parts = (steps[:, None, :] @ to_numpy(patches.roots)[rows])[:, 0, :]
-        wide = np.einsum("em,em->e", parts, parts) - least[rows] * squared
+        wide = np.einsum("em,em->e", parts, parts) - least[rows]
     # A patch as wide in all directions is left by none.
-    unit = above[rows] * squared
+    unit = above[rows]
     return np.asarray(np.divide(wide, unit, out=np.ones_like(wide), where=unit > 0))
 
 
