@@ -26,7 +26,7 @@ from scipy.spatial.distance import pdist, squareform
 from benchmarks.geometry import HELD_OUT, LEVELS, MANIFOLDS, TUNING, coordinates, observed
 from patchfold import PatchIsomap
 from patchfold._files import write_whole
-from patchfold.metrics import rank_correlation
+from patchfold.metrics import rank_correlation, stress
 
 FOLDER = Path("studies/geometry-1")
 DEGREES, SEEDS = (8, 15, 30), (0, 1)
@@ -60,12 +60,6 @@ def truth(name, seed):
     return np.load(path).astype(float)
 
 
-def stress(embedded, true):
-    """Return the root of the squared error, over that of the truth, after the best scale."""
-    scale = (embedded @ true) / (embedded @ embedded)
-    return float(np.linalg.norm(scale * embedded - true) / np.linalg.norm(true))
-
-
 def scores(name, level, method, k, seed):
     """Return the rank correlation and the stress of one embedding."""
     true = truth(name, seed)
@@ -74,8 +68,11 @@ def scores(name, level, method, k, seed):
         embedding = METHODS[method](k, MANIFOLDS[name].components).fit_transform(
             observed(name, level, seed)
         )
-    embedded = pdist(np.asarray(embedding, dtype=float))
-    return {"rank": float(rank_correlation(embedded, true)), "stress": stress(embedded, true)}
+    embedding = np.asarray(embedding, dtype=float)
+    return {
+        "rank": float(rank_correlation(pdist(embedding), true)),
+        "stress": float(stress(squareform(true), embedding)),
+    }
 
 
 def kept(name, level, method, seed):

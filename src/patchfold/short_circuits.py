@@ -92,12 +92,10 @@ def stretches(
 
     Examples
     --------
-    Of points around a circle, 5 and 25 are joined by an edge across it. Nothing tells that it is
-    a short circuit but its patches, which disagree.
+    Forty points around a circle are joined to those beside them, and 5 to 25 by an edge as long as
+    the others. Its patches disagree, and the way around it is half the circle.
 
     >>> import numpy as np
-    >>> angle = 2 * np.pi * np.arange(40) / 40
-    >>> circle = np.column_stack([np.cos(angle), np.sin(angle)])
     >>> i = np.concatenate([np.arange(39), [0, 5]])
     >>> j = np.concatenate([np.arange(1, 40), [39, 25]])
     >>> order = np.argsort(i, kind="stable")
