@@ -14,8 +14,8 @@ import numpy as np
 from sklearn.datasets import load_digits, make_swiss_roll
 
 from patchfold import GaussianPatch, divergences
-from patchfold.graph import nearest_by_value
 from patchfold.neighbors import find_neighbors
+from patchfold.neighbors.given import nearest_by_value
 
 N_SAMPLES, K = 1000, 15
 POOLS = (2, 5, 10, 20)

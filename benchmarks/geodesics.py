@@ -67,10 +67,10 @@ def steps() -> dict[str, float]:
     from scipy.sparse.csgraph import dijkstra
 
     from patchfold import GaussianPatch, divergences
-    from patchfold.geodesics import shortest_paths
-    from patchfold.graph import symmetric, undirected
+    from patchfold.embedding.scaling import classical_mds
+    from patchfold.graph.edges import symmetric, undirected
+    from patchfold.graph.geodesics import shortest_paths
     from patchfold.neighbors import find_neighbors
-    from patchfold.spectral import classical_mds
 
     compile_kernels()
     X, clock = points(), Clock()
@@ -100,7 +100,7 @@ def compile_kernels() -> None:
     """Solve a small graph with compiled code."""
     from scipy.sparse import csr_array
 
-    from patchfold import geodesics
+    from patchfold.graph import geodesics
 
     work, geodesics.COMPILED_WORK = geodesics.COMPILED_WORK, 1
     geodesics.shortest_paths(csr_array(1.0 - np.eye(5)))

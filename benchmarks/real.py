@@ -28,8 +28,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import scale
 
 from patchfold import PatchEigenmaps, PatchIsomap, datasets
-from patchfold._files import write_whole
 from patchfold.metrics import visible_share
+from patchfold.tables.files import write_whole
 
 FOLDER = Path("studies/real-1")
 K, MOST, LEAST = 15, 2000, 60

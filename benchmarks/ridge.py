@@ -2,7 +2,7 @@
 
 For each share of the data's mean variance as ridge: the rank correlation of the true geodesics with
 those of the ``kl`` graph, and with the distances in its Isomap embedding; mean over seeds, beside
-the same for Euclidean lengths. What ``gamma="auto"`` takes (``patchfold.covariances.AUTO_RIDGE``)
+the same for Euclidean lengths. What ``gamma="auto"`` takes (``AUTO_RIDGE``)
 was chosen by these tables.
 """
 
@@ -14,9 +14,9 @@ from scipy.spatial.distance import pdist
 from sklearn.datasets import make_swiss_roll
 
 from patchfold import GaussianPatch, PatchIsomap
-from patchfold.covariances import AUTO_RIDGE
-from patchfold.geodesics import shortest_paths
+from patchfold.graph.geodesics import shortest_paths
 from patchfold.metrics import rank_correlation
+from patchfold.patches.covariances import AUTO_RIDGE
 
 N = 1000
 NOISES, DEGREES, SEEDS = (0.0, 0.25, 0.5, 0.75, 1.0), (6, 8, 10, 15, 20, 30), (0, 1, 2)

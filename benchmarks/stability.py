@@ -24,9 +24,9 @@ from joblib import Parallel, delayed
 from scipy.spatial.distance import pdist, squareform
 
 from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
-from patchfold._files import write_whole
 from patchfold.datasets import make_manifold
 from patchfold.metrics import rank_correlation, stress, visible_share
+from patchfold.tables.files import write_whole
 
 FOLDER = Path("studies/stability-3")
 N = 1000

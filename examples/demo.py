@@ -27,7 +27,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
 
 from patchfold import GaussianPatch, Patches, PatchIsomap, divergences, explore
-from patchfold.geodesics import shortest_paths
+from patchfold.graph.geodesics import shortest_paths
 from patchfold.metrics import rank_correlation
 from patchfold.neighbors import find_neighbors
 from patchfold.plotting import plot_patches

@@ -26,8 +26,9 @@ from typer.testing import CliRunner
 import patchfold
 from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE, cli, divergences
 from patchfold.cli import _options, _session, benchmarking, comparing, exploring
-from patchfold.comparison import Method, Score
-from patchfold.models import METHODS, Origin, dump_model
+from patchfold.cli.models import Origin, dump_model
+from patchfold.embedding.methods import METHODS
+from patchfold.evaluation.comparison import Method, Score
 from patchfold.selection import select_n_neighbors
 from patchfold.tables import read_table
 
@@ -592,11 +593,11 @@ def quick(monkeypatch):
     def some(n_train, **options):
         return [m for m in everyone(n_train, **options) if m.name in {"PCA", "Isomap", "PatchLLE"}]
 
-    monkeypatch.setattr("patchfold.comparison.methods", some)
+    monkeypatch.setattr("patchfold.evaluation.comparison.methods", some)
 
 
 def comparing_methods():
-    from patchfold.comparison import methods
+    from patchfold.evaluation.comparison import methods
 
     return methods
 
@@ -668,7 +669,7 @@ def test_classes_that_a_sample_makes_rare_are_left_out(call, quick):
 
 
 def test_more_neighbours_than_half_the_rows_are_refused_beforehand(call, monkeypatch):
-    monkeypatch.setattr("patchfold.comparison.evaluate", refuse)
+    monkeypatch.setattr("patchfold.evaluation.comparison.evaluate", refuse)
     table(60).to_csv("data.csv", index=False)
     line = told(call("compare", "data.csv", "--target", "kind", "--neighbors", 500))
     assert "--neighbors=500 needs more than 500 rows in each half, and there are 30" in line
@@ -702,9 +703,9 @@ def test_methods_that_failed_come_last(call, monkeypatch):
         numbers = mean, mean, mean, 1.0, 0.5, 0.5, 0.0
         yield Score(method.name, "", *numbers, True, False, "no" * (mean is None))
 
-    monkeypatch.setattr("patchfold.comparison.evaluate", scores)
+    monkeypatch.setattr("patchfold.evaluation.comparison.evaluate", scores)
     monkeypatch.setattr(
-        "patchfold.comparison.methods",
+        "patchfold.evaluation.comparison.methods",
         lambda *_, **__: [Method("fails", "", None), Method("bad", "", None)],
     )
     result = call("compare", "iris.csv", "--target", "species", "--drop", "name")
@@ -719,7 +720,7 @@ def test_a_method_that_fails_is_reported_and_the_code_says_so(call, folder, monk
         fit = transform = fit_transform
 
     monkeypatch.setattr(
-        "patchfold.comparison.methods", lambda *_, **__: [Method("odd", "kl", Fails())]
+        "patchfold.evaluation.comparison.methods", lambda *_, **__: [Method("odd", "kl", Fails())]
     )
     words = ["compare", "iris.csv", "--target", "species", "--drop", "name", "-o", "page.html"]
     result = CliRunner().invoke(cli.app, words)

@@ -15,9 +15,10 @@ from sklearn.decomposition import PCA
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
-from patchfold import comparison, metrics
-from patchfold.comparison import Method, Score, evaluate, geodesics, halves, methods
-from patchfold.papers.reproduction.statistics import mean_interval
+from patchfold import metrics
+from patchfold.evaluation import comparison
+from patchfold.evaluation.comparison import Method, Score, evaluate, geodesics, halves, methods
+from patchfold.evaluation.intervals import mean_interval
 
 DATA = load_iris(as_frame=True)
 FEATURES, Y = DATA.data, DATA.target.to_numpy().astype(str)

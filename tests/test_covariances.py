@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from sklearn.covariance import ledoit_wolf, oas
 
-from patchfold import covariances
-from patchfold.covariances import ESTIMATES, Setting, hazan_weights, principal, singular
+from patchfold.patches import covariances
+from patchfold.patches.covariances import ESTIMATES, Setting, hazan_weights, principal, singular
 
 SETTING = Setting(gamma=None, rank=2, scale=1.0)
 

@@ -11,7 +11,7 @@ from sklearn.datasets import make_swiss_roll
 
 from gaussians import factored_patches, full_patches
 from patchfold import GaussianPatch, Patches, PatchSpace
-from patchfold.disagreement import NOISY, QUIET, Typical, leaving, medians
+from patchfold.graph.disagreement import NOISY, QUIET, Typical, leaving, medians
 from patchfold.neighbors import find_neighbors
 from patchfold.patches import recommended_patch
 

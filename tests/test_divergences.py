@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import reference
 from gaussians import factored_patches, full_patches, random_covariances
 from patchfold import GaussianPatch, Patches, divergences
+from patchfold.divergences import pairing, registry
 
 NAMES = (
     "kl",
@@ -331,7 +332,7 @@ def test_values_do_not_depend_on_block_size_or_threads(monkeypatch, name, size):
     patches = small_patches(size=size)
     i, j = np.random.default_rng(0).integers(0, 50, (2, 301))
     one, all_pairs = divergences.paired(patches, i, j, name), matrix_of(patches, name)
-    monkeypatch.setattr("patchfold.blocks.CACHE_BYTES", 5000)
+    monkeypatch.setattr("patchfold.engines.pools.CACHE_BYTES", 5000)
     assert np.array_equal(divergences.paired(patches, i, j, name, n_jobs=2), one)
     assert np.array_equal(divergences.pairwise(patches, name, n_jobs=2), all_pairs)
     with sklearn.config_context(working_memory=0.001):
@@ -389,7 +390,7 @@ def test_a_registered_name_can_be_used_and_not_taken_twice():
         with pytest.raises(ValueError, match="'test-gap' is taken"):
             divergences.register("test-gap", gap)
     finally:
-        del divergences._REGISTRY["test-gap"]
+        del registry._REGISTRY["test-gap"]
 
 
 def own_spread(a, b):
@@ -447,13 +448,13 @@ def test_pairs_are_compared_in_the_memory_there_is(monkeypatch, forms):
     }
     one, other = (made[form]() for form in forms.split(", "))
     lengths = []
-    evaluate = divergences._evaluate
+    evaluate = pairing._evaluate
 
     def counted(function, a, b):
         lengths.append(len(a))
         return evaluate(function, a, b)
 
-    monkeypatch.setattr(divergences, "_evaluate", counted)
+    monkeypatch.setattr(pairing, "_evaluate", counted)
     i, j = rng.integers(0, 40, (2, 200))
     with sklearn.config_context(working_memory=1):
         divergences.paired(one, i, j, "kl", other=other, n_jobs=2)

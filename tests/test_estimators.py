@@ -5,14 +5,7 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from patchfold import (
-    GaussianPatch,
-    PatchEigenmaps,
-    PatchIsomap,
-    PatchLLE,
-    PatchSpace,
-    PatchTSNE,
-)
+from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE, PatchSpace, PatchTSNE
 from patchfold.supervision import Dissimilarity
 
 # The checks fit on as few as ten points, so the degree is below the default of 15.

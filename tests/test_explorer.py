@@ -23,6 +23,7 @@ from sklearn.manifold import LocallyLinearEmbedding
 
 import patchfold
 from patchfold import GaussianPatch, PatchIsomap, divergences
+from patchfold.embedding.methods import METHODS
 from patchfold.explorer import Explorer, explore, fitting, trust, views
 from patchfold.explorer.columns import MISSING, pack_column, pack_ids
 from patchfold.explorer.layout import ellipses, placed, turn, turned_ellipses
@@ -30,7 +31,6 @@ from patchfold.explorer.packing import ArrayStore, safe_json
 from patchfold.explorer.page import assemble
 from patchfold.explorer.trust import pointwise_trust
 from patchfold.metrics import trustworthiness
-from patchfold.models import METHODS
 from patchfold.neighbors import find_neighbors
 
 if TYPE_CHECKING:

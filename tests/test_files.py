@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from patchfold._files import UNFINISHED, remove_unfinished, write_whole
+from patchfold.tables.files import UNFINISHED, remove_unfinished, write_whole
 
 
 @pytest.mark.parametrize("content", ["süß\n", b"\x00\xff"])

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 import reference
 from gaussians import factored_patches
-from patchfold import GaussianPatch, PatchIsomap, divergences, fused, pairs
+from patchfold import GaussianPatch, Patches, PatchIsomap, divergences
+from patchfold.divergences import compiled, pairing
+from patchfold.divergences import geometry as pairs
 from test_divergences import seeds
 
 NAMES = ("kl", "jeffreys")
@@ -19,7 +21,7 @@ several_examples = settings(suppress_health_check=[HealthCheck.function_scoped_f
 
 @pytest.fixture(autouse=True)
 def always_compiled(monkeypatch):
-    monkeypatch.setattr(divergences, "COMPILED_NUMBERS", 0)
+    monkeypatch.setattr(pairing, "COMPILED_NUMBERS", 0)
 
 
 @st.composite
@@ -34,7 +36,7 @@ def random_factored(draw, n=4):
 @given(random_factored())
 def test_terms_agree_with_those_of_gathered_patches(patches):
     i, j = np.triu_indices(len(patches), 1)
-    gap, excess = fused.jeffreys_terms(patches, patches)(i, j)
+    gap, excess = compiled.jeffreys_terms(patches, patches)(i, j)
     expected_gap, expected_excess = pairs.factored_jeffreys(patches[i], patches[j])
     rank = patches.directions.shape[2]
     np.testing.assert_allclose(gap, expected_gap, rtol=1e-11)
@@ -65,7 +67,7 @@ def test_directions_that_almost_coincide_cost_no_digits(apart, dtype, monkeypatc
     base = np.linalg.qr(rng.standard_normal((9, 4)))[0]
     turned = np.linalg.qr(base + apart * rng.standard_normal(base.shape))[0]
     turned *= np.sign(np.sum(turned * base, axis=0))
-    patches = divergences.Patches.from_factors(
+    patches = Patches.from_factors(
         *(
             part.astype(dtype)
             for part in (
@@ -77,7 +79,7 @@ def test_directions_that_almost_coincide_cost_no_digits(apart, dtype, monkeypatc
         )
     )
     got = divergences.paired(patches, [0], [1])
-    monkeypatch.setattr(divergences, "COMPILED_NUMBERS", np.inf)
+    monkeypatch.setattr(pairing, "COMPILED_NUMBERS", np.inf)
     expected = divergences.paired(patches, [0], [1])
     # Single precision knows the directions themselves, and so the lengths, only so well.
     np.testing.assert_allclose(got, expected, rtol=1e-10 if dtype is np.float64 else 2e-3)
@@ -106,7 +108,7 @@ def test_values_do_not_depend_on_threads_or_on_what_else_is_asked(monkeypatch, d
     i, j = np.triu_indices(60, 1)
     values = divergences.paired(patches, i, j)
     assert values.dtype == dtype
-    monkeypatch.setattr(divergences, "COMPILED_EDGES", 7)
+    monkeypatch.setattr(pairing, "COMPILED_EDGES", 7)
     np.testing.assert_array_equal(values, divergences.paired(patches, i, j, n_jobs=3))
     np.testing.assert_array_equal(values[5:6], divergences.paired(patches, i[5:6], j[5:6]))
 
@@ -115,7 +117,7 @@ def test_new_points_have_the_same_divergences_alone_as_in_a_batch(monkeypatch):
     rng = np.random.default_rng(2)
     X, X_new = rng.normal(size=(80, 30)), rng.normal(size=(40, 30))
     # The fitted patches are just enough for compiled code, those of a few new points are not.
-    monkeypatch.setattr(divergences, "COMPILED_NUMBERS", 80 * 30)
+    monkeypatch.setattr(pairing, "COMPILED_NUMBERS", 80 * 30)
     method = PatchIsomap(n_neighbors=8).fit(X)
     together = method.transform(X_new)
     np.testing.assert_array_equal(together[3:4], method.transform(X_new[3:4]))
@@ -137,7 +139,7 @@ def test_directions_given_to_half_the_digits_are_made_orthonormal():
     exact = np.linalg.qr(rng.standard_normal((2, 9, 3)))[0]
     rough = exact * (1 + 4e-8 * rng.uniform(-1, 1, (2, 1, 3)))
     variances, ridge = np.array([[3.0, 2.0, 1.0]] * 2), np.full(2, 1e-6)
-    patches = divergences.Patches.from_factors(np.zeros((2, 9)), rough, variances, ridge)
+    patches = Patches.from_factors(np.zeros((2, 9)), rough, variances, ridge)
     means = [reference.matrix(np.zeros((9, 1)))] * 2
     S = [reference.factored_covariance(rough[p], variances[p], ridge[p]) for p in (0, 1)]
     expected = reference.divergences(means[0], S[0], means[1], S[1])["kl"]
@@ -150,9 +152,9 @@ def test_a_direction_without_variance_may_have_any_length_up_to_one(monkeypatch)
     directions = np.linalg.qr(rng.standard_normal((2, 6, 2)))[0]
     directions[0, :, 1] *= 0.5
     variances, ridge = np.array([[2.0, 0.0], [3.0, 1.0]]), np.array([0.1, 0.2])
-    patches = divergences.Patches.from_factors(np.zeros((2, 6)), directions, variances, ridge)
-    full = divergences.Patches.from_moments(np.zeros((2, 6)), patches.covariances())
+    patches = Patches.from_factors(np.zeros((2, 6)), directions, variances, ridge)
+    full = Patches.from_moments(np.zeros((2, 6)), patches.covariances())
     expected = divergences.paired(full, [0], [1])
     np.testing.assert_allclose(divergences.paired(patches, [0], [1]), expected, rtol=1e-12)
-    monkeypatch.setattr(divergences, "COMPILED_NUMBERS", np.inf)
+    monkeypatch.setattr(pairing, "COMPILED_NUMBERS", np.inf)
     np.testing.assert_allclose(divergences.paired(patches, [0], [1]), expected, rtol=1e-12)

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from patchfold import _compiled, geodesics, relaxation
-from patchfold.geodesics import bounded_paths, continued_paths, shortest_paths
-from patchfold.graph import symmetric
-from patchfold.neighborhoods import Neighborhoods
+from patchfold.engines import compiling
+from patchfold.graph import geodesics, relaxation
+from patchfold.graph.edges import symmetric
+from patchfold.graph.geodesics import bounded_paths, continued_paths, shortest_paths
+from patchfold.neighbors.neighborhoods import Neighborhoods
 
 
 def relaxed(graph, sources=None, n_jobs=None, sparse=10**9):
@@ -172,8 +173,8 @@ def test_functions_are_compiled_anew_where_nothing_can_be_kept(monkeypatch):
             raise RuntimeError("cannot cache function: no locator available")
         return lambda function: (function, nogil)
 
-    monkeypatch.setattr(_compiled, "njit", njit)
-    assert _compiled.compiled(np.sum) == (np.sum, True)
+    monkeypatch.setattr(compiling, "njit", njit)
+    assert compiling.compiled(np.sum) == (np.sum, True)
 
 
 def test_small_data_do_not_wait_for_the_compiler():

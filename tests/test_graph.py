@@ -13,10 +13,14 @@ from scipy.spatial.distance import cdist
 
 import slow_reference as slow
 from gaussians import full_patches
-from patchfold import blocks, divergences, graph
-from patchfold.geodesics import shortest_paths
-from patchfold.lengths import Lengths
-from patchfold.neighborhoods import Neighborhoods, nearest_first
+from patchfold import divergences
+from patchfold.engines import pools
+from patchfold.graph import components
+from patchfold.graph import edges as joined
+from patchfold.graph.geodesics import shortest_paths
+from patchfold.graph.lengths import Lengths
+from patchfold.neighbors.given import nearest_by_value
+from patchfold.neighbors.neighborhoods import Neighborhoods, nearest_first
 
 
 def as_rows(near):
@@ -56,7 +60,7 @@ def random_edges(rng, n, share):
 
 def as_graph(edges, n):
     i, j = np.array(list(edges), dtype=np.intp).reshape(-1, 2).T
-    return graph.symmetric(i, j, np.array(list(edges.values())), n)
+    return joined.symmetric(i, j, np.array(list(edges.values())), n)
 
 
 # ------------------------------------------------------------------- bridges
@@ -71,7 +75,7 @@ def assert_bridges_by_merging(X, labels):
     labels = np.unique(labels, return_inverse=True)[1].astype(np.intp)
     within = [(int(np.argmax(labels == label)), i) for i, label in enumerate(labels)]
     expected = slow.join(within, len(X), *2 * [cdist(X, X)])
-    a, b = graph.bridges(labels, rows_of_distances(X))
+    a, b = components.bridges(labels, rows_of_distances(X))
     assert list(zip(a.tolist(), b.tolist(), strict=True)) == sorted(expected)
 
 
@@ -94,7 +98,7 @@ def test_bridges_are_those_of_merging_closest_components_anywhere(case):
 
 
 def test_bridges_of_all_equal_points_are_the_lexicographically_first_pairs():
-    a, b = graph.bridges(np.arange(5), rows_of_distances(np.ones((5, 2))))
+    a, b = components.bridges(np.arange(5), rows_of_distances(np.ones((5, 2))))
     np.testing.assert_array_equal(a, [0, 0, 0, 0])
     np.testing.assert_array_equal(b, [1, 2, 3, 4])
 
@@ -102,9 +106,9 @@ def test_bridges_of_all_equal_points_are_the_lexicographically_first_pairs():
 def test_bridges_do_not_depend_on_the_block_size(monkeypatch):
     rng = np.random.default_rng(0)
     X, labels = rng.integers(0, 5, (80, 2)).astype(float), np.arange(80) % 9
-    expected = graph.bridges(labels, rows_of_distances(X))
-    monkeypatch.setattr(blocks, "CACHE_BYTES", 1)
-    np.testing.assert_array_equal(graph.bridges(labels, rows_of_distances(X)), expected)
+    expected = components.bridges(labels, rows_of_distances(X))
+    monkeypatch.setattr(pools, "CACHE_BYTES", 1)
+    np.testing.assert_array_equal(components.bridges(labels, rows_of_distances(X)), expected)
 
 
 @given(labelled(st.integers(0, 2).map(float)), st.randoms(use_true_random=False))
@@ -114,19 +118,19 @@ def test_equal_gaps_are_told_apart_by_what_is_given_for_it(case, random):
     within = [(int(np.argmax(labels == label)), i) for i, label in enumerate(labels)]
     gaps, ties = cdist(X, X), np.array([[random.randrange(3) for _ in X] for _ in X], dtype=float)
     ties = ties + ties.T
-    a, b = graph.bridges(labels, lambda block: (gaps[block], ties[block]))
+    a, b = components.bridges(labels, lambda block: (gaps[block], ties[block]))
     expected = slow.join(within, len(X), gaps, ties)
     assert list(zip(a.tolist(), b.tolist(), strict=True)) == sorted(expected)
 
 
 def test_one_component_needs_no_bridge():
-    a, b = graph.bridges(np.zeros(4, dtype=np.intp), rows_of_distances(np.ones((4, 1))))
+    a, b = components.bridges(np.zeros(4, dtype=np.intp), rows_of_distances(np.ones((4, 1))))
     assert len(a) == len(b) == 0
 
 
 def test_bridges_are_shorter_by_either_end_of_an_asymmetric_matrix():
     D = np.array([[0.0, 9.0, 9.0], [1.0, 0.0, 9.0], [9.0, 2.0, 0.0]])
-    a, b = graph.bridges(np.arange(3), lambda block: (D[block], D[block]))
+    a, b = components.bridges(np.arange(3), lambda block: (D[block], D[block]))
     assert list(zip(a, b, strict=True)) == [(0, 1), (1, 2)]
 
 
@@ -137,7 +141,7 @@ def test_bridges_are_shorter_by_either_end_of_an_asymmetric_matrix():
 def test_undirected_lists_every_pair_once_in_order(seed):
     rows = ragged(np.random.default_rng(seed), 12, 5)
     pairs = {(min(i, j), max(i, j)) for i, row in enumerate(rows) for _, j in row}
-    i, j, _ = graph.undirected(as_neighborhoods(rows))
+    i, j, _ = joined.undirected(as_neighborhoods(rows))
     assert list(zip(i.tolist(), j.tolist(), strict=True)) == sorted(pairs)
 
 
@@ -153,7 +157,7 @@ def test_symmetric_holds_every_edge_both_ways_zeros_too(seed):
 @pytest.mark.parametrize("seed", range(5))
 def test_undirected_tells_which_pair_each_edge_is(seed):
     near = as_neighborhoods(ragged(np.random.default_rng(seed), 12, 5))
-    i, j, pairs = graph.undirected(near)
+    i, j, pairs = joined.undirected(near)
     np.testing.assert_array_equal(i[pairs], np.minimum(near.sources, near.indices))
     np.testing.assert_array_equal(j[pairs], np.maximum(near.sources, near.indices))
 
@@ -164,7 +168,7 @@ def test_with_edges_adds_to_both_ends_nearest_first(seed):
     rows = ragged(rng, 12, 5)
     extra = [(0, 5, 1.0), (2, 3, 0.0), (5, 11, 2.0)]
     a, b, lengths = (np.array(part) for part in zip(*extra, strict=True))
-    found = graph.with_edges(as_neighborhoods(rows), a, b, lengths)
+    found = joined.with_edges(as_neighborhoods(rows), a, b, lengths)
     for i, j, length in extra:
         rows[i].append((length, j))
         rows[j].append((length, i))
@@ -176,9 +180,9 @@ def test_stacked_rows_come_one_after_the_other_and_side_by_side_in_one(seed):
     rng = np.random.default_rng(seed)
     first, second = ragged(rng, 8, 4), ragged(rng, 8, 4)
     near = as_neighborhoods(first), as_neighborhoods(second)
-    assert as_rows(graph.stacked(list(near))) == first + second
+    assert as_rows(joined.stacked(list(near))) == first + second
     expected = [a + b for a, b in zip(first, second, strict=True)]
-    assert as_rows(graph.side_by_side(*near)) == expected
+    assert as_rows(joined.side_by_side(*near)) == expected
 
 
 # ------------------------------------------------------------------- neighbours by value
@@ -189,22 +193,22 @@ def test_stacked_rows_come_one_after_the_other_and_side_by_side_in_one(seed):
     st.integers(1, 8),
 )
 def test_nearest_by_value_sorts_columns_by_value_then_index(values, k):
-    found = graph.nearest_by_value(values, k, own=False)
+    found = nearest_by_value(values, k, own=False)
     assert as_rows(found) == slow.nearest(values, k, own=False)
 
 
 @given(hnp.arrays(np.float64, (9, 9), elements=st.integers(0, 3)), st.integers(1, 8))
 def test_nearest_by_value_never_names_a_row_its_own_neighbour(values, k):
     before = values.copy()
-    assert as_rows(graph.nearest_by_value(values, k, own=True)) == slow.nearest(values, k)
+    assert as_rows(nearest_by_value(values, k, own=True)) == slow.nearest(values, k)
     np.testing.assert_array_equal(values, before)
 
 
 def test_nearest_by_value_does_not_depend_on_the_block_size(monkeypatch):
     values = np.random.default_rng(0).integers(0, 5, (40, 40)).astype(float)
-    expected = as_rows(graph.nearest_by_value(values, 6, own=True))
-    monkeypatch.setattr(blocks, "CACHE_BYTES", 1)
-    assert as_rows(graph.nearest_by_value(values, 6, own=True)) == expected
+    expected = as_rows(nearest_by_value(values, 6, own=True))
+    monkeypatch.setattr(pools, "CACHE_BYTES", 1)
+    assert as_rows(nearest_by_value(values, 6, own=True)) == expected
 
 
 def all_others(n):
@@ -218,8 +222,8 @@ def lengths_of_pairs(patches, name, n_jobs=None):
 
 def nearest_patches(lengths, k, candidates):
     if candidates is None:
-        return graph.nearest_by_value(lengths.matrix(), k, own=True)
-    return graph.nearest_among(candidates, k, lengths.plain, lengths.order)
+        return nearest_by_value(lengths.matrix(), k, own=True)
+    return joined.nearest_among(candidates, k, lengths.plain, lengths.order)
 
 
 @pytest.mark.parametrize("name", ["kl", "hellinger", "wasserstein", "bhattacharyya-riemann"])
@@ -250,7 +254,7 @@ def test_nearest_patches_are_chosen_among_candidates_only():
 def test_nearest_patches_do_not_depend_on_threads_or_block_size(monkeypatch):
     patches = full_patches(np.random.default_rng(0), 40, 3)
     expected = nearest_patches(lengths_of_pairs(patches, "kl"), 5, None)
-    monkeypatch.setattr(blocks, "CACHE_BYTES", 1)
+    monkeypatch.setattr(pools, "CACHE_BYTES", 1)
     for candidates in (None, all_others(40)):
         with sklearn.config_context(working_memory=0.01):
             found = nearest_patches(lengths_of_pairs(patches, "kl", n_jobs=2), 5, candidates)
@@ -265,7 +269,7 @@ def test_nearest_patches_do_not_depend_on_threads_or_block_size(monkeypatch):
 def test_components_are_those_of_the_edges_zero_lengths_too(seed):
     n = 14
     edges = random_edges(np.random.default_rng(seed), n, 0.08)
-    count, labels = graph.n_components(as_graph(edges, n))
+    count, labels = components.n_components(as_graph(edges, n))
     expected = slow.components(edges, n)
     assert count == len(set(expected))
     same = np.array(expected)[:, None] == np.array(expected)
@@ -274,7 +278,7 @@ def test_components_are_those_of_the_edges_zero_lengths_too(seed):
 
 def test_points_joined_by_zero_lengths_alone_are_one_component():
     path = {(i, i + 1): 0.0 for i in range(6)}
-    assert graph.n_components(as_graph(path, 7))[0] == 1
+    assert components.n_components(as_graph(path, 7))[0] == 1
 
 
 @pytest.mark.parametrize("share", [0.05, 0.1, 0.4])
@@ -311,20 +315,20 @@ def test_longest_needed_is_the_least_threshold_that_keeps_the_graph_whole(seed):
     edges = random_edges(np.random.default_rng(seed), n, 0.6)
     expected = threshold_by_trial(edges, n)
     assert expected is not None
-    assert graph.longest_needed(as_graph(edges, n)) == pytest.approx(expected, abs=1e-15)
+    assert components.longest_needed(as_graph(edges, n)) == pytest.approx(expected, abs=1e-15)
 
 
 def test_longest_needed_of_zero_lengths_is_zero():
-    assert graph.longest_needed(as_graph({(0, 1): 0.0, (1, 2): 0.0}, 3)) == 0
-    assert graph.longest_needed(csr_array((1, 1))) == 0
+    assert components.longest_needed(as_graph({(0, 1): 0.0, (1, 2): 0.0}, 3)) == 0
+    assert components.longest_needed(csr_array((1, 1))) == 0
 
 
 @pytest.mark.parametrize("scale", [1e-20, 1.0, 1e20])
 def test_the_longest_needed_edge_keeps_its_digits_at_any_scale(scale):
     lengths = scale * np.array([0.0, 3.0, 7.0, 9.0])
     i, j = np.array([0, 1, 2, 0]), np.array([1, 2, 3, 3])
-    path = graph.symmetric(i, j, lengths, 4)
-    assert graph.longest_needed(path) == lengths[2]
+    path = joined.symmetric(i, j, lengths, 4)
+    assert components.longest_needed(path) == lengths[2]
 
 
 @settings(max_examples=50)

@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchSpace, PatchTSNE
-from patchfold.geodesics import continued_paths, shortest_paths
+from patchfold.graph.geodesics import continued_paths, shortest_paths
 
 EMBEDDINGS = [
     PatchIsomap(n_neighbors=30),

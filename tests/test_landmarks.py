@@ -5,9 +5,10 @@ import pytest
 from scipy.spatial.distance import cdist
 from sklearn.datasets import make_swiss_roll
 
-from patchfold import PatchIsomap, _memory, metrics
+from patchfold import PatchIsomap, metrics
 from patchfold.embedding import isomap
-from patchfold.geodesics import shortest_paths
+from patchfold.engines import memory
+from patchfold.graph.geodesics import shortest_paths
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +97,7 @@ def test_wrong_landmarks_are_named(roll, landmarks, words):
 
 
 def test_what_does_not_fit_into_memory_is_refused_with_figures(roll, monkeypatch):
-    monkeypatch.setattr(_memory, "available_memory", lambda: 2_000_000)
+    monkeypatch.setattr(memory, "available_memory", lambda: 2_000_000)
     with pytest.raises(MemoryError, match=r"needs about 0\.0 GB.*use landmarks='auto'"):
         PatchIsomap().fit(roll)
     with pytest.raises(MemoryError, match=r"300 landmarks of 600 points.*give fewer landmarks"):
@@ -107,15 +108,15 @@ def test_what_does_not_fit_into_memory_is_refused_with_figures(roll, monkeypatch
 
 
 def test_memory_is_what_the_system_or_the_group_has_left(tmp_path, monkeypatch):
-    assert _memory.available_memory() > 10**7
+    assert memory.available_memory() > 10**7
     limit, used, system = (tmp_path / name for name in ("max", "current", "meminfo"))
-    monkeypatch.setattr(_memory, "_GROUP", (limit, used))
-    monkeypatch.setattr(_memory, "_SYSTEM", system)
-    assert _memory.available_memory() > 10**7  # neither says anything: the machine's memory
+    monkeypatch.setattr(memory, "_GROUP", (limit, used))
+    monkeypatch.setattr(memory, "_SYSTEM", system)
+    assert memory.available_memory() > 10**7  # neither says anything: the machine's memory
     system.write_text("MemTotal: 9000 kB\nMemAvailable:  4000 kB\n")
-    assert _memory.available_memory() == 4_096_000
+    assert memory.available_memory() == 4_096_000
     used.write_text("1000\n")
     limit.write_text("max\n")
-    assert _memory.available_memory() == 4_096_000
+    assert memory.available_memory() == 4_096_000
     limit.write_text("5000\n")
-    assert _memory.available_memory() == 4000
+    assert memory.available_memory() == 4000

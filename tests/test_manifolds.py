@@ -12,8 +12,8 @@ from sklearn.datasets import make_swiss_roll
 
 from patchfold.datasets import make_manifold
 from patchfold.datasets.manifolds import MANIFOLDS, around_rectangle, spiral_length
-from patchfold.geodesics import shortest_paths
-from patchfold.graph import symmetric, undirected
+from patchfold.graph.edges import symmetric, undirected
+from patchfold.graph.geodesics import shortest_paths
 from patchfold.neighbors import find_neighbors
 
 each = pytest.mark.parametrize("name", MANIFOLDS)

@@ -12,7 +12,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, make_s_curve, make_swiss_roll
 
 from patchfold import GaussianPatch, PatchIsomap, PatchLLE, metrics
-from patchfold.geodesics import shortest_paths
+from patchfold.graph.geodesics import shortest_paths
 
 SIZES = st.integers(4, 25)
 SEEDS = st.integers(0, 2**32 - 1)

@@ -18,14 +18,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from patchfold import GaussianPatch
-from patchfold.models import (
-    METHODS,
-    ModelError,
-    Origin,
-    dump_model,
-    load_model,
-    own_parameters,
-)
+from patchfold.cli.models import ModelError, Origin, dump_model, load_model
+from patchfold.embedding.methods import METHODS, own_parameters
 
 DATA = load_iris()
 X, y = DATA.data, DATA.target
@@ -105,7 +99,7 @@ def test_a_class_of_the_package_that_starts_processes_is_not_trusted():
             content = old.read(name)
             if name == "schema.json":
                 content = content.replace(b'"RowTable"', b'"_Worker"').replace(
-                    b'"patchfold._rows"', b'"patchfold.papers.reproduction.engine"'
+                    b'"patchfold.neighbors.fitted_rows"', b'"patchfold.papers.reproduction.engine"'
                 )
             new.writestr(name, content)
     with pytest.raises(ModelError, match=r"not trusted.*engine\._Worker"):

@@ -6,8 +6,10 @@ from scipy.linalg import LinAlgError
 from scipy.sparse import block_diag, coo_array, csr_array, diags_array
 from scipy.sparse.csgraph import connected_components
 
-from patchfold import PatchEigenmaps, multigrid, spectral
-from patchfold.multigrid import Multigrid
+from patchfold import PatchEigenmaps
+from patchfold.engines import eigenvectors, multigrid
+from patchfold.engines.multigrid import Multigrid
+from patchfold.graph import edges
 from patchfold.neighbors import find_neighbors
 
 
@@ -19,7 +21,7 @@ def grid_laplacian(n=900):
     W = coo_array((np.exp(-near.distances / near.distances.mean()), rows), (n, n)).tocsr()
     W = W + W.T
     assert connected_components(W)[0] == 1
-    return spectral.laplacian(W)
+    return edges.laplacian(W)
 
 
 def normalised(L, degrees):
@@ -97,11 +99,11 @@ def test_nothing_is_random():
 @pytest.mark.parametrize("name", LAPLACIANS)
 def test_bottom_eigenvectors_by_multigrid_are_those_by_factors(monkeypatch, name):
     L, kernel = LAPLACIANS[name]()
-    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
-    values, vectors = spectral.bottom_eigenvectors(L, 3, 1)
-    monkeypatch.setattr(spectral, "DIRECT", 1)
-    monkeypatch.setattr(spectral, "_shift_invert", None)  # it is not needed
-    found_values, found = spectral.bottom_eigenvectors(L, 3, 1, kernel=kernel)
+    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
+    values, vectors = eigenvectors.bottom_eigenvectors(L, 3, 1)
+    monkeypatch.setattr(eigenvectors, "DIRECT", 1)
+    monkeypatch.setattr(eigenvectors, "_shift_invert", None)  # it is not needed
+    found_values, found = eigenvectors.bottom_eigenvectors(L, 3, 1, kernel=kernel)
     np.testing.assert_allclose(found_values, values, rtol=1e-8)
     np.testing.assert_allclose(found, vectors, atol=1e-5)
 
@@ -112,9 +114,9 @@ def test_a_small_part_far_away_is_not_lost(monkeypatch):
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.uniform(size=(1500, 2)), 3 + 0.02 * rng.uniform(size=(20, 2))])
     method = PatchEigenmaps(3, divergence="euclidean", bandwidth=1e-3)
-    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
+    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
     expected = method.fit(X).eigenvalues_
-    monkeypatch.setattr(spectral, "DIRECT", 1)
+    monkeypatch.setattr(eigenvectors, "DIRECT", 1)
     np.testing.assert_allclose(method.fit(X).eigenvalues_, expected, rtol=1e-7)
 
 
@@ -122,8 +124,8 @@ def test_a_part_that_belongs_to_no_group_is_noticed(monkeypatch):
     L, kernel = LAPLACIANS["plain"]()
     pair = csr_array(np.array([[1.0, -1.0], [-1.0, 1.0]]))
     both, kernel = csr_array(block_diag([L, pair])), np.ones(902)
-    assert spectral._by_multigrid(both, kernel, 3) is None
-    assert spectral._by_multigrid(L, kernel[:900], 3) is not None
+    assert eigenvectors._by_multigrid(both, kernel, 3) is None
+    assert eigenvectors._by_multigrid(L, kernel[:900], 3) is not None
 
 
 def test_where_all_groups_meet_there_is_nothing_to_gain():
@@ -131,9 +133,9 @@ def test_where_all_groups_meet_there_is_nothing_to_gain():
     n = 40_000
     i, j = rng.integers(0, n, (2, 8 * n))
     W = coo_array((np.ones(8 * n), (i, j)), (n, n)).tocsr()
-    random = spectral.laplacian(W + W.T)[0]
+    random = edges.laplacian(W + W.T)[0]
     assert not multigrid.has_sparse_groups(random)
-    assert spectral._by_multigrid(random, np.ones(n), 3) is None
+    assert eigenvectors._by_multigrid(random, np.ones(n), 3) is None
     assert multigrid.has_sparse_groups(grid_laplacian(5000)[0])
 
 
@@ -141,15 +143,15 @@ def test_where_all_groups_meet_there_is_nothing_to_gain():
 @pytest.mark.parametrize("place", ["Multigrid", "lobpcg"])
 def test_factors_are_made_where_multigrid_fails(monkeypatch, place, error):
     L, kernel = LAPLACIANS["plain"]()
-    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
-    expected = spectral.bottom_eigenvectors(L, 3, 1)
+    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
+    expected = eigenvectors.bottom_eigenvectors(L, 3, 1)
 
     def fail(*given, **settings):
         raise error
 
-    monkeypatch.setattr(multigrid if place == "Multigrid" else spectral, place, fail)
-    monkeypatch.setattr(spectral, "DIRECT", 1)
-    found = spectral.bottom_eigenvectors(L, 3, 1, kernel=kernel)
+    monkeypatch.setattr(multigrid if place == "Multigrid" else eigenvectors, place, fail)
+    monkeypatch.setattr(eigenvectors, "DIRECT", 1)
+    found = eigenvectors.bottom_eigenvectors(L, 3, 1, kernel=kernel)
     for got, wanted in zip(found, expected, strict=True):
         np.testing.assert_array_equal(got, wanted)
 
@@ -157,39 +159,39 @@ def test_factors_are_made_where_multigrid_fails(monkeypatch, place, error):
 def test_a_wide_graph_is_solved_by_multigrid_though_it_is_small(monkeypatch):
     L, kernel = LAPLACIANS["plain"]()
     expected = np.linalg.eigvalsh(L.toarray())[1:4]
-    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
-    monkeypatch.setattr(spectral, "NARROW", 1)
-    monkeypatch.setattr(spectral, "_shift_invert", None)
-    values, _ = spectral.bottom_eigenvectors(L, 3, 1, kernel=kernel)
+    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
+    monkeypatch.setattr(eigenvectors, "NARROW", 1)
+    monkeypatch.setattr(eigenvectors, "_shift_invert", None)
+    values, _ = eigenvectors.bottom_eigenvectors(L, 3, 1, kernel=kernel)
     np.testing.assert_allclose(values, expected, rtol=1e-8)
 
 
 def test_more_eigenvectors_than_the_coarsest_graph_has(monkeypatch):
     L, kernel = LAPLACIANS["plain"]()
     expected = np.linalg.eigvalsh(L.toarray())[1:13]
-    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
-    monkeypatch.setattr(spectral, "DIRECT", 1)
-    monkeypatch.setattr(spectral, "_shift_invert", None)
-    values, _ = spectral.bottom_eigenvectors(L, 12, 1, kernel=kernel)
+    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
+    monkeypatch.setattr(eigenvectors, "DIRECT", 1)
+    monkeypatch.setattr(eigenvectors, "_shift_invert", None)
+    values, _ = eigenvectors.bottom_eigenvectors(L, 12, 1, kernel=kernel)
     np.testing.assert_allclose(values, expected, rtol=1e-7)
 
 
 def test_many_eigenvectors_are_found_by_factors(monkeypatch):
     L, kernel = LAPLACIANS["plain"]()
-    monkeypatch.setattr(spectral, "DENSE_SIZE_OF_MANY", 1)
-    monkeypatch.setattr(spectral, "DIRECT", 1)
-    monkeypatch.setattr(spectral, "_by_multigrid", None)
-    values, _ = spectral.bottom_eigenvectors(L, 30, 1, kernel=kernel)
+    monkeypatch.setattr(eigenvectors, "DENSE_SIZE_OF_MANY", 1)
+    monkeypatch.setattr(eigenvectors, "DIRECT", 1)
+    monkeypatch.setattr(eigenvectors, "_by_multigrid", None)
+    values, _ = eigenvectors.bottom_eigenvectors(L, 30, 1, kernel=kernel)
     np.testing.assert_allclose(values, np.linalg.eigvalsh(L.toarray())[1:31], rtol=1e-7)
 
 
 def test_factors_are_made_where_multigrid_does_not_end(monkeypatch):
     L, kernel = LAPLACIANS["plain"]()
-    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
-    expected = spectral.bottom_eigenvectors(L, 3, 1)
-    monkeypatch.setattr(spectral, "DIRECT", 1)
-    monkeypatch.setattr(spectral, "STEPS", 1)
-    monkeypatch.setattr(spectral, "ROUNDS", 2)
-    found = spectral.bottom_eigenvectors(L, 3, 1, kernel=kernel)
+    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
+    expected = eigenvectors.bottom_eigenvectors(L, 3, 1)
+    monkeypatch.setattr(eigenvectors, "DIRECT", 1)
+    monkeypatch.setattr(eigenvectors, "STEPS", 1)
+    monkeypatch.setattr(eigenvectors, "ROUNDS", 2)
+    found = eigenvectors.bottom_eigenvectors(L, 3, 1, kernel=kernel)
     for got, wanted in zip(found, expected, strict=True):
         np.testing.assert_array_equal(got, wanted)

@@ -13,7 +13,6 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer
 
-from patchfold import _space, neighbors
 from patchfold.neighbors import (
     ApproximateNeighbors,
     ExactNeighbors,
@@ -21,8 +20,14 @@ from patchfold.neighbors import (
     NeighborSearch,
     RadiusNeighbors,
     TransformerNeighbors,
+    approximate,
+    candidates,
     find_neighbors,
     neighbor_search,
+    points,
+)
+from patchfold.neighbors import (
+    search as choice,
 )
 
 
@@ -52,7 +57,7 @@ def assert_nearest(X, k):
 
 
 RNG = np.random.default_rng(0)
-SCAN = _space.TREE_FEATURES + 3  # enough features that all pairs are scanned
+SCAN = points.TREE_FEATURES + 3  # enough features that all pairs are scanned
 DATA = {
     "gaussian in a tree": RNG.normal(size=(120, 4)),
     "gaussian scanned": RNG.normal(size=(120, SCAN)),
@@ -153,7 +158,7 @@ def test_a_radius_below_every_distance_leaves_no_neighbours():
 
 @pytest.mark.parametrize("n_features", [3, SCAN])
 def test_more_duplicates_than_a_crowd_are_resolved_by_index(n_features):
-    n_copies = 2 * _space.CROWD + 100
+    n_copies = 2 * candidates.CROWD + 100
     X = np.vstack([np.zeros((n_copies, n_features)), np.ones((4, n_features))])
     found = find_neighbors(X, 5)
     expected = [[j for j in range(6) if j != i][:5] for i in range(n_copies)]
@@ -165,9 +170,9 @@ def test_more_duplicates_than_a_crowd_are_resolved_by_index(n_features):
 def test_what_single_precision_cannot_tell_apart_is_looked_at_in_double(dtype):
     # Clusters a thousand times farther apart than wide: float32 products see a cluster as one.
     generator = np.random.default_rng(4)
-    centres = np.repeat(1000 * generator.normal(size=(4, SCAN)), _space.CROWD + 40, axis=0)
+    centres = np.repeat(1000 * generator.normal(size=(4, SCAN)), candidates.CROWD + 40, axis=0)
     X = (centres + generator.normal(size=centres.shape)).astype(dtype)
-    quick, sharp = _space.Space(X, None).finders()
+    quick, sharp = points.SearchedPoints(X, None).finders()
     assert quick.nearest(X, 8)[0].max() == 0
     assert sharp.nearest(X, 8)[0].min() >= 8
     expected = double_loop(X, X, lambda row: row[:7], True)
@@ -178,7 +183,7 @@ def test_what_single_precision_cannot_tell_apart_is_looked_at_in_double(dtype):
 @pytest.mark.parametrize(("n", "k"), [(1000, 15), (1000, 40), (2000, 90)])
 def test_single_precision_settles_nearly_all_rows_whatever_k_is(n, k):
     X = np.random.default_rng(5).standard_normal((n, 20))
-    degrees, _, _ = _space.Space(X, None)._quick_finder.nearest(X, k)
+    degrees, _, _ = points.SearchedPoints(X, None)._quick_finder.nearest(X, k)
     assert np.mean(degrees == 0) < 0.02
 
 
@@ -358,7 +363,7 @@ class Descent:
 
 @pytest.fixture
 def descent_stand_in(monkeypatch):
-    monkeypatch.setattr(neighbors, "_import_descent", lambda: Descent)
+    monkeypatch.setattr(approximate, "_import_descent", lambda: Descent)
     monkeypatch.setattr(ApproximateNeighbors, "SMALLEST_DESCENT", 0)
 
 
@@ -458,12 +463,12 @@ def test_auto_is_exact_up_to_the_documented_sizes(monkeypatch):
     def kind(n_samples, n_features):
         return type(neighbor_search(n_samples=n_samples, n_features=n_features))
 
-    monkeypatch.setattr(neighbors, "find_spec", lambda name: types.SimpleNamespace(name=name))
-    assert kind(neighbors.AUTO_EXACT_SAMPLES, 100) is ExactNeighbors
-    assert kind(neighbors.AUTO_EXACT_SAMPLES + 1, 100) is ApproximateNeighbors
-    assert kind(neighbors.AUTO_TREE_SAMPLES, _space.TREE_FEATURES) is ExactNeighbors
-    assert kind(neighbors.AUTO_TREE_SAMPLES + 1, _space.TREE_FEATURES) is ApproximateNeighbors
-    monkeypatch.setattr(neighbors, "find_spec", lambda name: None)
+    monkeypatch.setattr(choice, "find_spec", lambda name: types.SimpleNamespace(name=name))
+    assert kind(choice.AUTO_EXACT_SAMPLES, 100) is ExactNeighbors
+    assert kind(choice.AUTO_EXACT_SAMPLES + 1, 100) is ApproximateNeighbors
+    assert kind(choice.AUTO_TREE_SAMPLES, points.TREE_FEATURES) is ExactNeighbors
+    assert kind(choice.AUTO_TREE_SAMPLES + 1, points.TREE_FEATURES) is ApproximateNeighbors
+    monkeypatch.setattr(choice, "find_spec", lambda name: None)
     assert kind(10**9, 100) is ExactNeighbors
 
 

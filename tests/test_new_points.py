@@ -24,8 +24,8 @@ from patchfold import (
     metrics,
     papers,
 )
-from patchfold._rows import RowTable
 from patchfold.embedding import isomap
+from patchfold.neighbors.fitted_rows import RowTable
 
 FOUR = [
     pytest.param(PatchIsomap(), id="isomap"),

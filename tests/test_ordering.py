@@ -6,18 +6,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import random_array
 
-from patchfold import divergences, ordering, patches
+from patchfold import GaussianPatch, divergences
+from patchfold.divergences import pairing
+from patchfold.engines import locality
 from patchfold.neighbors import ApproximateNeighbors, ExactNeighbors, find_neighbors
+from patchfold.patches import fitting
 
 
 @pytest.fixture
 def always(monkeypatch):
-    monkeypatch.setattr(ordering, "LARGE", 0)
+    monkeypatch.setattr(locality, "LARGE", 0)
 
 
 @given(st.permutations(range(20)))
 def test_places_undo_an_order(order):
-    places = ordering.places(np.array(order))
+    places = locality.places(np.array(order))
     np.testing.assert_array_equal(places[order], np.arange(20))
 
 
@@ -25,25 +28,25 @@ def test_places_undo_an_order(order):
 @pytest.mark.parametrize("n", [1, 2, 400])
 def test_every_row_is_met_once(always, n, dtype):
     X = np.random.default_rng(0).standard_normal((n, 7)).astype(dtype)
-    np.testing.assert_array_equal(np.sort(ordering.walk(X)), np.arange(n))
-    np.testing.assert_array_equal(np.sort(ordering.walk(np.zeros_like(X))), np.arange(n))
+    np.testing.assert_array_equal(np.sort(locality.walk(X)), np.arange(n))
+    np.testing.assert_array_equal(np.sort(locality.walk(np.zeros_like(X))), np.arange(n))
     sparse = random_array((n, 7), density=0.2, rng=0, dtype=dtype).tocsr()
-    np.testing.assert_array_equal(np.sort(ordering.walk(sparse)), np.arange(n))
+    np.testing.assert_array_equal(np.sort(locality.walk(sparse)), np.arange(n))
 
 
 def test_numbers_that_overflow_are_put_somewhere(always):
     X = np.full((50, 3), 1e308) * np.random.default_rng(0).choice([-1, 1], (50, 3))
-    np.testing.assert_array_equal(np.sort(ordering.walk(X)), np.arange(50))
+    np.testing.assert_array_equal(np.sort(locality.walk(X)), np.arange(50))
 
 
 def test_small_data_stay_in_their_order():
-    np.testing.assert_array_equal(ordering.walk(np.zeros((9, 2))), np.arange(9))
+    np.testing.assert_array_equal(locality.walk(np.zeros((9, 2))), np.arange(9))
 
 
 def test_neighbours_are_near_in_it(always):
     X = np.random.default_rng(0).uniform(size=(4000, 2)) @ np.ones((2, 30))
     near = find_neighbors(X, 5)
-    places = ordering.places(ordering.walk(X))
+    places = locality.places(locality.walk(X))
     apart = np.abs(places[near.sources] - places[near.indices])
     assert np.median(apart) < 20
 
@@ -56,13 +59,13 @@ def test_patches_and_divergences_have_the_same_bits_in_it(monkeypatch, features,
     flat = rng.uniform(size=(300, 2)) @ rng.standard_normal((2, features))
     X = np.concatenate([flat, 5 + rng.standard_normal((30, features))])
     near = find_neighbors(X, 12).nearest(rng.integers(5, 13, len(X)))
-    monkeypatch.setattr(divergences, "COMPILED_NUMBERS", compiled)
-    monkeypatch.setattr(patches, "MANY_NUMBERS", 0)
-    monkeypatch.setattr(patches, "SAMPLE", 5)
+    monkeypatch.setattr(pairing, "COMPILED_NUMBERS", compiled)
+    monkeypatch.setattr(fitting, "MANY_NUMBERS", 0)
+    monkeypatch.setattr(fitting, "SAMPLE", 5)
     found = []
     for large in (0, np.inf):
-        monkeypatch.setattr(ordering, "LARGE", large)
-        fitted = patches.GaussianPatch(covariance="flattened").fit(X, near)
+        monkeypatch.setattr(locality, "LARGE", large)
+        fitted = GaussianPatch(covariance="flattened").fit(X, near)
         assert fitted.factored == (features == 30)
         values = divergences.paired(fitted, near.sources, near.indices, "kl")
         found.append((fitted.means, fitted.covariances(), values))

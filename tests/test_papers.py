@@ -14,7 +14,7 @@ from sklearn.metrics import (
 from sklearn.preprocessing import StandardScaler
 
 from patchfold import PatchIsomap, datasets, papers
-from patchfold.geodesics import shortest_paths
+from patchfold.graph.geodesics import shortest_paths
 from patchfold.metrics import purity, rank_correlation
 
 

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from gaussians import factored_patches, full_patches, random_covariances
-from patchfold import GaussianPatch, Patches, PatchIsomap, divergences, patches
-from patchfold.covariances import AUTO_RIDGE, ESTIMATES
+from patchfold import GaussianPatch, Patches, PatchIsomap, divergences
 from patchfold.neighbors import ExactNeighbors, Neighborhoods, RadiusNeighbors, find_neighbors
+from patchfold.patches import fitting
+from patchfold.patches.covariances import AUTO_RIDGE, ESTIMATES
 
 ALL = tuple(ESTIMATES)
 ALWAYS = tuple(name for name in ALL if name != "empirical")
@@ -141,7 +142,7 @@ def test_patches_do_not_depend_on_block_size_or_threads(monkeypatch, covariance,
     X = cloud(60, m)
     near = find_neighbors(X, 6)
     one = recipe(covariance).fit(X, near)
-    monkeypatch.setattr("patchfold.blocks.CACHE_BYTES", 4000)
+    monkeypatch.setattr("patchfold.engines.pools.CACHE_BYTES", 4000)
     many = recipe(covariance).fit(X, near, n_jobs=2)
     with sklearn.config_context(working_memory=0.001):
         least = recipe(covariance).fit(X, near)
@@ -156,7 +157,7 @@ def test_ragged_patches_do_not_depend_on_block_size_or_threads(monkeypatch):
     assert len(np.unique(near.degrees)) > 5
     one = GaussianPatch().fit(X, near)
     assert one.factored
-    monkeypatch.setattr("patchfold.blocks.CACHE_BYTES", 4000)
+    monkeypatch.setattr("patchfold.engines.pools.CACHE_BYTES", 4000)
     many = GaussianPatch().fit(X, near, n_jobs=2)
     for name in ("means", "directions", "variances", "ridge"):
         assert np.array_equal(getattr(one, name), getattr(many, name))
@@ -449,8 +450,8 @@ def test_patches_use_more_directions_than_the_ones_that_were_looked_at(monkeypat
     recipe = GaussianPatch(covariance="flattened")
     expected = recipe.fit(X, near)
     assert expected.directions.shape == (320, 12, 9)  # few numbers: there is room for all
-    monkeypatch.setattr(patches, "MANY_NUMBERS", 0)
-    monkeypatch.setattr(patches, "SAMPLE", 1)
+    monkeypatch.setattr(fitting, "MANY_NUMBERS", 0)
+    monkeypatch.setattr(fitting, "SAMPLE", 1)
     found = recipe.fit(X, near)
     used = int(expected.used_ranks().max())
     assert used < 9
@@ -478,12 +479,12 @@ def test_new_points_may_use_more_directions_than_fitted_ones(monkeypatch, diverg
         patch=GaussianPatch(covariance="flattened"),
     )
     expected = method.fit(X[:300]).transform(X[290:])
-    monkeypatch.setattr(patches, "MANY_NUMBERS", 0)
+    monkeypatch.setattr(fitting, "MANY_NUMBERS", 0)
     method.fit(X[:300])
     assert method.patches_.directions.shape[2] == 1
     found = method.transform(X[290:])
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
     for many in (0, 2**20):  # one alone may have more room than many
-        monkeypatch.setattr(patches, "MANY_NUMBERS", many)
+        monkeypatch.setattr(fitting, "MANY_NUMBERS", many)
         one_by_one = [method.transform(X[[row]])[0] for row in range(290, 320)]
         np.testing.assert_array_equal(found, one_by_one)

@@ -26,12 +26,12 @@ from patchfold import (
     papers,
 )
 from patchfold.datasets import make_manifold
-from patchfold.graph import symmetric
-from patchfold.lengths import Lengths
+from patchfold.graph.edges import symmetric
+from patchfold.graph.lengths import Lengths
+from patchfold.graph.short_circuits import CEILING, stretches
 from patchfold.metrics import rank_correlation
 from patchfold.neighbors import ExactNeighbors, SharedNeighbors, find_neighbors
 from patchfold.patches import patch_means, recommended_patch
-from patchfold.short_circuits import CEILING, stretches
 
 ESTIMATORS = [
     pytest.param(PatchIsomap(), id="isomap"),

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from patchfold.neighborhoods import Neighborhoods
 from patchfold.neighbors import ExactNeighbors, find_neighbors
-from patchfold.refining import refined_neighbors
+from patchfold.neighbors.neighborhoods import Neighborhoods
+from patchfold.neighbors.refinement import refined_neighbors
 
 
 def slow(points, known, queries, start, own):

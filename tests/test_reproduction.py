@@ -18,12 +18,12 @@ import numpy as np
 import pytest
 
 import fake_paper
-from patchfold._files import UNFINISHED
 from patchfold.papers import tables
 from patchfold.papers.reproduction import PAPERS, engine, sheets
 from patchfold.papers.reproduction.cells import ACCOUNTS, Outcome, Result, Task, row_name
 from patchfold.papers.reproduction.engine import Stamp, Store, file_name, load_paper, run, stamp
 from patchfold.papers.reproduction.report import render
+from patchfold.tables.files import UNFINISHED
 
 HERE = Path(__file__).parent
 COMMAND = "patchfold reproduce pelle"

@@ -27,9 +27,9 @@ from patchfold import (
     metrics,
     selection,
 )
-from patchfold._coranking import local_quality
-from patchfold.criteria import CRITERIA, Setting, agreement
-from patchfold.geodesics import shortest_paths
+from patchfold.evaluation.coranking import local_quality
+from patchfold.evaluation.criteria import CRITERIA, Setting, agreement
+from patchfold.graph.geodesics import shortest_paths
 from patchfold.neighbors import ExactNeighbors, SharedNeighbors
 from patchfold.selection import select_n_neighbors
 

@@ -10,11 +10,10 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 from sklearn.utils import gen_even_slices
 
-from patchfold import geodesics
-from patchfold.graph import n_components, symmetric, undirected
-from patchfold.neighborhoods import Neighborhoods
-from patchfold.neighbors import find_neighbors
-from patchfold.short_circuits import (
+from patchfold.graph import geodesics
+from patchfold.graph.components import n_components
+from patchfold.graph.edges import symmetric, undirected
+from patchfold.graph.short_circuits import (
     CEILING,
     LANDMARKS,
     SHORT_DISAGREES,
@@ -23,6 +22,8 @@ from patchfold.short_circuits import (
     stretches,
     trusted_of_new,
 )
+from patchfold.neighbors import find_neighbors
+from patchfold.neighbors.neighborhoods import Neighborhoods
 
 SEEDS = st.integers(0, 2**32 - 1)
 QUIET = st.sampled_from([0.0, 0.4, 1.0])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from patchfold import GaussianPatch, PatchIsomap, PatchLLE
 from patchfold.neighbors import find_neighbors
-from patchfold.sizes import adaptive_sizes
+from patchfold.patches.adaptive import adaptive_sizes
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -10,7 +10,9 @@ from scipy.sparse.linalg import eigsh
 from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 
-from patchfold import _memory, spectral
+from patchfold.embedding import scaling
+from patchfold.engines import eigenvectors, memory
+from patchfold.graph import edges
 
 
 def centring(n):
@@ -22,7 +24,7 @@ def path_laplacian(lengths):
     n = len(lengths) + 1
     i = np.arange(n - 1)
     W = csr_array((np.r_[lengths, lengths], (np.r_[i, i + 1], np.r_[i + 1, i])), shape=(n, n))
-    return spectral.laplacian(W)[0]
+    return edges.laplacian(W)[0]
 
 
 def lle_matrix(rng, n, k):
@@ -47,7 +49,7 @@ MATRICES = {
 def solver(request, monkeypatch):
     """Run a test with either solver."""
     if request.param == "iterative":
-        monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
+        monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
     return request.param
 
 
@@ -58,7 +60,7 @@ def solver(request, monkeypatch):
 def test_classical_scaling_recovers_points_up_to_rotation(m, solver):
     X = np.random.default_rng(m).normal(size=(60, m))
     D = cdist(X, X)
-    values, vectors, means = spectral.classical_mds(D.copy(), m)
+    values, vectors, means = scaling.classical_mds(D.copy(), m)
     found = vectors * np.sqrt(values)
     np.testing.assert_allclose(cdist(found, found), D, atol=1e-10)
     np.testing.assert_allclose(found.mean(axis=0), 0, atol=1e-12)
@@ -71,7 +73,7 @@ def test_classical_scaling_has_the_leading_eigenpairs_of_the_centred_matrix(solv
     D = np.triu(D, 1) + np.triu(D, 1).T
     B = -centring(50) @ D**2 @ centring(50) / 2
     expected = np.linalg.eigvalsh(B)[::-1][:4]
-    values, vectors, _ = spectral.classical_mds(D.copy(), 4)
+    values, vectors, _ = scaling.classical_mds(D.copy(), 4)
     np.testing.assert_allclose(values, expected, rtol=1e-10)
     np.testing.assert_allclose(B @ vectors, vectors * values, atol=1e-10)
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(4), atol=1e-10)
@@ -79,20 +81,20 @@ def test_classical_scaling_has_the_leading_eigenpairs_of_the_centred_matrix(solv
 
 def test_both_solvers_scale_alike(monkeypatch):
     X = np.random.default_rng(0).normal(size=(120, 6))
-    dense = spectral.classical_mds(cdist(X, X), 3)
-    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
-    iterative = spectral.classical_mds(cdist(X, X), 3)
+    dense = scaling.classical_mds(cdist(X, X), 3)
+    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
+    iterative = scaling.classical_mds(cdist(X, X), 3)
     for a, b in zip(dense, iterative, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
 
 
 def test_the_iterative_solver_gives_the_same_bits_every_time(monkeypatch):
-    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
+    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
     X = np.random.default_rng(0).normal(size=(120, 6))
-    first, second = (spectral.classical_mds(cdist(X, X), 3) for _ in range(2))
+    first, second = (scaling.classical_mds(cdist(X, X), 3) for _ in range(2))
     for a, b in zip(first, second, strict=True):
         np.testing.assert_array_equal(a, b)
-    first, second = (spectral.bottom_eigenvectors(MATRICES["LLE"], 2, 1) for _ in range(2))
+    first, second = (eigenvectors.bottom_eigenvectors(MATRICES["LLE"], 2, 1) for _ in range(2))
     for a, b in zip(first, second, strict=True):
         np.testing.assert_array_equal(a, b)
 
@@ -120,7 +122,7 @@ SPECTRA = {
 def test_the_block_solver_finds_the_leading_pairs_of_any_spectrum(name, count):
     squared, Q = squares_of(np.random.default_rng(0), SPECTRA[name])
     B = Q * SPECTRA[name] @ Q.T
-    values, vectors = spectral._leading(lambda V: B @ V, squared[:, :8], count)
+    values, vectors = eigenvectors.leading(lambda V: B @ V, squared[:, :8], count)
     np.testing.assert_allclose(values, np.sort(SPECTRA[name])[::-1][:count], atol=1e-10)
     np.testing.assert_allclose(B @ vectors, vectors * values, atol=1e-10)
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(count), atol=1e-12)
@@ -131,26 +133,26 @@ def test_products_are_those_with_the_centred_matrix():
     squared = rng.uniform(size=(1500, 1500))
     V = rng.normal(size=(1500, 3))
     H = centring(1500)
-    found = spectral._centred_product(squared, V, 2)
+    found = scaling._centred_product(squared, V, 2)
     np.testing.assert_allclose(found, -H @ squared @ H @ V / 2, atol=1e-10)
-    np.testing.assert_array_equal(found, spectral._centred_product(squared, V, None))
+    np.testing.assert_array_equal(found, scaling._centred_product(squared, V, None))
 
 
 def test_distances_in_float32_are_scaled_in_float64(solver):
     X = np.random.default_rng(0).normal(size=(120, 3))
-    exact = spectral.classical_mds(cdist(X, X), 3)
-    rounded = spectral.classical_mds(cdist(X, X).astype(np.float32), 3)
+    exact = scaling.classical_mds(cdist(X, X), 3)
+    rounded = scaling.classical_mds(cdist(X, X).astype(np.float32), 3)
     for a, b in zip(exact, rounded, strict=True):
         assert b.dtype == np.float64
         np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
 
 
 def test_a_block_solver_that_is_stopped_early_is_reported(monkeypatch):
-    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
-    monkeypatch.setattr(spectral, "PASSES", 2)
+    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
+    monkeypatch.setattr(eigenvectors, "PASSES", 2)
     D = np.random.default_rng(0).uniform(1, 2, (80, 80))
     with pytest.warns(ConvergenceWarning, match="residual"):
-        spectral.classical_mds(D + D.T, 2)
+        scaling.classical_mds(D + D.T, 2)
 
 
 # ------------------------------------------------------------------- bottom eigenvectors
@@ -162,7 +164,7 @@ def test_bottom_eigenpairs_are_those_of_a_full_decomposition(name, skip, solver)
     M = MATRICES[name]
     expected, full = np.linalg.eigh(M.toarray())
     wanted = slice(skip, skip + 3)
-    values, vectors = spectral.bottom_eigenvectors(M, 3, skip)
+    values, vectors = eigenvectors.bottom_eigenvectors(M, 3, skip)
     np.testing.assert_allclose(values, expected[wanted], rtol=1e-8, atol=1e-12)
     # Up to sign: the eigenvectors of an even path have two largest entries, of opposite signs.
     agreement = np.sign(np.sum(vectors * full[:, wanted], axis=0))
@@ -171,10 +173,10 @@ def test_bottom_eigenpairs_are_those_of_a_full_decomposition(name, skip, solver)
 
 @pytest.mark.parametrize("name", ["path of random weights", "LLE"])
 def test_both_solvers_give_eigenvectors_the_same_sign(name, monkeypatch):
-    dense = spectral.bottom_eigenvectors(MATRICES[name], 3, 1)[1]
-    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
+    dense = eigenvectors.bottom_eigenvectors(MATRICES[name], 3, 1)[1]
+    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
     np.testing.assert_allclose(
-        spectral.bottom_eigenvectors(MATRICES[name], 3, 1)[1], dense, atol=1e-8
+        eigenvectors.bottom_eigenvectors(MATRICES[name], 3, 1)[1], dense, atol=1e-8
     )
 
 
@@ -190,16 +192,16 @@ def test_kernels_of_many_parts_are_skipped_without_being_sought(monkeypatch, bet
         root = np.sqrt(L.diagonal())
         L = csr_array(L.multiply(1 / root[:, None]).multiply(1 / root[None, :]))
     expected, full = np.linalg.eigh(L.toarray())
-    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
-    monkeypatch.setattr(spectral, "DENSE_SIZE_OF_MANY", 1)
+    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
+    monkeypatch.setattr(eigenvectors, "DENSE_SIZE_OF_MANY", 1)
     sought = []
     monkeypatch.setattr(
-        spectral,
+        eigenvectors,
         "eigsh",
         lambda M, count, **given: sought.append(count) or eigsh(M, count, **given),
     )
     parts = np.arange(400) // 4
-    values, vectors = spectral.bottom_eigenvectors(L, 3, 100, kernel=root, parts=parts)
+    values, vectors = eigenvectors.bottom_eigenvectors(L, 3, 100, kernel=root, parts=parts)
     assert sought == [3]
     np.testing.assert_allclose(values, expected[100:103], rtol=1e-8)
     agreement = np.abs(np.sum(vectors * full[:, 100:103], axis=0))
@@ -207,13 +209,13 @@ def test_kernels_of_many_parts_are_skipped_without_being_sought(monkeypatch, bet
 
 
 def test_the_null_vector_of_a_laplacian_is_constant(solver):
-    values, vectors = spectral.bottom_eigenvectors(MATRICES["path"], 1, 0)
+    values, vectors = eigenvectors.bottom_eigenvectors(MATRICES["path"], 1, 0)
     assert abs(values[0]) < 1e-12
     np.testing.assert_allclose(vectors[:, 0], 80**-0.5, atol=1e-9)
 
 
 def test_the_spectrum_of_a_path_is_that_of_the_textbook(solver):
-    values, vectors = spectral.bottom_eigenvectors(MATRICES["path"], 3, 1)
+    values, vectors = eigenvectors.bottom_eigenvectors(MATRICES["path"], 3, 1)
     order = np.arange(1, 4)
     np.testing.assert_allclose(values, 2 - 2 * np.cos(np.pi * order / 80), rtol=1e-8)
     waves = np.cos(np.pi * order * (np.arange(80)[:, None] + 0.5) / 80)
@@ -222,9 +224,9 @@ def test_the_spectrum_of_a_path_is_that_of_the_textbook(solver):
 
 
 def test_small_matrices_are_solved_densely_whatever_is_wanted(monkeypatch):
-    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
+    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
     M = path_laplacian(np.ones(5))
-    values, _ = spectral.bottom_eigenvectors(M, 4, 1)
+    values, _ = eigenvectors.bottom_eigenvectors(M, 4, 1)
     np.testing.assert_allclose(values, np.linalg.eigvalsh(M.toarray())[1:5])
 
 
@@ -232,7 +234,7 @@ def test_a_laplacian_has_row_sums_zero_and_the_degrees_on_its_diagonal():
     rng = np.random.default_rng(0)
     W = np.triu(rng.uniform(size=(9, 9)) * (rng.uniform(size=(9, 9)) < 0.5), 1)
     W += W.T
-    L, degrees = spectral.laplacian(csr_array(W))
+    L, degrees = edges.laplacian(csr_array(W))
     np.testing.assert_allclose(L.toarray(), np.diag(W.sum(axis=1)) - W)
     np.testing.assert_allclose(degrees, W.sum(axis=1))
     np.testing.assert_allclose(L.sum(axis=1), 0, atol=1e-14)
@@ -249,18 +251,18 @@ def test_a_laplacian_has_row_sums_zero_and_the_degrees_on_its_diagonal():
     )
 )
 def test_the_largest_entry_of_a_column_is_positive_and_only_signs_change(vectors):
-    fixed = spectral.fix_signs(vectors)
+    fixed = eigenvectors.fix_signs(vectors)
     np.testing.assert_array_equal(np.abs(fixed), np.abs(vectors))
     largest = np.take_along_axis(fixed, np.argmax(np.abs(fixed), axis=0)[None], axis=0)
     assert (largest >= 0).all()
     for before, after in zip(vectors.T, fixed.T, strict=True):
         assert np.array_equal(after, before) or np.array_equal(after, -before)
-    np.testing.assert_array_equal(spectral.fix_signs(fixed), fixed)
-    np.testing.assert_array_equal(spectral.fix_signs(-fixed), fixed)
+    np.testing.assert_array_equal(eigenvectors.fix_signs(fixed), fixed)
+    np.testing.assert_array_equal(eigenvectors.fix_signs(-fixed), fixed)
 
 
 def test_signs_keep_the_floating_point_type():
-    assert spectral.fix_signs(np.float32([[1, -2], [0.5, 1]])).dtype == np.float32
+    assert eigenvectors.fix_signs(np.float32([[1, -2], [0.5, 1]])).dtype == np.float32
 
 
 def wrong_pairs(*args, **kwargs):
@@ -268,36 +270,37 @@ def wrong_pairs(*args, **kwargs):
 
 
 def test_vectors_that_are_none_of_the_matrix_are_reported(monkeypatch):
-    monkeypatch.setattr(spectral, "eigh", wrong_pairs)
+    for module in (eigenvectors, scaling):
+        monkeypatch.setattr(module, "eigh", wrong_pairs)
     with pytest.warns(ConvergenceWarning, match=r"residual of .* the embedding may be inaccurate"):
-        spectral.bottom_eigenvectors(MATRICES["path"], 1, 1)
+        eigenvectors.bottom_eigenvectors(MATRICES["path"], 1, 1)
     X = np.random.default_rng(0).normal(size=(80, 3))
     with pytest.warns(ConvergenceWarning, match="residual"):
-        spectral.classical_mds(cdist(X, X), 2)
+        scaling.classical_mds(cdist(X, X), 2)
 
 
 def test_the_iterative_solvers_vectors_are_checked_too(monkeypatch):
-    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
-    monkeypatch.setattr(spectral, "eigsh", wrong_pairs)
+    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
+    monkeypatch.setattr(eigenvectors, "eigsh", wrong_pairs)
     with pytest.warns(ConvergenceWarning, match="residual"):
-        spectral.bottom_eigenvectors(MATRICES["path"], 1, 1)
+        eigenvectors.bottom_eigenvectors(MATRICES["path"], 1, 1)
 
 
 def test_a_solver_that_gives_up_names_the_parameters_to_change(monkeypatch):
     def gives_up(*args, **kwargs):
-        raise spectral.ArpackError(-9)
+        raise eigenvectors.ArpackError(-9)
 
-    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
-    monkeypatch.setattr(spectral, "eigsh", gives_up)
+    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
+    monkeypatch.setattr(eigenvectors, "eigsh", gives_up)
     with pytest.raises(RuntimeError, match=r"did not converge; a larger n_neighbors, or reg"):
-        spectral.bottom_eigenvectors(MATRICES["path"], 1, 1)
+        eigenvectors.bottom_eigenvectors(MATRICES["path"], 1, 1)
 
 
 def test_signs_do_not_depend_on_rounding_where_two_entries_are_equally_large():
     vector = np.array([[-0.7], [0.1], [0.7]])
     nudged = vector + np.array([[0.0], [0.0], [1e-15]])
-    flipped = np.sign(spectral.fix_signs(vector)[0, 0])
-    assert flipped == np.sign(spectral.fix_signs(nudged)[0, 0]) == 1
+    flipped = np.sign(eigenvectors.fix_signs(vector)[0, 0])
+    assert flipped == np.sign(eigenvectors.fix_signs(nudged)[0, 0]) == 1
 
 
 # ------------------------------------------------------------------ graphs without small cuts
@@ -307,54 +310,54 @@ def random_laplacian(n=600, n_edges=4000):
     rng = np.random.default_rng(0)
     i, j = rng.integers(0, n, (2, n_edges))
     W = coo_array((rng.uniform(0.1, 1, n_edges), (i, j)), (n, n)).tocsr()
-    return spectral.laplacian(W + W.T)[0]
+    return edges.laplacian(W + W.T)[0]
 
 
 def test_the_iteration_for_graphs_without_small_cuts_finds_what_factors_find(monkeypatch):
     M = random_laplacian()
-    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
-    values, vectors = spectral.bottom_eigenvectors(M, 3, 1)
-    monkeypatch.setattr(spectral, "WIDE", 0)
-    monkeypatch.setattr(spectral, "_shift_invert", None)  # it is not needed
-    found_values, found = spectral.bottom_eigenvectors(M, 3, 1)
+    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
+    values, vectors = eigenvectors.bottom_eigenvectors(M, 3, 1)
+    monkeypatch.setattr(eigenvectors, "WIDE", 0)
+    monkeypatch.setattr(eigenvectors, "_shift_invert", None)  # it is not needed
+    found_values, found = eigenvectors.bottom_eigenvectors(M, 3, 1)
     np.testing.assert_allclose(found_values, values, rtol=1e-8)
     np.testing.assert_allclose(found, vectors, atol=1e-5)
 
 
 def test_factors_are_made_where_the_iteration_does_not_end(monkeypatch):
-    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
-    expected = spectral.bottom_eigenvectors(MATRICES["path"], 3, 1)
-    monkeypatch.setattr(spectral, "WIDE", 0)
-    monkeypatch.setattr(spectral, "STEPS", 2)
+    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
+    expected = eigenvectors.bottom_eigenvectors(MATRICES["path"], 3, 1)
+    monkeypatch.setattr(eigenvectors, "WIDE", 0)
+    monkeypatch.setattr(eigenvectors, "STEPS", 2)
     for got, wanted in zip(
-        spectral.bottom_eigenvectors(MATRICES["path"], 3, 1), expected, strict=True
+        eigenvectors.bottom_eigenvectors(MATRICES["path"], 3, 1), expected, strict=True
     ):
         np.testing.assert_array_equal(got, wanted)
 
 
 def test_the_widest_level_is_counted_from_the_margin():
-    assert spectral._widest_level(MATRICES["path"]) == 1
+    assert eigenvectors._widest_level(MATRICES["path"]) == 1
     star = np.eye(9)
     star[0] = star[:, 0] = 1
-    assert spectral._widest_level(csr_array(star)) == 7
+    assert eigenvectors._widest_level(csr_array(star)) == 7
 
 
 def test_a_factorisation_that_does_not_fit_is_refused_before_it_begins(monkeypatch):
-    monkeypatch.setattr(_memory, "available_memory", lambda: 1000)
-    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
+    monkeypatch.setattr(memory, "available_memory", lambda: 1000)
+    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
     with pytest.raises(MemoryError, match=r"600 points, which has no small cut, needs about"):
-        spectral.bottom_eigenvectors(random_laplacian(), 3, 1)
+        eigenvectors.bottom_eigenvectors(random_laplacian(), 3, 1)
 
 
 def test_a_tree_is_factorised_however_wide_it_is(monkeypatch):
     n = 511
     child = np.arange(1, n)
     W = coo_array((np.ones(n - 1), (child, (child - 1) // 2)), (n, n)).tocsr()
-    M = spectral.laplacian(W + W.T)[0]
+    M = edges.laplacian(W + W.T)[0]
     expected = np.linalg.eigvalsh(M.toarray())[1:4]
-    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
-    monkeypatch.setattr(_memory, "available_memory", lambda: 1000)
-    values, _ = spectral.bottom_eigenvectors(M, 3, 1)
+    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
+    monkeypatch.setattr(memory, "available_memory", lambda: 1000)
+    values, _ = eigenvectors.bottom_eigenvectors(M, 3, 1)
     np.testing.assert_allclose(values, expected, rtol=1e-8)
 
 
@@ -362,13 +365,13 @@ def test_the_widest_level_is_that_of_the_largest_part():
     triangle = np.ones((3, 3))
     ring = np.eye(8, k=1) + np.eye(8, k=-1) + np.eye(8, k=7) + np.eye(8, k=-7)
     both = csr_array(np.block([[triangle, np.zeros((3, 8))], [np.zeros((8, 3)), ring]]))
-    assert spectral._widest_level(both) == 2
-    assert spectral._widest_level(csr_array(ring)) == 2
+    assert eigenvectors._widest_level(both) == 2
+    assert eigenvectors._widest_level(csr_array(ring)) == 2
 
 
 def test_many_eigenvectors_of_few_points_are_found_by_the_direct_solver(monkeypatch):
     M = random_laplacian()
-    monkeypatch.setattr(spectral, "DENSE_SIZE", 1)
-    monkeypatch.setattr(spectral, "_shift_invert", None)
-    values, _ = spectral.bottom_eigenvectors(M, 30, 1)
+    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
+    monkeypatch.setattr(eigenvectors, "_shift_invert", None)
+    values, _ = eigenvectors.bottom_eigenvectors(M, 30, 1)
     np.testing.assert_allclose(values, np.linalg.eigvalsh(M.toarray())[1:31], rtol=1e-10)

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from patchfold.papers import tables
-from patchfold.papers.reproduction.diagram import critical_difference_svg, plot_critical_difference
-from patchfold.papers.reproduction.statistics import (
+from patchfold.evaluation.diagram import critical_difference_svg, plot_critical_difference
+from patchfold.evaluation.significance import (
     average_ranks,
     bonferroni_dunn,
     compare,
@@ -23,6 +22,7 @@ from patchfold.papers.reproduction.statistics import (
     groups,
     nemenyi,
 )
+from patchfold.papers import tables
 
 # Small whole numbers, so that ties are common.
 SCORES = st.tuples(st.integers(2, 8), st.integers(3, 6)).flatmap(

@@ -30,7 +30,7 @@ from patchfold import (
     PatchTSNE,
     papers,
 )
-from patchfold.lengths import even_pairs
+from patchfold.graph.lengths import even_pairs
 from patchfold.supervision import Cut, Dissimilarity, Edges, MinSum, encode, kinship
 
 SLOW = {"dissimilarity": slow.dissimilarity, "cut": slow.cut, "min-sum": slow.min_sum}

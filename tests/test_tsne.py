@@ -18,8 +18,8 @@ from patchfold.embedding.tsne import (
     joint_affinities,
     spectral_start,
 )
-from patchfold.graph import nearest_by_value
-from patchfold.neighborhoods import Neighborhoods
+from patchfold.neighbors.given import nearest_by_value
+from patchfold.neighbors.neighborhoods import Neighborhoods
 
 # Enough where the facts do not depend on convergence.
 QUICK = {"n_iter": 5, "random_state": 0}

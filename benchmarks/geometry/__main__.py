@@ -25,8 +25,8 @@ from scipy.spatial.distance import pdist, squareform
 
 from benchmarks.geometry import HELD_OUT, LEVELS, MANIFOLDS, TUNING, coordinates, observed
 from patchfold import PatchIsomap
-from patchfold._files import write_whole
 from patchfold.metrics import rank_correlation, stress
+from patchfold.tables.files import write_whole
 
 FOLDER = Path("studies/geometry-1")
 DEGREES, SEEDS = (8, 15, 30), (0, 1)

@@ -14,7 +14,7 @@ from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 from scipy.stats import qmc
 
-from patchfold.geodesics import shortest_paths
+from patchfold.graph.geodesics import shortest_paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable

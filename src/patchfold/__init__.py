@@ -1,7 +1,6 @@
 """Divergence-based manifold learning: points become Gaussian patches, patches become graphs."""
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,6 +11,7 @@ if TYPE_CHECKING:
         neighbors,
         papers,
         plotting,
+        selection,
         supervision,
     )
     from patchfold.embedding import (
@@ -22,11 +22,31 @@ if TYPE_CHECKING:
         PatchTSNE,
     )
     from patchfold.explorer import explore
-    from patchfold.gaussians import Patches
     from patchfold.mapping import GRNN
-    from patchfold.patches import GaussianPatch
+    from patchfold.patches import GaussianPatch, Patches
 
 __version__ = "0.1.0"
+
+# Where each public name comes from; a module comes from itself.
+_HOMES = {
+    "GRNN": "mapping",
+    "GaussianPatch": "patches",
+    "PatchEigenmaps": "embedding",
+    "PatchIsomap": "embedding",
+    "PatchLLE": "embedding",
+    "PatchSpace": "embedding",
+    "PatchTSNE": "embedding",
+    "Patches": "patches",
+    "datasets": "datasets",
+    "divergences": "divergences",
+    "explore": "explorer",
+    "metrics": "metrics",
+    "neighbors": "neighbors",
+    "papers": "papers",
+    "plotting": "plotting",
+    "selection": "selection",
+    "supervision": "supervision",
+}
 
 __all__ = [
     "GRNN",
@@ -44,31 +64,17 @@ __all__ = [
     "neighbors",
     "papers",
     "plotting",
+    "selection",
     "supervision",
 ]
 
-# Where the names come from that are no modules themselves.
-_HOMES = {
-    "GRNN": "mapping",
-    "GaussianPatch": "patches",
-    "PatchEigenmaps": "embedding",
-    "PatchIsomap": "embedding",
-    "PatchLLE": "embedding",
-    "PatchSpace": "embedding",
-    "PatchTSNE": "embedding",
-    "Patches": "gaussians",
-    "explore": "explorer",
-}
-
 
 def __getattr__(name: str) -> Any:
-    """Import a name when it is first used: importing the package alone takes no time."""
-    if name in _HOMES:
-        globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-        return globals()[name]
-    if name.startswith("_") or find_spec(f"{__name__}.{name}") is None:
+    """Import a public name when it is first used: importing the package alone takes no time."""
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return import_module(f"{__name__}.{name}")
+    module = import_module(f"{__name__}.{_HOMES[name]}")
+    return module if name == _HOMES[name] else getattr(module, name)
 
 
 def __dir__() -> list[str]:

@@ -7,18 +7,23 @@ that scikit-learn's estimator checks look for.
 from __future__ import annotations
 
 import difflib
+import inspect
 import numbers
+import warnings
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_array
+from sklearn.utils.validation import check_array, validate_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 # Lists of columns in messages stop here: a frame with thousands of text columns is named by a few.
 NAMED_COLUMNS = 5
+
+# Frames of these packages stand between the user's call and the place that warns.
+_INNER = ("patchfold", "sklearn", "joblib", "contextlib")
 
 
 def check_points(
@@ -277,3 +282,20 @@ def _refuse_text(raw: np.ndarray[Any, Any], columns: list[str], name: str) -> No
             f"{', '.join(names[:NAMED_COLUMNS])}{more}; encode them with "
             "sklearn.preprocessing.OrdinalEncoder or OneHotEncoder, or drop them."
         )
+
+
+def checked_points(estimator: Any, X: Any, *, y: Any = "no_validation", reset: bool = True) -> Any:
+    """Check points for an estimator; scikit-learn remembers its columns, and misses ``y``."""
+    points = check_points(X, min_samples=1)
+    validate_data(estimator, X, y, reset=reset, skip_check_array=True)
+    return points
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the innermost line outside the library."""
+    level = 1
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in _INNER:
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, category, stacklevel=level)

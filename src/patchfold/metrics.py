@@ -13,7 +13,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics.cluster import contingency_matrix
 
-from patchfold._coranking import (
+from patchfold._validation import check_count, check_points, warn_user
+from patchfold.embedding import PatchIsomap
+from patchfold.evaluation.coranking import (
     Coranking,
     auc_log_rnx,
     continuity,
@@ -21,12 +23,9 @@ from patchfold._coranking import (
     lcmc,
     trustworthiness,
 )
-from patchfold._correlations import rank_correlation, residual_variance, stress
-from patchfold._legibility import Unreadable, unreadable, visible_share
-from patchfold._validation import check_count, check_points
-from patchfold._warnings import warn_user
-from patchfold.embedding import PatchIsomap
-from patchfold.geodesics import shortest_paths
+from patchfold.evaluation.correlations import rank_correlation, residual_variance, stress
+from patchfold.evaluation.legibility import Unreadable, unreadable, visible_share
+from patchfold.graph.geodesics import shortest_paths
 from patchfold.patches import GaussianPatch
 
 if TYPE_CHECKING:

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from patchfold._validation import check_choice, check_count, check_points, is_sparse
-from patchfold._warnings import warn_user
-from patchfold.criteria import CRITERIA, Setting, agreement
+from patchfold._validation import check_choice, check_count, check_points, is_sparse, warn_user
+from patchfold.evaluation.criteria import CRITERIA, Setting, agreement
 from patchfold.neighbors import SharedNeighbors
 
 if TYPE_CHECKING:

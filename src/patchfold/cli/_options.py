@@ -215,8 +215,8 @@ def pipeline(
     """Return an unfitted pipeline: columns become points, points are embedded."""
     from sklearn.pipeline import Pipeline
 
-    from patchfold.models import METHODS as ESTIMATORS
-    from patchfold.models import own_parameters
+    from patchfold.embedding.methods import METHODS as ESTIMATORS
+    from patchfold.embedding.methods import own_parameters
     from patchfold.tables import preprocessor
 
     n, supervised = len(features), parameters["supervision"] is not None

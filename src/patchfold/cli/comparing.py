@@ -79,7 +79,7 @@ def compare(
     tells apart: below 0.1 it shows a dot and strays. Stress is that of geodesics: how far distances
     in the plane are from shortest paths through the graph of 15 neighbours, 0 being best.
     """
-    from patchfold import comparison
+    from patchfold.evaluation import comparison
     from patchfold.tables import check_ending, preprocessor
 
     ending = ""
@@ -177,7 +177,7 @@ def _targets(selection: Any, sample: int, seed: int, notes: list[str]) -> tuple[
     """Return the rows to use, their targets, and whether these are classes."""
     import numpy as np
 
-    from patchfold.comparison import draw
+    from patchfold.evaluation.comparison import draw
     from patchfold.tables import TableError, classes, is_continuous
 
     target = selection.target
@@ -291,7 +291,7 @@ def _page(
     scores: list[Any],
     command: str,
 ) -> str:
-    from patchfold.papers.reproduction import document
+    from patchfold.evaluation import document
 
     title = f"Comparison on {options.title(data)}"
     blocks = [

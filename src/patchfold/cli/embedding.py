@@ -254,14 +254,14 @@ def apply(
 
 
 def _dumped(pipeline: Any, **origin: Any) -> bytes:
-    from patchfold.models import Origin, dump_model
+    from patchfold.cli.models import Origin, dump_model
 
     return dump_model(pipeline, Origin(**origin))
 
 
 def _loaded(model: Path) -> tuple[Any, Any, list[str]]:
     import patchfold
-    from patchfold.models import load_model
+    from patchfold.cli.models import load_model
 
     with about(model), working(f"Loading {model} ...") as warned:
         pipeline, origin = load_model(model.read_bytes())

@@ -13,7 +13,6 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from patchfold._files import remove_unfinished, write_whole
 from patchfold.cli import _options as options
 from patchfold.cli._session import (
     FAILED,
@@ -25,6 +24,7 @@ from patchfold.cli._session import (
     progress,
     stderr,
 )
+from patchfold.tables.files import remove_unfinished, write_whole
 
 if TYPE_CHECKING:
     from patchfold.papers.reproduction.cells import Outcome, Task

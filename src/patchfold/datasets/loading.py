@@ -24,8 +24,7 @@ from typing import Any
 import numpy as np
 from sklearn import datasets as shipped
 
-from patchfold._validation import check_choice
-from patchfold._warnings import warn_user
+from patchfold._validation import check_choice, warn_user
 from patchfold.datasets.generated import GENERATED, Raw
 from patchfold.datasets.registry import Entry, checksum, registry
 

@@ -14,24 +14,25 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import validate_data
 
-from patchfold import divergences, graph, selection
-from patchfold._progress import shown
-from patchfold._rows import RowTable
+from patchfold import divergences, selection
 from patchfold._validation import (
     check_choice,
     check_count,
     check_points,
     check_positive,
     is_sparse,
+    warn_user,
 )
-from patchfold._warnings import warn_user
-from patchfold.denoising import DenoisedPatches
-from patchfold.disagreement import TYPICAL_NEIGHBORS
-from patchfold.embedding._given import at_zero, check_distances, given_neighbors
-from patchfold.lengths import KINDS, Lengths
-from patchfold.neighborhoods import Neighborhoods
+from patchfold.engines.progress import shown
+from patchfold.graph import components, edges
+from patchfold.graph.disagreement import TYPICAL_NEIGHBORS
+from patchfold.graph.lengths import KINDS, Lengths
 from patchfold.neighbors import ApproximateNeighbors, SharedNeighbors, neighbor_search
+from patchfold.neighbors.fitted_rows import RowTable
+from patchfold.neighbors.given import at_zero, check_distances, given_neighbors, nearest_by_value
+from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.patches import GaussianPatch, recommended_patch
+from patchfold.patches.denoising import DenoisedPatches
 from patchfold.supervision import encode, label_rule
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from patchfold.gaussians import Patches
     from patchfold.neighbors import NeighborSearch
+    from patchfold.patches.gaussians import Patches
 
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
@@ -220,20 +221,20 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         self.patches_ = None
         near = self._search(X, self._degree())
         with self._stage("divergences"):
-            i, j, pairs = graph.undirected(near)
+            i, j, pairs = edges.undirected(near)
             # Without patches lengths are known from the search.
             known = self.patches_ is None
-            plain = graph.shortest(near, pairs) if known else self._divergences(near, i, j, pairs)
+            plain = edges.shortest(near, pairs) if known else self._divergences(near, i, j, pairs)
             held = np.isfinite(plain)  # without short circuits
             lengths = plain.copy()
             lengths[held] = self._lengths.labelled(plain[held], i[held], j[held])
-            near = graph.with_lengths(near, lengths[pairs])
+            near = edges.with_lengths(near, lengths[pairs])
         kept = np.isfinite(lengths)
         near = self._connect(near, i[kept], j[kept], lengths[kept])
         if self.supervision is not None and held.any():
             self._check_stretch(float(np.median(plain[held])))
         # Points that lost all their neighbours still are neighbours of others.
-        near = graph.with_incoming(near, self.graph_)
+        near = edges.with_incoming(near, self.graph_)
         if self.divergence == "precomputed":
             self._forget_given()
         return near
@@ -260,9 +261,9 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         lengths = self._lengths
         with self._stage("neighbours under the divergence"):
             if not precomputed and self._pools():
-                return graph.nearest_among(found, k, lengths.ranking, lengths.order)
+                return edges.nearest_among(found, k, lengths.ranking, lengths.order)
             order = None if self.supervision is None else lengths.order_of_rows
-            return graph.nearest_by_value(lengths.matrix(), k, own=True, order=order)
+            return nearest_by_value(lengths.matrix(), k, own=True, order=order)
 
     def _fit_patches(self, X: Floats, members: Neighborhoods) -> Patches:
         """Fit the patches of points, of denoised ones if so wanted; shared ones only once."""
@@ -308,7 +309,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         known = max(degree, self._recipe().reach(self.n_neighbors_, self._n_fit))
         known = min(known, TYPICAL_NEIGHBORS)
         if self.graph == "divergence" or degree < known:
-            self._lengths.settle(*graph.undirected(found.nearest(known))[:2])
+            self._lengths.settle(*edges.undirected(found.nearest(known))[:2])
 
     def _stretches(self) -> bool:
         if not self._has_patches():
@@ -405,8 +406,8 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
     ) -> Neighborhoods:
         """Join components, each by the closest pair, and say so where labels do not explain it."""
         n = self._n_fit
-        self.graph_ = graph.symmetric(i, j, lengths, n)
-        count, labels = graph.n_components(self.graph_)
+        self.graph_ = edges.symmetric(i, j, lengths, n)
+        count, labels = components.n_components(self.graph_)
         if count == 1:
             return near
         if is_sparse(self._lengths.points):
@@ -422,12 +423,12 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
                 f"closest pairs. A larger {which} may connect them, or treat them separately."
             )
         with self._stage("joining components"):
-            a, b = graph.bridges(labels, self._lengths.gaps)
+            a, b = components.bridges(labels, self._lengths.gaps)
         plain = self._lengths.plain(a, b)
         extra = self._lengths.order(plain, a, b).astype(lengths.dtype, copy=False)
         ends = np.concatenate([i, a]), np.concatenate([j, b])
-        self.graph_ = graph.symmetric(*ends, np.concatenate([lengths, extra]), n)
-        return graph.with_edges(near, a, b, extra)
+        self.graph_ = edges.symmetric(*ends, np.concatenate([lengths, extra]), n)
+        return edges.with_edges(near, a, b, extra)
 
     # ---------------------------------------------------------------- new points
 
@@ -436,14 +437,14 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         k = self._degree()
         if self.divergence == "precomputed":
             near = given_neighbors(X, k, self.radius, own=False)
-            return graph.with_lengths(near, self._lengths.of_unlabelled(near.distances))
+            return edges.with_lengths(near, self._lengths.of_unlabelled(near.distances))
         found = self._nearest_found(X)
         if self.patches_ is None:
             near = found if k is None else found.nearest(k)
-            return graph.with_lengths(near, self._lengths.of_unlabelled(near.distances))
+            return edges.with_lengths(near, self._lengths.of_unlabelled(near.distances))
         patches = self._patches_of_new(X, self._members(found))
         near, values = self._nearest_of_new(patches, found, k)
-        return graph.with_lengths(near, self._lengths.of_new(patches, near, values, self.graph_))
+        return edges.with_lengths(near, self._lengths.of_new(patches, near, values, self.graph_))
 
     def _nearest_of_new(
         self, patches: Patches, found: Neighborhoods, k: int | None
@@ -458,7 +459,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
             values = self._lengths.divergences_of_new(patches, i, j)
             near = Neighborhoods.from_edges(i, j, values, len(patches)).nearest(k)
             parts.append(near[np.arange(len(patches))[rows]])
-        near = graph.stacked(parts)
+        near = edges.stacked(parts)
         return near, near.distances
 
     def _fitted_as(self, X: Any) -> Indices:

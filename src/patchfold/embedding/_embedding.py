@@ -8,16 +8,15 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
-from patchfold._legibility import unreadable
-from patchfold._validation import check_count, is_sparse
-from patchfold._warnings import warn_user
+from patchfold._validation import check_count, is_sparse, warn_user
 from patchfold.embedding._base import BasePatchGraph
+from patchfold.evaluation.legibility import unreadable
 from patchfold.mapping import check_map, fit_map, predict_map
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from patchfold.neighborhoods import Neighborhoods
+    from patchfold.neighbors.neighborhoods import Neighborhoods
 
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from patchfold import graph as graphs
-from patchfold._validation import check_choice
-from patchfold._warnings import warn_user
+from patchfold._validation import check_choice, warn_user
 from patchfold.embedding._embedding import BasePatchEmbedding
-from patchfold.spectral import bottom_eigenvectors, laplacian
+from patchfold.engines.eigenvectors import bottom_eigenvectors
+from patchfold.graph import components
+from patchfold.graph.edges import laplacian
 from patchfold.supervision import Cut, label_rule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from patchfold.neighborhoods import Neighborhoods
+    from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.patches import GaussianPatch
 
     Floats = NDArray[np.floating[Any]]
@@ -64,8 +64,8 @@ class PatchEigenmaps(BasePatchEmbedding):
         Whether edges are as long as the divergence of their patches, as in the papers, or as the
         distance of their centres, in units of the typical edge. Short circuits, whose patches
         disagree and whose way around is long, are then removed, and edges between clusters
-        stretched (:func:`patchfold.short_circuits.stretches`). None means ``"stretched"`` where
-        both ``patch`` and ``supervision`` are None, ``"divergence"`` otherwise.
+        stretched (:mod:`patchfold.graph.short_circuits`). None means ``"stretched"`` where both
+        ``patch`` and ``supervision`` are None, ``"divergence"`` otherwise.
     graph : {"neighbors", "divergence"}, default="neighbors"
         Whether the edges join the k nearest points, or the k nearest patches under the divergence:
         of all, while all pairs fit in scikit-learn's ``working_memory``, else of ``n_candidates``.
@@ -243,7 +243,7 @@ class PatchEigenmaps(BasePatchEmbedding):
         if not len(lengths):
             return 1.0
         # Duplicates, at distance zero, say nothing about the scale of the rest.
-        typical, needed = float(np.median(lengths)), graphs.longest_needed(self.graph_)
+        typical, needed = float(np.median(lengths)), components.longest_needed(self.graph_)
         power = 2 if self.kernel == "gaussian" else 1
         return max(typical**power, needed**power / LEAST_EXPONENT, np.finfo(float).tiny)
 
@@ -259,10 +259,10 @@ class PatchEigenmaps(BasePatchEmbedding):
         # Below this no eigensolver sees a weight.
         kept.data[kept.data < len(degrees) * np.finfo(float).eps * largest] = 0
         kept.eliminate_zeros()
-        count, parts = graphs.n_components(kept)
+        count, parts = components.n_components(kept)
         loose = int((degrees < LOOSE * largest).sum())
         if count > 1 or loose:
-            needed = graphs.longest_needed(self.graph_)
+            needed = components.longest_needed(self.graph_)
             warn_user(
                 f"bandwidth={self.bandwidth_:.3g} is small beside the longest edge that the graph "
                 f"needs, {needed:.3g}, and its weight vanishes: the graph falls into {count} "

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from patchfold._memory import check_memory
 from patchfold._validation import check_choice, check_count
-from patchfold.blocks import map_blocks
 from patchfold.embedding._embedding import BasePatchEmbedding
-from patchfold.geodesics import continued_paths, shortest_paths
-from patchfold.neighborhoods import Neighborhoods
-from patchfold.spectral import classical_mds, triangulation
+from patchfold.embedding.scaling import classical_mds, triangulation
+from patchfold.engines.memory import check_memory
+from patchfold.engines.pools import map_blocks
+from patchfold.graph.geodesics import continued_paths, shortest_paths
+from patchfold.neighbors.neighborhoods import Neighborhoods
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,8 +66,8 @@ class PatchIsomap(BasePatchEmbedding):
         Whether edges are as long as the divergence of their patches, as in the papers, or as the
         distance of their centres, in units of the typical edge. Short circuits, whose patches
         disagree and whose way around is long, are then removed, and edges between clusters
-        stretched (:func:`patchfold.short_circuits.stretches`). None means ``"stretched"`` where
-        both ``patch`` and ``supervision`` are None, ``"divergence"`` otherwise.
+        stretched (:mod:`patchfold.graph.short_circuits`). None means ``"stretched"`` where both
+        ``patch`` and ``supervision`` are None, ``"divergence"`` otherwise.
     graph : {"neighbors", "divergence"}, default="neighbors"
         Whether the edges join the k nearest points, or the k nearest patches under the divergence:
         of all, while all pairs fit in scikit-learn's ``working_memory``, else of ``n_candidates``.

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array, eye_array
 
-from patchfold import graph as graphs
-from patchfold._namespace import to_numpy
-from patchfold._validation import check_choice, check_positive
-from patchfold._warnings import warn_user
+from patchfold._validation import check_choice, check_positive, warn_user
 from patchfold.embedding._embedding import BasePatchEmbedding
-from patchfold.spectral import bottom_eigenvectors
+from patchfold.engines.arrays import to_numpy
+from patchfold.engines.eigenvectors import bottom_eigenvectors
+from patchfold.graph.edges import rows_of
 from patchfold.supervision import Cut, label_rule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from patchfold.neighborhoods import Neighborhoods
+    from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.patches import GaussianPatch
 
     Floats = NDArray[np.floating[Any]]
@@ -57,8 +56,8 @@ class PatchLLE(BasePatchEmbedding):
         Whether edges are as long as the divergence of their patches, as in the papers, or as the
         distance of their centres, in units of the typical edge. Short circuits, whose patches
         disagree and whose way around is long, are then removed, and edges between clusters
-        stretched (:func:`patchfold.short_circuits.stretches`). None means ``"stretched"`` where
-        both ``patch`` and ``supervision`` are None, ``"divergence"`` otherwise.
+        stretched (:mod:`patchfold.graph.short_circuits`). None means ``"stretched"`` where both
+        ``patch`` and ``supervision`` are None, ``"divergence"`` otherwise.
     graph : {"neighbors", "divergence"}, default="neighbors"
         Whether the edges join the k nearest points, or the k nearest patches under the divergence:
         of all, while all pairs fit in scikit-learn's ``working_memory``, else of ``n_candidates``.
@@ -176,7 +175,7 @@ class PatchLLE(BasePatchEmbedding):
         if self._stretches() and self.weights == "euclidean":
             # Short circuits leave some points few neighbours; those that they are neighbours of
             # make up for it.
-            near = graphs.rows_of(self.graph_)
+            near = rows_of(self.graph_)
         W = csr_array((self._weights(near, self._centres()), near.indices, near.indptr), (n, n))
         R = eye_array(n, format="csr", dtype=W.dtype) - W
         self.eigenvalues_, vectors = bottom_eigenvectors(

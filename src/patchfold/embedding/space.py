@@ -9,10 +9,10 @@ from scipy.sparse import csr_array, csr_matrix
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
-from patchfold import graph as graphs
 from patchfold.embedding._base import BasePatchGraph
 from patchfold.embedding.isomap import PatchIsomap
-from patchfold.neighborhoods import Neighborhoods
+from patchfold.graph import edges as graphs
+from patchfold.neighbors.neighborhoods import Neighborhoods
 
 if TYPE_CHECKING:
     from patchfold.patches import GaussianPatch
@@ -49,8 +49,8 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         Whether edges are as long as the divergence of their patches, as in the papers, or as the
         distance of their centres, in units of the typical edge. Short circuits, whose patches
         disagree and whose way around is long, are then removed, and edges between clusters
-        stretched (:func:`patchfold.short_circuits.stretches`). None means ``"stretched"`` where
-        both ``patch`` and ``supervision`` are None, ``"divergence"`` otherwise.
+        stretched (:mod:`patchfold.graph.short_circuits`). None means ``"stretched"`` where both
+        ``patch`` and ``supervision`` are None, ``"divergence"`` otherwise.
     graph : {"neighbors", "divergence"}, default="neighbors"
         Whether the edges join the k nearest points, or the k nearest patches under the divergence:
         of all, while all pairs fit in scikit-learn's ``working_memory``, else of ``n_candidates``.

@@ -13,16 +13,16 @@ from sklearn.neighbors import sort_graph_by_row_values
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import randomized_svd
 
-from patchfold import graph as graphs
 from patchfold._validation import check_choice, check_count, check_positive
-from patchfold.blocks import map_blocks, n_threads
 from patchfold.embedding._embedding import BasePatchEmbedding
+from patchfold.engines.pools import map_blocks, n_threads
+from patchfold.graph.edges import symmetric
 from patchfold.neighbors import DEFAULT_NEIGHBORS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from patchfold.neighborhoods import Neighborhoods
+    from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.patches import GaussianPatch
 
     Indices = NDArray[np.intp]
@@ -258,7 +258,7 @@ class PatchTSNE(BasePatchEmbedding):
         """Build the graph; t-SNE needs no connected one, only neighbours for every point."""
         if self.supervision is not None:  # labels may have taken all of them
             return super()._connect(near, i, j, lengths)
-        self.graph_ = graphs.symmetric(i, j, lengths, self._n_fit)
+        self.graph_ = symmetric(i, j, lengths, self._n_fit)
         return near
 
     def _embed(self, near: Neighborhoods) -> None:

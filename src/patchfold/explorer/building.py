@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from patchfold import divergences as known
-from patchfold._files import write_whole
 from patchfold._validation import check_choice, check_count, check_points
+from patchfold.embedding.methods import METHODS
 from patchfold.explorer.columns import pack_column, pack_ids
 from patchfold.explorer.fitting import Fitted, choose_k, fit_all, from_estimators, slider
 from patchfold.explorer.packing import ArrayStore
 from patchfold.explorer.page import assemble, size_of
 from patchfold.explorer.views import pack_view, views_of
-from patchfold.models import METHODS
+from patchfold.tables.files import write_whole
 
 if TYPE_CHECKING:
     import os

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from scipy.sparse import triu
 
-from patchfold._namespace import to_numpy
 from patchfold.divergences import paired
 from patchfold.embedding import PatchSpace
+from patchfold.embedding.methods import METHODS, own_parameters
 from patchfold.embedding.tsne import NEIGHBORS_PER_PERPLEXITY
+from patchfold.engines.arrays import to_numpy
 from patchfold.explorer.layout import ellipses, placed
-from patchfold.models import METHODS, own_parameters
 from patchfold.neighbors import SharedNeighbors, find_neighbors
 from patchfold.patches import GaussianPatch
 from patchfold.selection import select_n_neighbors
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from patchfold.gaussians import Patches
-    from patchfold.neighborhoods import Neighborhoods
+    from patchfold.neighbors.neighborhoods import Neighborhoods
+    from patchfold.patches.gaussians import Patches
 
     Floats = NDArray[np.float64]
     Progress = Callable[[int, int, str], None]

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold._namespace import to_numpy
-from patchfold.blocks import map_blocks
-from patchfold.neighborhoods import Neighborhoods, edge_starts
+from patchfold.engines.arrays import to_numpy
+from patchfold.engines.pools import map_blocks
+from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from patchfold.gaussians import Patches
+    from patchfold.patches.gaussians import Patches
 
     Floats = NDArray[np.float64]
 

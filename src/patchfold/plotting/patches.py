@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from patchfold._namespace import Array
-    from patchfold.gaussians import Patches
+    from patchfold.engines.arrays import Array
+    from patchfold.patches.gaussians import Patches
 
 NODES = ("points", "means")
 

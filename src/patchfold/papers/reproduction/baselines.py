@@ -31,9 +31,9 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from patchfold._validation import check_choice
-from patchfold.geodesics import shortest_paths
+from patchfold.embedding.scaling import classical_mds
+from patchfold.graph.geodesics import shortest_paths
 from patchfold.metrics import purity
-from patchfold.spectral import classical_mds
 
 if TYPE_CHECKING:
     from collections.abc import Callable

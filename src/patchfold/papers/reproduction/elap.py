@@ -16,7 +16,7 @@ from scipy.sparse import csr_array, diags_array, tril
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from patchfold import divergences
-from patchfold.neighborhoods import Neighborhoods
+from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.papers import presets
 from patchfold.papers.reproduction import old_tree, protocol
 from patchfold.papers.reproduction.cells import ACCOUNTS_NOTE

@@ -25,11 +25,11 @@ from multiprocessing import connection
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import patchfold
-from patchfold._files import remove_unfinished, write_whole
 from patchfold._validation import check_choice, check_count
 from patchfold.datasets.registry import registry
 from patchfold.papers.reproduction import PAPERS
 from patchfold.papers.reproduction.cells import Outcome, Result, Task, rows
+from patchfold.tables.files import remove_unfinished, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence

@@ -27,7 +27,7 @@ from sklearn.preprocessing import scale
 
 from patchfold import datasets as data
 from patchfold.embedding import PatchIsomap
-from patchfold.geodesics import shortest_paths
+from patchfold.graph.geodesics import shortest_paths
 from patchfold.papers import presets
 from patchfold.papers.reproduction import baselines
 from patchfold.papers.reproduction.cells import ACCOUNTS_NOTE, Result, Task, printed, row_name

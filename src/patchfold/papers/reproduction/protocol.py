@@ -21,10 +21,10 @@ from sklearn.preprocessing import scale
 from sklearn.tree import DecisionTreeClassifier
 
 from patchfold import datasets
+from patchfold.evaluation.intervals import mean_interval
 from patchfold.papers import tables
 from patchfold.papers.reproduction import baselines
 from patchfold.papers.reproduction.cells import Result, Task, rows
-from patchfold.papers.reproduction.statistics import mean_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

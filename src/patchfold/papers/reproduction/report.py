@@ -9,9 +9,10 @@ from html import escape
 from itertools import product
 from typing import TYPE_CHECKING
 
-from patchfold.papers.reproduction import document
-from patchfold.papers.reproduction.diagram import critical_difference_svg
-from patchfold.papers.reproduction.document import Block
+from patchfold.evaluation import document
+from patchfold.evaluation.diagram import critical_difference_svg
+from patchfold.evaluation.document import Block
+from patchfold.evaluation.significance import ALPHA
 from patchfold.papers.reproduction.sheets import (
     ROUNDING,
     TOLERANCES,
@@ -22,15 +23,14 @@ from patchfold.papers.reproduction.sheets import (
     comparisons,
     judge,
 )
-from patchfold.papers.reproduction.statistics import ALPHA
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from patchfold.evaluation.significance import Comparison
     from patchfold.papers.reproduction.cells import Outcome, Result
     from patchfold.papers.reproduction.engine import Stamp
     from patchfold.papers.reproduction.sheets import Key
-    from patchfold.papers.reproduction.statistics import Comparison
 
 LEGEND = (
     f"A mark says by how much a number differs from the printed one: △ higher and ▽ lower by more "

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from patchfold._validation import check_choice
+from patchfold.evaluation.significance import Comparison, compare
 from patchfold.papers import tables
 from patchfold.papers.reproduction.cells import ACCOUNTS, Outcome, Result, printed, row_name
-from patchfold.papers.reproduction.statistics import Comparison, compare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

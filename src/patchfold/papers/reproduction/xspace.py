@@ -29,10 +29,12 @@ from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.model_selection import train_test_split
 
-from patchfold import datasets, divergences, graph
+from patchfold import datasets, divergences
 from patchfold.embedding import PatchEigenmaps, PatchIsomap, PatchTSNE
 from patchfold.embedding.lle import euclidean_weights
+from patchfold.graph.edges import undirected
 from patchfold.neighbors import find_neighbors
+from patchfold.neighbors.given import nearest_by_value
 from patchfold.papers.presets import x_isomap
 from patchfold.papers.reproduction.cells import Result, Task, printed, rows
 
@@ -297,7 +299,7 @@ def _eigenmaps(D: Floats, data: Dataset, tried: Grid) -> Iterator[tuple[str, Flo
     """
     classes = len(data.labels)
     for k in tried.neighbors:
-        i, j, _ = graph.undirected(graph.nearest_by_value(D, k, own=True))
+        i, j, _ = undirected(nearest_by_value(D, k, own=True))
         for share, sigma in zip(QUANTILES, np.quantile(D[i, j], QUANTILES), strict=True):
             if sigma == 0:  # duplicates at no distance
                 continue
@@ -323,7 +325,7 @@ def _lle(D: Floats, data: Dataset, tried: Grid) -> Iterator[tuple[str, Floats]]:
     X, dimensions = data.X, _dimensions(data)
     n, n_features = X.shape
     for k in tried.lle_neighbors:
-        near = graph.nearest_by_value(D, k, own=True)
+        near = nearest_by_value(D, k, own=True)
         weights = euclidean_weights(near, X, X, LLE_REG if k > n_features else LLE_LEAST_REG)
         R = eye_array(n, format="csr") - csr_array((weights, near.indices, near.indptr), (n, n))
         # All the matrix: with several components zero is a multiple eigenvalue, which an iteration

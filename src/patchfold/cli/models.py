@@ -1,0 +1,165 @@
+"""Fitted estimators in files: pipelines, saved by skops, never by pickle.
+
+A pickle runs whatever its writer wished. A file of skops holds named types and arrays, and only
+types that embeddings consist of are loaded: those of this library listed here, those that skops
+trusts itself, SciPy's sparse arrays and NumPy's types of numbers.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.pipeline import Pipeline
+
+import patchfold
+from patchfold.embedding.methods import METHODS
+from patchfold.graph.disagreement import Typical
+from patchfold.graph.lengths import Lengths
+from patchfold.mapping import GRNN, DistanceScaler
+from patchfold.neighbors import ApproximateNeighbors, ExactNeighbors, RadiusNeighbors
+from patchfold.neighbors.fitted_rows import RowTable
+from patchfold.neighbors.neighborhoods import Neighborhoods
+from patchfold.neighbors.points import SearchedPoints
+from patchfold.neighbors.search import _FoundNeighbors
+from patchfold.patches import GaussianPatch
+from patchfold.patches.denoising import DenoisedPatches
+from patchfold.patches.gaussians import Patches
+from patchfold.supervision import Cut, Dissimilarity, MinSum
+from patchfold.tables._naming import require
+from patchfold.tables.coding import feature_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+# What a fitted embedding consists of. A list and not all of the package: some classes there start
+# processes, and a file must not be able to name those.
+TRUSTED = frozenset(
+    f"{kind.__module__}.{kind.__qualname__}"
+    for kind in (
+        *METHODS.values(),
+        ApproximateNeighbors,
+        Cut,
+        DenoisedPatches,
+        Dissimilarity,
+        DistanceScaler,
+        ExactNeighbors,
+        GRNN,
+        GaussianPatch,
+        Lengths,
+        MinSum,
+        Neighborhoods,
+        Patches,
+        RadiusNeighbors,
+        RowTable,
+        SearchedPoints,
+        Typical,
+        _FoundNeighbors,
+        csr_array,
+        feature_name,
+        np.dtype,
+    )
+)
+
+
+class ModelError(ValueError):
+    """What is wrong with a file of a model, in one line that says what to do."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a model remembers of the table it was fitted to, beside its features.
+
+    Attributes
+    ----------
+    target, ids : str or None
+        The columns that were carried along.
+    dropped : list of str
+        The columns that were left out.
+    version : str
+        The version of this library.
+    """
+
+    target: str | None = None
+    ids: str | None = None
+    dropped: Sequence[str] = ()
+    version: str = patchfold.__version__
+
+
+def dump_model(pipeline: Pipeline, origin: Origin) -> bytes:
+    """Return the bytes of a file with a fitted pipeline; ``skops.io.load`` reads it, too."""
+    skops = _skops()
+    # In the pipeline, where the file has room for it; as text, which is loaded as such.
+    pipeline.patchfold_origin_ = json.dumps(asdict(origin))
+    return bytes(skops.dumps(pipeline))
+
+
+def load_model(data: bytes) -> tuple[Pipeline, Origin]:
+    """Return a pipeline and where it came from, or say why the file is not loaded.
+
+    Raises
+    ------
+    ModelError
+        If it is no file of skops, holds types that are not trusted, or another model.
+    """
+    skops = _skops()
+    try:
+        found = skops.get_untrusted_types(data=data)
+    except Exception as error:  # what is in a file of another kind may lead anywhere
+        raise ModelError(
+            "this is no model that 'patchfold embed --model' wrote, or it is damaged; pickles are "
+            "not loaded."
+        ) from error
+    strange = sorted(set(found) - TRUSTED)
+    if strange:
+        raise ModelError(
+            f"the model holds types that are not trusted, and is not loaded: {', '.join(strange)}; "
+            "if an earlier patchfold wrote it, fit it anew."
+        )
+    try:
+        pipeline = skops.loads(data, trusted=found)
+    except Exception as error:
+        raise ModelError(
+            f"the model cannot be loaded ({type(error).__name__}: {error}); fit it anew."
+        ) from error
+    kept = getattr(pipeline, "patchfold_origin_", None)
+    if not isinstance(pipeline, Pipeline) or not isinstance(kept, str) or not _embeds(pipeline):
+        raise ModelError(
+            f"the file holds a {type(pipeline).__name__} that 'patchfold embed --model' did not "
+            "write."
+        )
+    return pipeline, _origin(kept)
+
+
+def _embeds(pipeline: Pipeline) -> bool:
+    """Whether the last of several steps is a fitted embedding."""
+    last = pipeline.steps[-1][1]
+    return (
+        len(pipeline.steps) > 1
+        and isinstance(last, tuple(METHODS.values()))
+        and hasattr(last, "embedding_")
+    )
+
+
+def _origin(kept: str) -> Origin:
+    try:
+        origin = Origin(**json.loads(kept))
+    except (RecursionError, TypeError, ValueError) as error:
+        raise ModelError(
+            "what the model remembers of its table cannot be read, perhaps since another version "
+            "of patchfold wrote it; fit it anew."
+        ) from error
+    named = [name for name in (origin.target, origin.ids) if name is not None]
+    if not isinstance(origin.dropped, list | tuple) or not all(
+        isinstance(name, str) for name in (*named, *origin.dropped, origin.version)
+    ):
+        raise ModelError("what the model remembers of its table is damaged; fit it anew.")
+    return origin
+
+
+def _skops() -> Any:
+    return require("skops.io", "a model in a file")

@@ -1,0 +1,330 @@
+"""A divergence on the edges of a graph, or on all pairs.
+
+Values are symmetric to the last bit (a divergence called by itself is so up to rounding), and are
+computed in blocks of bounded memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from array_api_compat import array_namespace, is_numpy_array
+from sklearn.utils import gen_batches
+
+from patchfold.divergences.formulas import Divergence, is_close, jeffreys, kl
+from patchfold.divergences.registry import BUILT_IN, resolve
+from patchfold.engines import locality
+from patchfold.engines.arrays import Array, to_numpy
+from patchfold.engines.pools import block_rows, block_slices, map_blocks, map_slices
+from patchfold.patches.gaussians import Patches, aligned
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+# Numbers in the directions in use from which compiled code compares patches. numpy's way takes
+# about as long for as many as the import of the compiler.
+COMPILED_NUMBERS = 10**6
+
+
+# Edges that a thread takes at once in compiled code, where they need no memory of their own.
+COMPILED_EDGES = 4096
+
+
+OnEdges = Callable[[Any, Any], Array]
+
+
+# Compiled code gives the sum of the two terms, of which these are so small a part.
+_JEFFREYS = {kl: 4, jeffreys: 2}
+
+
+def paired(
+    patches: Patches,
+    i: Array,
+    j: Array,
+    divergence: str | Divergence = "kl",
+    *,
+    other: Patches | None = None,
+    n_jobs: int | None = None,
+) -> Array:
+    """Evaluate a divergence on the edges ``(i, j)``.
+
+    Parameters
+    ----------
+    patches : Patches
+    i, j : arrays of integers of shape (n_edges,)
+    divergence : name (see :data:`NAMES`) or callable, default="kl"
+    other : Patches or None
+        What ``j`` refers to, when it is not ``patches`` itself.
+    n_jobs : int or None
+        Number of threads; the values do not depend on it.
+
+    Returns
+    -------
+    array of shape (n_edges,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from patchfold import Patches, divergences
+    >>> patches = Patches.from_moments([[0.0], [1.0]], [[[1.0]], [[2.0]]])
+    >>> divergences.paired(patches, [0, 1], [1, 1], "kl")
+    array([0.5, 0. ])
+    """
+    function = resolve(divergence)
+    _check_patches(patches)
+    second = patches if other is None else other
+    i, j = _edges("i", i, len(patches)), _edges("j", j, len(second))
+    if i.shape != j.shape:
+        msg = f"i and j must have one entry an edge each, got {i.size} and {j.size}."
+        raise ValueError(msg)
+    xp = array_namespace(patches.means)
+    if other is None:
+        rank = np.argsort(_canonical_order(patches))
+        swap = rank[i] > rank[j]
+        i, j = np.where(swap, j, i), np.where(swap, i, j)
+    order = _edge_order(patches, i)
+    i, j = i[order], j[order]
+    if _is_compiled(function, patches, second):
+        edges = list(gen_batches(i.size, COMPILED_EDGES)) if i.size else []
+        compare = _compiled(function, patches, second, n_jobs)
+    else:
+        # Patches of different forms are compared in full.
+        wider = second if patches.factored else patches
+        edges = block_slices(i.size, _pair_bytes(wider, _width(function, wider)), n_jobs)
+        compare = _on_used_directions(function, patches, second, n_jobs)
+    values = map_slices(lambda block: compare(i[block], j[block]), edges, n_jobs)
+    if not values:
+        return xp.empty((0,), dtype=patches.means.dtype)
+    return xp.take(xp.concat(values), xp.asarray(locality.places(order)), axis=0)
+
+
+def pairwise(
+    patches: Patches, divergence: str | Divergence = "kl", *, n_jobs: int | None = None
+) -> Array:
+    """Evaluate a divergence on all pairs.
+
+    Parameters
+    ----------
+    patches : Patches
+        n patches.
+    divergence : name (see :data:`NAMES`) or callable, default="kl"
+    n_jobs : int or None
+        Number of threads; the values do not depend on it.
+
+    Returns
+    -------
+    array of shape (n, n), symmetric
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from patchfold import Patches, divergences
+    >>> patches = Patches.from_moments([[0.0], [1.0]], [[[1.0]], [[1.0]]])
+    >>> divergences.pairwise(patches, "jeffreys")
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    function = resolve(divergence)
+    _check_patches(patches)
+    xp = array_namespace(patches.means)
+    n = len(patches)
+    order = _canonical_order(patches)
+    ordered = patches[order]
+    width = _width(function, patches)
+    if patches.factored:
+        ordered = ordered.narrowed(width)
+    matrix = xp.empty((n, n), dtype=patches.means.dtype)
+    pair_bytes = _pair_bytes(patches, width)
+    most = block_rows(pair_bytes, n_jobs)
+    is_compiled = _is_compiled(function, ordered, ordered)
+    on_edges = _compiled(function, ordered, ordered, n_jobs) if is_compiled else None
+
+    def compare(row: int, others: slice) -> Array:
+        if on_edges is not None:
+            j = np.arange(others.start, others.stop)
+            return on_edges(np.full_like(j, row), j)
+        # One patch against a slice of the others: views, nothing is gathered.
+        alone = function in BUILT_IN
+        one = ordered[row] if alone else ordered[[row] * (others.stop - others.start)]
+        return _evaluate(function, one, ordered[others])
+
+    def fill(rows: slice) -> None:
+        for row in range(rows.start, rows.stop):
+            for start in range(row, n, most):
+                others = slice(start, min(start + most, n))
+                values = compare(row, others)
+                matrix[row, others] = values
+                matrix[others, row] = values
+
+    map_blocks(fill, n, n * pair_bytes, n_jobs)
+    back = xp.asarray(np.argsort(order))
+    matrix = xp.take(matrix, back, axis=0)
+    return xp.take(matrix, back, axis=1)
+
+
+def _on_used_directions(
+    function: Divergence, a: Patches, b: Patches, n_jobs: int | None
+) -> OnEdges:
+    """Return a divergence on pairs ``a[i]``, ``b[j]``, on no more directions than are in use.
+
+    As many as the patches ``b`` use, or as ``a[i]`` does where that is more: what is computed for a
+    pair depends on ``b`` and the pair alone. A function of the user sees all that ``b`` has.
+    """
+    if not (a.factored and b.factored):
+        return lambda i, j: _evaluate(function, *aligned(a[i], b[j]))
+    xp = array_namespace(a.means)
+    needed = np.maximum(a.used_ranks(), _width(function, b))
+    narrow = {
+        width: (a.narrowed(width), b.narrowed(width), block_rows(_pair_bytes(b, width), n_jobs))
+        for width in np.flatnonzero(np.bincount(needed)).tolist()
+    }
+
+    def on_edges(i: Any, j: Any) -> Array:
+        widths = needed[i]
+        values, places = [], []
+        for width, (one, other, most) in narrow.items():
+            rows = np.flatnonzero(widths == width)
+            for start in range(0, len(rows), most):
+                part = rows[start : start + most]
+                values.append(_evaluate(function, *aligned(one[i[part]], other[j[part]])))
+                places.append(part)
+        order = locality.places(np.concatenate(places))
+        return xp.take(xp.concat(values), xp.asarray(order))
+
+    return on_edges
+
+
+def _edge_order(patches: Patches, i: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the order of edges in which those from patches near each other are together."""
+    return np.argsort(locality.places(locality.walk(to_numpy(patches.means)))[i], kind="stable")
+
+
+def _is_compiled(function: Divergence, patches: Patches, fitted: Patches) -> bool:
+    """Tell whether compiled code compares these patches.
+
+    That depends on the fitted ones alone, not on how many new points come at once.
+    """
+    if function not in _JEFFREYS or not (patches.factored and fitted.factored):
+        return False
+    arrays = (patches.means, fitted.means, patches.directions, fitted.directions)
+    return (
+        all(is_numpy_array(array) for array in arrays)
+        and len({array.dtype for array in arrays}) == 1
+        and patches.n_features == fitted.n_features
+        and fitted.means.size * int(fitted.used_ranks().max(initial=1)) >= COMPILED_NUMBERS
+    )
+
+
+def _compiled(function: Divergence, a: Patches, b: Patches, n_jobs: int | None) -> OnEdges:
+    """Return :func:`kl` or :func:`jeffreys` on pairs of factored patches, as compiled code."""
+    # Here and not above: small data should not wait for the compiler to be imported.
+    from patchfold.divergences import compiled
+
+    terms = compiled.jeffreys_terms(a, b)
+    exactly = _on_used_directions(function, a, b, n_jobs)
+    ranks_a, ranks_b = a.used_ranks(), b.used_ranks()
+
+    def on_edges(i: Any, j: Any) -> Any:
+        gap, spread = terms(i, j)
+        values = (gap + spread) / _JEFFREYS[function]
+        close = np.flatnonzero(is_close(gap + spread, np.maximum(ranks_a[i], ranks_b[j])))
+        if len(close):
+            values[close] = exactly(i[close], j[close])
+        return _checked(function, values, len(values))
+
+    return on_edges
+
+
+def _canonical_order(patches: Patches) -> Any:
+    """Order patches by value.
+
+    Every pair is evaluated with the smaller one first, so that a divergence is symmetric to the
+    last bit, and the same for the same two Gaussians wherever they stand. The keys are the
+    mean along a fixed generic direction and the size of the covariance; the index decides
+    between patches that agree in both.
+    """
+    xp = array_namespace(patches.means)
+    generic = xp.cos(xp.arange(1, patches.n_features + 1, dtype=patches.means.dtype))
+    place = xp.sum(patches.means * generic, axis=1)
+    if patches.factored:
+        size = xp.sum(patches.variances, axis=1) + patches.ridge
+    else:
+        size = xp.sum(xp.linalg.diagonal(patches.roots), axis=1)
+    return np.lexsort((to_numpy(size), to_numpy(place)))
+
+
+def _evaluate(function: Divergence, a: Patches, b: Patches) -> Array:
+    """Call a divergence and hold it to its contract."""
+    return _checked(function, function(a, b), max(len(a), len(b)))
+
+
+def _checked(function: Divergence, value: Any, n: int) -> Array:
+    """Hold the values of a divergence to its contract."""
+    name = getattr(function, "__name__", repr(function))
+    if getattr(value, "shape", None) != (n,):
+        msg = (
+            f"divergence {name!r} must return one value a row, shape ({n},), "
+            f"got {getattr(value, 'shape', type(value).__name__)}."
+        )
+        raise ValueError(msg)
+    xp = array_namespace(value)
+    if not bool(xp.all(xp.isfinite(value) & (value >= 0))):
+        msg = (
+            f"divergence {name!r} gave negative, NaN or infinite values, and a graph needs finite "
+            "lengths >= 0; "
+            + (
+                "use a larger gamma in GaussianPatch."
+                if function in BUILT_IN
+                else "check the function."
+            )
+        )
+        raise ValueError(msg)
+    return value
+
+
+def _check_patches(patches: Any) -> None:
+    if not isinstance(patches, Patches):
+        msg = (
+            f"patches is a {type(patches).__name__}; fit Patches first, e.g. "
+            "GaussianPatch().fit(X)."
+        )
+        raise TypeError(msg)
+
+
+def _edges(name: str, ends: Any, n: int) -> NDArray[np.intp]:
+    """Check one end of the edges; negative indices count from the end."""
+    ends = np.asarray(ends)
+    if ends.ndim != 1 or (ends.size and ends.dtype.kind not in "iu"):
+        msg = f"{name} must be a one-dimensional array of integers, got {ends.dtype} {ends.shape}."
+        raise ValueError(msg)
+    if ends.size and not (-n <= ends.min() and ends.max() < n):
+        msg = (
+            f"{name} refers to patches {ends.min()} to {ends.max()}, but there are {n}; "
+            f"use indices from 0 to {n - 1}."
+        )
+        raise IndexError(msg)
+    return np.asarray(np.where(ends < 0, ends + n, ends), dtype=np.intp)
+
+
+def _width(function: Divergence, patches: Patches) -> int:
+    """Return on how many directions factored patches are compared with others; 0 for full ones."""
+    if not patches.factored:
+        return 0
+    if function not in BUILT_IN:
+        return int(patches.directions.shape[2])
+    return int(patches.used_ranks().max(initial=1))
+
+
+def _pair_bytes(patches: Patches, width: int) -> int:
+    """Bytes a pair needs while it is compared: both patches and about as many temporaries again."""
+    xp = array_namespace(patches.means)
+    m = patches.n_features
+    d = m
+    numbers = 10 * m
+    if patches.factored:
+        d = 2 * width + 1
+        numbers += 6 * m * width
+    return int((numbers + 10 * d * d) * xp.finfo(patches.means.dtype).bits // 8)

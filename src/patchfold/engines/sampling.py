@@ -1,0 +1,25 @@
+"""Rows drawn at random, always the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.floating[Any]]
+    Indices = NDArray[np.intp]
+
+
+# A width is chosen on so many rows, the same in every run: it is one number, and the time of
+# trying many of them would grow with the square (GRNN) or the cube (kernel ridge) of the rows.
+CHOICE_ROWS = 1000
+
+
+def choice_rows(n: int, count: int) -> Indices:
+    """Return at most ``count`` of ``n`` rows, always the same."""
+    if n <= count:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(0).choice(n, size=count, replace=False))

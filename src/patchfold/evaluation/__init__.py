@@ -1,0 +1,1 @@
+"""How good an embedding is, whether a difference is significant, and how methods compare."""

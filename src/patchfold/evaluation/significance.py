@@ -1,0 +1,306 @@
+"""Significance of ranks over data sets: Friedman, Nemenyi, Bonferroni-Dunn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import stats
+
+from patchfold._validation import check_choice
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+POST_HOC_TESTS = ("nemenyi", "bonferroni-dunn")
+
+
+# The level of significance of comparisons.
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Friedman:
+    """Friedman's test that all methods have the same ranks.
+
+    Attributes
+    ----------
+    statistic : float
+        Chi squared with k - 1 degrees of freedom for k methods, corrected for ties.
+    p_value : float
+        Its p-value.
+    f_statistic : float
+        The less conservative F of Iman and Davenport with k - 1 and (k - 1)(N - 1) degrees of
+        freedom for N data sets.
+    f_p_value : float
+        Its p-value.
+    """
+
+    statistic: float
+    p_value: float
+    f_statistic: float
+    f_p_value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Friedman's test of some methods, and the test that tells which of them differ.
+
+    Attributes
+    ----------
+    methods : tuple of str
+        Their names.
+    n_datasets : int
+        Number of rows that were ranked.
+    friedman : Friedman
+        The test of all of them.
+    ranks : tuple of float
+        The mean rank of each.
+    difference : float
+        How far ranks must be apart to differ at the level :data:`ALPHA`.
+    control : str
+        The method that the others are compared with by the test of Bonferroni and Dunn; empty
+        where all pairs are compared by that of Nemenyi.
+    p_values : dict
+        Of every pair of methods, (better, worse); with a control only of pairs with it.
+    """
+
+    methods: tuple[str, ...]
+    n_datasets: int
+    friedman: Friedman
+    ranks: tuple[float, ...]
+    difference: float
+    control: str
+    p_values: dict[tuple[str, str], float]
+
+
+def compare(methods: Sequence[str], scores: Any, *, control: str = "") -> Comparison:
+    """Rank methods over data sets and test which of them differ.
+
+    Parameters
+    ----------
+    methods : sequence of str
+        The names of the columns.
+    scores : array-like of shape (n_datasets, n_methods)
+        At least two data sets and three methods.
+    control : str, default=""
+        Compare the others with this one only (Bonferroni and Dunn), not all pairs (Nemenyi).
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> comparison = compare(["a", "b", "c"], [[3, 2, 1]] * 8)
+    >>> {pair: round(p, 3) for pair, p in comparison.p_values.items()}
+    {('a', 'b'): 0.112, ('a', 'c'): 0.0, ('b', 'c'): 0.112}
+    """
+    ranks = average_ranks(scores)
+    if control:
+        at = list(methods).index(check_choice("control", control, methods))
+        with_control = bonferroni_dunn(scores, at)
+        p = np.ones((len(ranks), len(ranks)))
+        p[at], p[:, at] = with_control, with_control
+    else:
+        p = nemenyi(scores)
+    order = np.argsort(ranks, kind="stable")
+    test = "bonferroni-dunn" if control else "nemenyi"
+    return Comparison(
+        methods=tuple(methods),
+        n_datasets=len(scores),
+        friedman=friedman(scores),
+        ranks=tuple(float(rank) for rank in ranks),
+        difference=critical_difference(len(ranks), len(scores), alpha=ALPHA, test=test),
+        control=control,
+        p_values={
+            (methods[i], methods[j]): float(p[i, j])
+            for i, j in combinations(order, 2)
+            if not control or control in {methods[i], methods[j]}
+        },
+    )
+
+
+def average_ranks(scores: Any) -> Floats:
+    """Return the mean rank of every method; equal scores share the mean of their ranks.
+
+    Examples
+    --------
+    >>> average_ranks([[0.9, 0.8, 0.7], [0.6, 0.6, 0.5]])
+    array([1.25, 1.75, 3.  ])
+    """
+    ranks: Floats = stats.rankdata(-_check_scores(scores), axis=1).mean(axis=0)
+    return ranks
+
+
+def friedman(scores: Any) -> Friedman:
+    """Test whether methods have the same ranks over data sets.
+
+    ``chi^2 = 12 N / (k (k + 1)) (sum R_j^2 - k (k + 1)^2 / 4)`` over the mean ranks R_j, divided
+    by what ties leave of the ranks' variance, and
+    ``F = (N - 1) chi^2 / (N (k - 1) - chi^2)`` (Demšar, section 3.2.2).
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_datasets, n_methods)
+        At least two data sets and three methods.
+
+    Returns
+    -------
+    Friedman
+        Both statistics and p-values. Methods that are equal everywhere have p-values of 1.
+
+    Examples
+    --------
+    >>> test = friedman([[0.9, 0.8, 0.7], [0.8, 0.9, 0.4], [0.7, 0.6, 0.5], [0.9, 0.7, 0.6]])
+    >>> round(test.statistic, 3), round(test.p_value, 3)
+    (6.5, 0.039)
+    """
+    scores = _check_scores(scores)
+    n, k = scores.shape
+    if (scores == scores[:, :1]).all():
+        return Friedman(0.0, 1.0, 0.0, 1.0)
+    test = stats.friedmanchisquare(*scores.T)
+    chi2 = min(float(test.statistic), n * (k - 1.0))  # its bound, up to rounding
+    rest = n * (k - 1) - chi2
+    f = (n - 1) * chi2 / rest if rest > 0 else np.inf
+    p = float(stats.f.sf(f, k - 1, (k - 1) * (n - 1)))
+    return Friedman(chi2, float(test.pvalue), float(f), p)
+
+
+def nemenyi(scores: Any) -> Floats:
+    """Return the p-value of every pair of methods, corrected for comparing all pairs.
+
+    ``|R_i - R_j| / sqrt(k (k + 1) / (6 N))`` times the root of two is compared with the
+    studentized range of k values (Demšar, section 3.2.2).
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_datasets, n_methods)
+        At least two data sets and three methods.
+
+    Returns
+    -------
+    ndarray of shape (n_methods, n_methods)
+        Symmetric, with ones on the diagonal.
+
+    Examples
+    --------
+    >>> nemenyi([[3, 2, 1]] * 8).round(3)
+    array([[1.   , 0.112, 0.   ],
+           [0.112, 1.   , 0.112],
+           [0.   , 0.112, 1.   ]])
+    """
+    ranks = average_ranks(scores)
+    apart = np.abs(ranks[:, None] - ranks) / _standard_error(len(ranks), len(scores))
+    p: Floats = stats.studentized_range.sf(np.sqrt(2) * apart, len(ranks), np.inf)
+    np.fill_diagonal(p, 1.0)
+    return p
+
+
+def bonferroni_dunn(scores: Any, control: int) -> Floats:
+    """Return the p-value of every method against one, corrected for so many comparisons.
+
+    ``|R_i - R_control| / sqrt(k (k + 1) / (6 N))`` is compared with the normal distribution, and
+    the p-value multiplied by k - 1 (Demšar, section 3.2.2).
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_datasets, n_methods)
+        At least two data sets and three methods.
+    control : int
+        The column that the others are compared with.
+
+    Returns
+    -------
+    ndarray of shape (n_methods,)
+        One at the control itself.
+
+    Examples
+    --------
+    >>> bonferroni_dunn([[3, 2, 1]] * 8, control=0).round(3)
+    array([1.   , 0.091, 0.   ])
+    """
+    ranks = average_ranks(scores)
+    apart = np.abs(ranks - ranks[control]) / _standard_error(len(ranks), len(scores))
+    p: Floats = np.minimum(2 * (len(ranks) - 1) * stats.norm.sf(apart), 1.0)
+    p[control] = 1.0
+    return p
+
+
+def critical_difference(
+    n_methods: int, n_datasets: int, *, alpha: float = ALPHA, test: str = "nemenyi"
+) -> float:
+    """Return how far two mean ranks must be apart to differ at a level of significance.
+
+    ``q_alpha sqrt(k (k + 1) / (6 N))`` (Demšar, section 3.2.2).
+
+    Parameters
+    ----------
+    n_methods, n_datasets : int
+        k and N.
+    alpha : float, default=0.05
+        The level.
+    test : {"nemenyi", "bonferroni-dunn"}, default="nemenyi"
+        Whether all pairs are compared, or all methods with one.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(critical_difference(4, 14, alpha=0.10), 2)  # Demšar's example has 1.12, by q = 2.291
+    1.12
+    >>> round(critical_difference(4, 14, test="bonferroni-dunn"), 2)
+    1.17
+    """
+    check_choice("test", test, POST_HOC_TESTS)
+    if test == "nemenyi":
+        q = stats.studentized_range.ppf(1 - alpha, n_methods, np.inf) / np.sqrt(2)
+    else:
+        q = stats.norm.isf(alpha / (2 * (n_methods - 1)))
+    return float(q) * _standard_error(n_methods, n_datasets)
+
+
+def groups(ranks: Any, difference: float) -> list[tuple[int, ...]]:
+    """Return the largest groups of methods whose mean ranks do not differ, best first.
+
+    Examples
+    --------
+    >>> groups([1.0, 3.5, 2.0, 2.5], difference=1.5)
+    [(0, 2, 3), (2, 3, 1)]
+    """
+    ranks = np.asarray(ranks, dtype=np.float64)
+    order = np.argsort(ranks, kind="stable")
+    found: list[tuple[int, ...]] = []
+    reached = 0
+    for first in range(len(order)):
+        last = first + int(np.sum(ranks[order[first:]] <= ranks[order[first]] + difference))
+        if last > max(first + 1, reached):
+            found.append(tuple(int(method) for method in order[first:last]))
+        reached = max(reached, last)
+    return found
+
+
+def _standard_error(n_methods: int, n_datasets: int) -> float:
+    return float(np.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets)))
+
+
+def _check_scores(scores: Any) -> Floats:
+    array = np.asarray(scores, dtype=np.float64)
+    if array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 3:
+        raise ValueError(
+            f"scores has shape {array.shape}; give at least two data sets (rows) and three methods "
+            "(columns)."
+        )
+    if not np.isfinite(array).all():
+        raise ValueError("scores has missing values; leave out data sets that not all methods did.")
+    return array

@@ -1,0 +1,1 @@
+"""The graph of patches: lengths, labels, components, geodesics."""

@@ -1,0 +1,198 @@
+"""Edges and their lengths become one weighted, symmetric graph.
+
+A zero divergence is a length like any other: zeros are stored and stay edges.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import csr_array, diags_array
+
+from patchfold.engines.pools import block_slices
+from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Indices = NDArray[np.intp]
+    Floats = NDArray[np.floating[Any]]
+
+
+def undirected(near: Neighborhoods) -> tuple[Indices, Indices, Indices]:
+    """Return every neighbouring pair once, as ``i < j``, and which of them each edge is.
+
+    Pairs are in lexicographic order.
+    """
+    i, j = near.sources, near.indices
+    n = len(near)
+    code = np.minimum(i, j) * n + np.maximum(i, j)
+    order = np.argsort(code)  # and not numpy's unique, which is many times slower here
+    code = code[order]
+    once = np.ones(len(code), dtype=bool)
+    once[1:] = code[1:] != code[:-1]
+    pairs = np.empty_like(order)
+    pairs[order] = np.cumsum(once) - 1
+    return code[once] // n, code[once] % n, pairs
+
+
+def symmetric(i: Indices, j: Indices, lengths: Floats, n: int) -> csr_array:
+    """Build the symmetric graph of the edges ``(i, j)``, each given once."""
+    rows, columns = np.concatenate([i, j]), np.concatenate([j, i])
+    both = np.concatenate([lengths, lengths])
+    return csr_array((both, (rows, columns)), shape=(n, n))
+
+
+def nearest_among(
+    candidates: Neighborhoods,
+    k: int,
+    lengths: Callable[[Indices, Indices], Floats],
+    order: Callable[[Floats, Indices, Indices], Floats],
+) -> Neighborhoods:
+    """Return the ``k`` nearest candidates of every row (X-space, section 4.2).
+
+    ``lengths`` gives those of pairs ``(i, j)``, ``order`` what these are ordered by first.
+    """
+    i, j, at = undirected(candidates)
+    pairs = lengths(i, j)
+    first, values = order(pairs, i, j)[at], pairs[at]
+    rows = candidates.sources
+    by_row = np.lexsort((candidates.indices, values, first, rows))
+    ranked = Neighborhoods(candidates.indptr, candidates.indices[by_row], values[by_row]).nearest(k)
+    return with_lengths(ranked, ranked.distances)
+
+
+def shortest(near: Neighborhoods, pairs: Indices) -> Floats:
+    """Return the lengths of undirected pairs, the shorter where the two ends disagree.
+
+    ``pairs`` tells which of them each edge is, as :func:`undirected` does.
+    """
+    lengths = np.full(int(pairs.max(initial=-1)) + 1, np.inf, dtype=near.distances.dtype)
+    np.minimum.at(lengths, pairs, near.distances)
+    return lengths
+
+
+def with_lengths(near: Neighborhoods, lengths: Floats) -> Neighborhoods:
+    """Return neighbourhoods with other lengths, nearest first; infinite edges are left out."""
+    kept = np.isfinite(lengths)
+    return Neighborhoods.from_edges(
+        near.sources[kept], near.indices[kept], lengths[kept], len(near)
+    )
+
+
+def with_incoming(near: Neighborhoods, graph: csr_array) -> Neighborhoods:
+    """Give rows without neighbours those that they have in the symmetric graph."""
+    empty = np.flatnonzero(near.degrees == 0)
+    if not len(empty):
+        return near
+    rows = csr_array(graph[empty])
+    return Neighborhoods.from_edges(
+        np.concatenate([near.sources, np.repeat(empty, np.diff(rows.indptr))]),
+        np.concatenate([near.indices, rows.indices.astype(np.intp)]),
+        np.concatenate([near.distances, rows.data]),
+        len(near),
+    )
+
+
+def rows_of(graph: csr_array) -> Neighborhoods:
+    """Return the neighbours that every point has in a symmetric graph."""
+    rows = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
+    return Neighborhoods.from_edges(rows, graph.indices.astype(np.intp), graph.data, graph.shape[0])
+
+
+def filled(near: Neighborhoods, graph: csr_array, k: int, *, own: bool = False) -> Neighborhoods:
+    """Give rows with fewer than ``k`` neighbours the next ones on ways through the graph.
+
+    Such an edge is as long as a way over neighbours that the row has: no geodesic gets shorter.
+
+    Parameters
+    ----------
+    near : Neighborhoods
+        Of points of the graph, all of them, with ``own``; else of new points.
+    graph : csr_array of shape (n, n)
+    k : int
+    own : bool, default=False
+
+    Examples
+    --------
+    >>> path = symmetric(np.array([0, 1, 2]), np.array([1, 2, 3]), np.array([1.0, 2.0, 4.0]), 4)
+    >>> filled(rows_of(path), path, 2, own=True).matrix(4).toarray()
+    array([[0., 1., 3., 0.],
+           [1., 0., 2., 0.],
+           [0., 2., 0., 4.],
+           [0., 6., 4., 0.]])
+    """
+    short, onward = np.flatnonzero(near.degrees < k), rows_of(graph)
+    longest = int(onward.degrees.max(initial=0))
+    fuller = []
+    for block in block_slices(len(short), 8 * 8 * k * longest):
+        rows = short[block]
+        part = _grown(near[rows], onward, k, rows if own else np.full(len(rows), -1))
+        fuller.append((rows[part.sources], part.indices, part.distances))
+    kept = near.degrees[near.sources] >= k
+    edges = (near.sources[kept], near.indices[kept], near.distances[kept]), *fuller
+    rows, columns, lengths = (np.concatenate(part) for part in zip(*edges, strict=True))
+    return Neighborhoods.from_edges(rows, columns, lengths, len(near))
+
+
+def _grown(near: Neighborhoods, onward: Neighborhoods, k: int, own: Indices) -> Neighborhoods:
+    """Add the nearest neighbours of neighbours until rows have ``k``, or there are no more."""
+    n = len(onward)
+    while (near.degrees < k).any():
+        hops = onward[near.indices]
+        rows, columns = near.sources[hops.sources], hops.indices
+        lengths = near.distances[hops.sources] + hops.distances
+        codes = rows * n + columns
+        order = np.lexsort((lengths, codes))
+        further = ~np.isin(codes, near.sources * n + near.indices) & (columns != own[rows])
+        further[order[1:]] &= np.diff(codes[order]) > 0  # the shortest way to each
+        found = Neighborhoods.from_edges(
+            rows[further], columns[further], lengths[further], len(near)
+        ).nearest(np.maximum(k - near.degrees, 0))
+        if not len(found.indices):
+            break
+        near = Neighborhoods.from_edges(
+            np.concatenate([near.sources, found.sources]),
+            np.concatenate([near.indices, found.indices]),
+            np.concatenate([near.distances, found.distances]),
+            len(near),
+        )
+    return near
+
+
+def stacked(parts: list[Neighborhoods]) -> Neighborhoods:
+    """Return the rows of several neighbourhoods, one after the other."""
+    return Neighborhoods(
+        edge_starts(np.concatenate([part.degrees for part in parts])),
+        np.concatenate([part.indices for part in parts]),
+        np.concatenate([part.distances for part in parts]),
+    )
+
+
+def side_by_side(first: Neighborhoods, second: Neighborhoods) -> Neighborhoods:
+    """Return rows that begin with those of ``first`` and go on with those of ``second``."""
+    order = np.argsort(np.concatenate([first.sources, second.sources]), kind="stable")
+    return Neighborhoods(
+        edge_starts(first.degrees + second.degrees),
+        np.concatenate([first.indices, second.indices])[order],
+        np.concatenate([first.distances, second.distances])[order],
+    )
+
+
+def with_edges(near: Neighborhoods, i: Indices, j: Indices, lengths: Floats) -> Neighborhoods:
+    """Add undirected edges to the neighbourhoods of both ends."""
+    return Neighborhoods.from_edges(
+        np.concatenate([near.sources, i, j]),
+        np.concatenate([near.indices, j, i]),
+        np.concatenate([near.distances, lengths, lengths]),
+        len(near),
+    )
+
+
+def laplacian(W: Any) -> tuple[Any, Floats]:
+    """Return ``D - W`` and the degrees of a symmetric weight matrix."""
+    degrees = np.asarray(W.sum(axis=1), dtype=W.dtype)
+    return csr_array(diags_array(degrees) - W), degrees

@@ -1,0 +1,222 @@
+"""Geodesics: lengths of shortest paths through a graph.
+
+Paths are exact: each length is the least, over all paths, of the lengths of their edges summed in
+order in float64. That number does not depend on how it is found, so the two ways here, SciPy's
+and that of :mod:`patchfold.graph.relaxation`, agree to the last bit, for any number of threads.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra, reverse_cuthill_mckee
+from sklearn.utils import gen_batches
+
+from patchfold.engines.locality import places
+from patchfold.engines.pools import map_slices
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from patchfold.neighbors.neighborhoods import Neighborhoods
+
+    Indices = NDArray[np.intp]
+    Floats = NDArray[np.floating[Any]]
+
+# Sources times edges from which compiled code is used. SciPy visits as many in the time that
+# importing the compiler takes, which is less than half a second.
+COMPILED_WORK = 4 * 10**7
+
+# The same where the compiler is there already. Both ways give the same bits.
+LOADED_WORK = 10**6
+
+# Sources fewer than one in so many points are too far apart to go through the graph together, and
+# are taken one after the other.
+SPARSE = 8
+
+# Sources that one thread takes at a time where paths are bounded.
+BOUNDED_SOURCES = 1024
+
+# Numbers in given paths from which they are continued by compiled code, to the same bits.
+COMPILED_PATHS = 10**6
+
+
+def shortest_paths(
+    graph: csr_array, sources: Indices | None = None, *, n_jobs: int | None = None
+) -> Floats:
+    """Return the lengths of the shortest paths from the sources (None: all points) to all points.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (n, n)
+        Symmetric, lengths finite and not negative; stored zeros are edges.
+    sources : array of shape (n_sources,) or None
+    n_jobs : int or None
+        Number of threads, where there is enough work for them. Results do not depend on it.
+
+    Returns
+    -------
+    array of shape (n_sources, n), infinite where there is no path
+        float32 for a float32 graph, rounded once, after the sums; float64 otherwise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> path = csr_array(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 2.0], [0.0, 2.0, 0.0]]))
+    >>> shortest_paths(path)
+    array([[0., 1., 3.],
+           [1., 0., 2.],
+           [3., 2., 0.]])
+    """
+    dtype = np.float32 if graph.dtype == np.float32 else np.float64
+    n_sources = graph.shape[0] if sources is None else len(sources)
+    enough = LOADED_WORK if "numba" in sys.modules else COMPILED_WORK
+    if n_sources * graph.nnz < max(min(enough, COMPILED_WORK), 1):
+        # The graph is stored both ways, so following the arrows follows every edge.
+        return np.asarray(dijkstra(graph, directed=True, indices=sources), dtype=dtype)
+    start = np.arange(n_sources) if sources is None else np.asarray(sources)
+    return _relaxed(graph, start, dtype, n_jobs)
+
+
+def bounded_paths(
+    graph: csr_array, i: Indices, j: Indices, bounds: Floats, *, n_jobs: int | None = None
+) -> Floats:
+    """Return the lengths of the shortest paths between pairs, infinite beyond their bounds.
+
+    Only what lies within the bounds is looked at.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (n, n)
+        Lengths finite and not negative; stored zeros are edges.
+    i, j : arrays of shape (n_pairs,)
+        Where paths start and end, sorted by ``i``.
+    bounds : array of shape (n_pairs,)
+    n_jobs : int or None
+
+    Returns
+    -------
+    array of shape (n_pairs,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> path = csr_array(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 2.0], [0.0, 2.0, 0.0]]))
+    >>> bounded_paths(path, np.array([0, 0]), np.array([1, 2]), np.array([2.0, 2.0]))
+    array([ 1., inf])
+    """
+    starts = np.flatnonzero(np.diff(i, prepend=-1))  # the first pair of every source
+    stops = np.append(starts[1:], len(i))
+    bounds = np.asarray(bounds, dtype=np.float64)
+    if len(starts) * graph.nnz < LOADED_WORK:
+        paths = dijkstra(graph, directed=True, indices=i[starts], limit=bounds.max(initial=0.0))
+        lengths = paths[np.repeat(np.arange(len(starts)), stops - starts), j]
+    else:
+        from patchfold.graph import relaxation
+
+        lengths = np.empty(len(i))
+        edges = (
+            graph.indptr.astype(np.intp, copy=False),
+            graph.indices.astype(np.intp, copy=False),
+            graph.data.astype(np.float64, copy=False),
+        )
+
+        def solve(block: slice) -> None:
+            relaxation.bounded(*edges, i, j, bounds, starts[block], stops[block], lengths)
+
+        map_slices(solve, list(gen_batches(len(starts), BOUNDED_SOURCES)), n_jobs)
+    return np.where(lengths <= bounds, lengths, np.inf)
+
+
+def continued_paths(paths: Floats, near: Neighborhoods) -> Floats:
+    """Return the geodesics of new points: first to a neighbour, from there by a known path.
+
+    Parameters
+    ----------
+    paths : array of shape (n, n_targets)
+        Geodesics from all points of a graph to some.
+    near : Neighborhoods
+        Neighbours in the graph, one or more, of every new point, and its lengths to them.
+
+    Returns
+    -------
+    array of shape (n_new, n_targets)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from patchfold.neighbors.neighborhoods import Neighborhoods
+    >>> paths = np.array([[0.0, 3.0], [1.0, 2.0], [3.0, 0.0]])
+    >>> near = Neighborhoods(np.array([0, 2]), np.array([1, 0]), np.array([0.25, 0.5]))
+    >>> continued_paths(paths, near)
+    array([[0.5 , 2.25]])
+    """
+    lengths = near.distances.astype(paths.dtype, copy=False)
+    if paths.size < COMPILED_PATHS:
+        through = paths[near.indices] + lengths[:, None]
+        return np.asarray(np.minimum.reduceat(through, near.indptr[:-1]))
+    from patchfold.graph import relaxation
+
+    result = np.full((len(near), paths.shape[1]), np.inf, dtype=paths.dtype)
+    relaxation.continue_paths(paths, near.indptr, near.indices, lengths, result)
+    return result
+
+
+def _without_detours(graph: csr_array) -> csr_array:
+    """Drop edges that no shortest path takes, one over another point being shorter.
+
+    Divergences, unlike distances, have many.
+    """
+    from patchfold.graph import relaxation
+
+    # No path is longer than all edges together: what is shorter stays so, however sums are rounded.
+    slack = 8 * float(np.finfo(np.float64).eps) * float(graph.data.sum(dtype=np.float64))
+    starts, ends = graph.indptr.astype(np.intp), graph.indices.astype(np.intp)
+    lengths = graph.data.astype(np.float64, copy=False)
+    kept = ~relaxation.detours(starts, ends, lengths, slack)
+    return csr_array(
+        (lengths[kept], ends[kept], np.concatenate(([0], np.cumsum(kept)))[starts]), graph.shape
+    )
+
+
+def _relaxed(graph: csr_array, sources: Indices, dtype: Any, n_jobs: int | None) -> Floats:
+    # Here and not above: small data should not wait for the compiler to be imported.
+    from patchfold.graph import relaxation
+
+    # Neighbours in the graph become neighbours in memory.
+    order = np.ascontiguousarray(reverse_cuthill_mckee(graph, symmetric_mode=True), np.intp)
+    compact = _without_detours(graph[order][:, order])
+    edges = (
+        compact.indptr.astype(np.intp),
+        compact.indices.astype(np.intp),
+        compact.data,
+    )
+    starts = places(order)[sources]
+    lengths = np.empty((len(sources), len(order)), dtype)
+    if len(sources) * SPARSE < len(order):
+
+        def solve(block: slice) -> None:
+            rows = np.arange(len(sources))[block]
+            relaxation.relax_each(*edges, starts[rows], order, rows, lengths)
+    else:
+        nearby = np.argsort(relaxation.rank_by_groups(*edges[:2], starts)[starts], kind="stable")
+        # Memory that a block is done with: new memory costs more than it takes to fill it.
+        spare: list[Floats] = []
+
+        def solve(block: slice) -> None:
+            rows = nearby[block]
+            try:
+                far = spare.pop()
+            except IndexError:
+                far = np.empty((len(order), relaxation.LANES))
+            relaxation.relax(*edges, starts[rows], far)
+            relaxation.write(far, order, rows, lengths)
+            spare.append(far)
+
+    map_slices(solve, list(gen_batches(len(sources), relaxation.LANES)), n_jobs)
+    return lengths

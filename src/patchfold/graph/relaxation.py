@@ -1,0 +1,321 @@
+"""Shortest paths from a block of sources at once, or from one after the other, compiled.
+
+An edge is relaxed for all sources of a block together, which is one short loop over neighbouring
+numbers. Points wait in a queue of buckets ordered by their distance from the nearest source of the
+block, so that most of them are final when their turn comes; one whose distances improve later
+gets another turn, until nothing improves.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from patchfold.engines.compiling import compiled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Indices = NDArray[np.intp]
+    Floats = NDArray[np.floating[Any]]
+
+# Sources relaxed at once. More share the work of going through the graph, but the farther they are
+# apart, the more often a point has to be looked at again, and their distances leave the cache. A
+# constant, because the compiler unrolls the loop over them.
+LANES = 64
+
+# Width of a bucket in mean lengths of an edge: narrower ones order points that do not wait for each
+# other, wider ones let points go before those they wait for.
+WIDTH = 2.0
+
+# Room in the heap of a bounded search; it grows where that is not enough.
+FIRST_HEAP = 1024
+
+# Rows of the result that are written at once: enough for whole cache lines of the block, few
+# enough for the rows to stay in the cache.
+WRITTEN = 8
+
+
+@compiled
+def detours(indptr: Indices, indices: Indices, lengths: Floats, slack: float) -> NDArray[np.bool_]:
+    """Tell of each edge whether a path over one other point is shorter, by more than ``slack``."""
+    shorter = np.zeros(len(indices), np.bool_)
+    n = len(indptr) - 1
+    from_u = np.full(n, np.inf)
+    for u in range(n):
+        for e in range(indptr[u], indptr[u + 1]):
+            from_u[indices[e]] = lengths[e]
+        for e in range(indptr[u], indptr[u + 1]):
+            v = indices[e]
+            for f in range(indptr[v], indptr[v + 1]):
+                if from_u[indices[f]] + lengths[f] < lengths[e] - slack:
+                    shorter[e] = True
+                    break
+        for e in range(indptr[u], indptr[u + 1]):
+            from_u[indices[e]] = np.inf
+    return shorter
+
+
+@compiled
+def rank_by_groups(indptr: Indices, indices: Indices, sources: Indices) -> Indices:
+    """Rank points so that sources, sorted by rank, follow each other in groups that are close.
+
+    A group has the ``LANES`` sources nearest, in edges, to the first one that is in no group yet.
+    """
+    n = len(indptr) - 1
+    free = np.zeros(n, np.bool_)
+    free[sources] = True
+    rank = np.zeros(n, np.intp)
+    ranked = 0
+    seen_from = np.full(n, -1, np.intp)
+    queue = np.empty(n, np.intp)
+    for first in range(n):
+        if not free[first]:
+            continue
+        seen_from[first] = first
+        queue[0] = first
+        head, tail = 0, 1
+        full = ranked + LANES
+        while head < tail and ranked < full:
+            u = queue[head]
+            head += 1
+            if free[u]:
+                free[u] = False
+                rank[u] = ranked
+                ranked += 1
+            for e in range(indptr[u], indptr[u + 1]):
+                v = indices[e]
+                if seen_from[v] != first:
+                    seen_from[v] = first
+                    queue[tail] = v
+                    tail += 1
+    return rank
+
+
+@compiled
+def relax(
+    indptr: Indices, indices: Indices, lengths: Floats, sources: Indices, far: Floats
+) -> None:
+    """Write the distances of all points from at most LANES sources into the columns of ``far``."""
+    n = len(indptr) - 1
+    far[:] = np.inf
+    nearest = np.full(n, np.inf)  # the distance from the nearest source
+    # Linked lists, one a bucket; the buckets are used in turn, as on a dial.
+    width, buckets = _dial(lengths, n)
+    head = np.full(buckets, -1, np.intp)
+    tail = np.full(buckets, -1, np.intp)
+    after = np.full(n, -1, np.intp)
+    waits = np.zeros(n, np.bool_)
+    waiting = 0
+    for lane, v in enumerate(sources):
+        far[v, lane] = nearest[v] = 0.0
+        if not waits[v]:
+            waits[v] = True
+            waiting += 1
+            _append(v, 0, head, tail, after)
+    turn = 0
+    while waiting:
+        u = head[turn % buckets]
+        if u < 0:
+            turn += 1
+            continue
+        head[turn % buckets] = after[u]
+        waits[u] = False
+        waiting -= 1
+        for e in range(indptr[u], indptr[u + 1]):
+            v = indices[e]
+            if not _improve(far, u, v, lengths[e]):
+                continue
+            nearest[v] = min(nearest[v], nearest[u] + lengths[e])
+            if not waits[v]:
+                waits[v] = True
+                waiting += 1
+                bucket = max(turn, min(int(nearest[v] / width), turn + buckets - 1))
+                _append(v, bucket % buckets, head, tail, after)
+
+
+@compiled
+def relax_each(
+    indptr: Indices,
+    indices: Indices,
+    lengths: Floats,
+    sources: Indices,
+    order: Indices,
+    rows: Indices,
+    result: Floats,
+) -> None:
+    """Write the distances from each source, one after the other, into its row of the result.
+
+    Point ``j`` into column ``order[j]``, as :func:`write` does.
+    """
+    n = len(indptr) - 1
+    far = np.empty(n)
+    width, buckets = _dial(lengths, n)
+    head = np.full(buckets, -1, np.intp)
+    tail = np.full(buckets, -1, np.intp)
+    after = np.full(n, -1, np.intp)
+    waits = np.zeros(n, np.bool_)
+    for s in range(len(sources)):
+        far[:] = np.inf
+        far[sources[s]] = 0.0
+        waits[sources[s]] = True
+        waiting = 1
+        _append(sources[s], 0, head, tail, after)
+        turn = 0
+        while waiting:
+            u = head[turn % buckets]
+            if u < 0:
+                turn += 1
+                continue
+            head[turn % buckets] = after[u]
+            waits[u] = False
+            waiting -= 1
+            for e in range(indptr[u], indptr[u + 1]):
+                v = indices[e]
+                through_u = far[u] + lengths[e]
+                if not through_u < far[v]:
+                    continue
+                far[v] = through_u
+                if not waits[v]:
+                    waits[v] = True
+                    waiting += 1
+                    bucket = max(turn, min(int(through_u / width), turn + buckets - 1))
+                    _append(v, bucket % buckets, head, tail, after)
+        for j in range(n):
+            result[rows[s], order[j]] = far[j]
+
+
+@compiled
+def bounded(
+    indptr: Indices,
+    indices: Indices,
+    lengths: Floats,
+    i: Indices,
+    j: Indices,
+    bounds: Floats,
+    starts: Indices,
+    stops: Indices,
+    result: Floats,
+) -> None:
+    """Write the distances of pairs ``(i, j)``, infinite beyond the largest bound of their source.
+
+    The pairs of a source follow each other; ``starts`` and ``stops`` tell from where to where.
+    """
+    far = np.full(len(indptr) - 1, np.inf)
+    seen = np.empty(len(far), np.intp)
+    keys, points = np.empty(FIRST_HEAP), np.empty(FIRST_HEAP, np.intp)
+    for s in range(len(starts)):
+        first, last = starts[s], stops[s]
+        bound = bounds[first:last].max()
+        seen[0], n_seen = i[first], 1
+        far[i[first]] = 0.0
+        keys[0], points[0], size = 0.0, i[first], 1
+        while size:
+            reached, u = keys[0], points[0]
+            size -= 1
+            _sink(keys, points, size)
+            if reached > far[u]:
+                continue
+            for e in range(indptr[u], indptr[u + 1]):
+                v = indices[e]
+                through_u = far[u] + lengths[e]
+                if not (through_u < far[v] and through_u <= bound):
+                    continue
+                if far[v] == np.inf:
+                    seen[n_seen] = v
+                    n_seen += 1
+                far[v] = through_u
+                if size == len(keys):
+                    keys = np.concatenate((keys, np.empty_like(keys)))
+                    points = np.concatenate((points, np.empty_like(points)))
+                _rise(keys, points, size, through_u, v)
+                size += 1
+        for pair in range(first, last):
+            result[pair] = far[j[pair]]
+        for place in range(n_seen):
+            far[seen[place]] = np.inf
+
+
+@compiled
+def _rise(keys: Floats, points: Indices, place: int, key: float, point: int) -> None:
+    """Put a key into a heap of ``place`` keys."""
+    while place > 0:
+        above = (place - 1) // 2
+        if keys[above] <= key:
+            break
+        keys[place], points[place] = keys[above], points[above]
+        place = above
+    keys[place], points[place] = key, point
+
+
+@compiled
+def _sink(keys: Floats, points: Indices, size: int) -> None:
+    """Take the first key out of a heap that has ``size`` others."""
+    key, point = keys[size], points[size]
+    place = 0
+    while 2 * place + 1 < size:
+        below = 2 * place + 1
+        if below + 1 < size and keys[below + 1] < keys[below]:
+            below += 1
+        if keys[below] >= key:
+            break
+        keys[place], points[place] = keys[below], points[below]
+        place = below
+    keys[place], points[place] = key, point
+
+
+@compiled
+def _dial(lengths: Floats, n: int) -> tuple[float, int]:
+    """Return the width of a bucket, and how many are used in turn."""
+    width = WIDTH * lengths.mean()
+    if width == 0:
+        width = 1.0
+    return width, min(int(lengths.max() / width), n) + 2
+
+
+@compiled
+def _improve(far: Floats, u: int, v: int, length: float) -> bool:
+    """Go to ``v`` through ``u`` where that is shorter, and tell whether it is anywhere."""
+    improved = False
+    for lane in range(LANES):
+        through_u = far[u, lane] + length
+        known = far[v, lane]
+        better = through_u < known
+        improved |= better
+        far[v, lane] = through_u if better else known
+    return improved
+
+
+@compiled
+def _append(v: int, bucket: int, head: Indices, tail: Indices, after: Indices) -> None:
+    after[v] = -1
+    if head[bucket] < 0:
+        head[bucket] = v
+    else:
+        after[tail[bucket]] = v
+    tail[bucket] = v
+
+
+@compiled
+def continue_paths(
+    paths: Floats, indptr: Indices, indices: Indices, lengths: Floats, result: Floats
+) -> None:
+    """Write the least of ``lengths + paths[indices]`` over the edges of each new point."""
+    for new in range(len(indptr) - 1):
+        for e in range(indptr[new], indptr[new + 1]):
+            v, length = indices[e], lengths[e]
+            for column in range(paths.shape[1]):
+                through_v = paths[v, column] + length
+                known = result[new, column]
+                result[new, column] = min(known, through_v)
+
+
+@compiled
+def write(far: Floats, order: Indices, rows: Indices, result: Floats) -> None:
+    """Write column ``i`` of a block into row ``rows[i]``, point ``j`` into column ``order[j]``."""
+    for first in range(0, len(rows), WRITTEN):
+        for j in range(len(order)):
+            column = order[j]
+            for i in range(first, min(first + WRITTEN, len(rows))):
+                result[rows[i], column] = far[j, i]

@@ -1,0 +1,239 @@
+"""Short circuits: edges whose patches disagree and whose way around is long.
+
+A neighbour graph short-circuits a manifold where an edge jumps from one sheet to another. By its
+length such an edge looks like any other. Two facts give it away together: its two patches disagree
+more than those of neighbours usually do, and the way around it, through edges that are trusted, is
+long. Disagreement alone is no evidence (bends, corners and sparse regions have it, too), and an
+edge that nothing goes around cannot be a short circuit.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import minimum_spanning_tree
+
+from patchfold.graph.components import n_components
+from patchfold.graph.edges import symmetric
+from patchfold.graph.geodesics import bounded_paths, shortest_paths
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from patchfold.neighbors.neighborhoods import Neighborhoods
+
+    Indices = NDArray[np.intp]
+    Floats = NDArray[np.floating[Any]]
+    Mask = NDArray[np.bool_]
+
+# An edge is trusted, too, if a way through trusted edges is at most so many times as long: then it
+# is no shortcut. Trusted edges open further ways, so this is repeated, at most so often.
+NO_SHORTCUT, ROUNDS = 1.5, 5
+
+# Disagreement from which an edge that is not trusted is stretched: much where distances can be
+# relied on, little where they are mostly noise.
+QUIET_DOUBT, NOISY_DOUBT = 4.0, 1.5
+
+# An edge is stretched at most so many times.
+CEILING = 5.0
+
+# A short circuit disagrees at least so much, and its way around is so many times as long: less, in
+# proportion, where it disagrees more than doubt needs, but longer than what is no shortcut.
+SHORT_DISAGREES, LONG_WAY = 1.25, 10.0
+
+# Ways around are bounded from below by the geodesics of so many points spread over the graph.
+LANDMARKS = 16
+
+# Trusted edges may leave the graph in parts. No trusted way joins two parts, so edges between parts
+# of at least so many points are no short circuits. A smaller part is a few strays.
+PART = 15
+
+
+def stretches(
+    i: Indices,
+    j: Indices,
+    disagreement: Floats,
+    distances: Floats,
+    n: int,
+    *,
+    quiet: float = 1.0,
+    n_jobs: int | None = None,
+) -> Floats:
+    """Return how many times as long each edge has to be: infinitely, if it is a short circuit.
+
+    - An edge is *trusted* if its patches agree, or if a way through trusted edges is hardly longer
+      than the edge. It keeps its length.
+    - An edge of the minimum spanning tree of disagreement keeps its length, too: nothing goes
+      around it, and the graph stays connected.
+    - Any other edge is a *short circuit* if its way around is long; the more its patches disagree,
+      the shorter that way may be.
+    - What is left, such as edges between clusters, is stretched by the square of its disagreement,
+      once that is beyond doubt, up to a ceiling.
+
+    Parameters
+    ----------
+    i, j : arrays of shape (n_edges,)
+        The ends of undirected edges, each given once, sorted by ``i``.
+    disagreement : array of shape (n_edges,)
+        Of the patches at their ends, up to 1 where it is ordinary
+        (:mod:`patchfold.graph.disagreement`).
+    distances : array of shape (n_edges,)
+        Lengths before stretching.
+    n : int
+        Number of points.
+    quiet : float, default=1.0
+        How far distances can be relied on, from 0 to 1.
+    n_jobs : int or None
+
+    Returns
+    -------
+    array of shape (n_edges,)
+        At least 1.
+
+    Examples
+    --------
+    Forty points around a circle are joined to those beside them, and 5 to 25 by an edge as long as
+    the others. Its patches disagree, and the way around it is half the circle.
+
+    >>> import numpy as np
+    >>> i = np.concatenate([np.arange(39), [0, 5]])
+    >>> j = np.concatenate([np.arange(1, 40), [39, 25]])
+    >>> order = np.argsort(i, kind="stable")
+    >>> i, j = i[order], j[order]
+    >>> disagreement = np.where(j - i == 20, 8.0, 0.5)
+    >>> factors = stretches(i, j, disagreement, np.full(41, 0.16), 40)
+    >>> i[np.isinf(factors)], j[np.isinf(factors)]
+    (array([5]), array([25]))
+    """
+    edges = i, j, np.asarray(distances, dtype=np.float64)
+    tree = _tree(i, j, disagreement, n)
+    trusted = disagreement <= 1.0
+    _trust_detours(edges, trusted, n, n_jobs)
+    doubt = NOISY_DOUBT + quiet * (QUIET_DOUBT - NOISY_DOUBT)
+    factors = np.clip(np.square(disagreement / doubt), 1.0, CEILING)
+    factors[trusted | tree] = 1.0
+    open_ = ~trusted & ~tree & (disagreement > SHORT_DISAGREES)
+    short = np.flatnonzero(open_ & ~_between_parts(edges, trusted, n))
+    if len(short):
+        held = _graph(edges, trusted | tree, n)
+        ways = _least_ways(held, i[short], j[short], n_jobs)
+        long_way = np.clip(LONG_WAY * doubt / disagreement[short], NO_SHORTCUT, LONG_WAY)
+        factors[short[ways > long_way * edges[2][short]]] = np.inf
+    return np.asarray(factors, dtype=distances.dtype)
+
+
+def trusted_of_new(
+    near: Neighborhoods, disagreement: Floats, distances: Floats, graph: csr_array
+) -> Mask:
+    """Tell which edges of new points to the points of a graph are trusted.
+
+    The edge along which patches disagree least always is. New points do not influence each other.
+
+    Parameters
+    ----------
+    near : Neighborhoods
+        The neighbours of new points in the graph.
+    disagreement, distances : arrays of shape (n_edges,)
+        Those of the edges of ``near``, as for :func:`stretches`.
+    graph : csr_array of shape (n, n)
+        The graph, in units of ``distances``.
+    """
+    rows = near.sources
+    order = np.lexsort((disagreement, rows))
+    first = np.ones(len(rows), dtype=bool)
+    first[1:] = rows[order][1:] != rows[order][:-1]
+    trusted = disagreement <= 1.0
+    trusted[order[first]] = True
+    edges = rows + graph.shape[0], near.indices, np.asarray(distances, dtype=np.float64)
+    _trust_detours(edges, trusted, graph.shape[0] + len(near), None, onto=graph)
+    return trusted
+
+
+def _trust_detours(
+    edges: tuple[Indices, Indices, Floats],
+    trusted: Mask,
+    n: int,
+    n_jobs: int | None,
+    onto: csr_array | None = None,
+) -> None:
+    """Trust edges that are no shortcut, until there are no more; ``onto`` is a graph to go on in.
+
+    The edges of new points lead into that graph, and not back.
+    """
+    i, j, distances = edges
+    for _ in range(ROUNDS):
+        open_ = np.flatnonzero(~trusted)
+        if not len(open_):
+            return
+        graph = _graph(edges, trusted, n) if onto is None else _leading_into(edges, trusted, onto)
+        bounds = NO_SHORTCUT * distances[open_]
+        ways = bounded_paths(graph, i[open_], j[open_], bounds, n_jobs=n_jobs)
+        found = open_[ways <= bounds]
+        if not len(found):
+            return
+        trusted[found] = True
+
+
+def _graph(edges: tuple[Indices, Indices, Floats], kept: Mask, n: int) -> csr_array:
+    i, j, distances = edges
+    return symmetric(i[kept], j[kept], distances[kept], n)
+
+
+def _leading_into(
+    edges: tuple[Indices, Indices, Floats], kept: Mask, graph: csr_array
+) -> csr_array:
+    """Return the graph with further rows, whose edges lead into it."""
+    i, j, distances = (part[kept] for part in edges)
+    n = graph.shape[0]
+    counts = np.bincount(edges[0] - n)
+    starts = np.cumsum(np.bincount(i - n, minlength=len(counts)))
+    size = n + len(counts)
+    return csr_array(
+        (
+            np.concatenate([graph.data.astype(np.float64, copy=False), distances]),
+            np.concatenate([graph.indices.astype(np.intp), j]),
+            np.concatenate([graph.indptr.astype(np.intp), graph.indptr[-1] + starts]),
+        ),
+        shape=(size, size),
+    )
+
+
+def _tree(i: Indices, j: Indices, values: Floats, n: int) -> Mask:
+    """Tell which edges are those of the minimum spanning tree, equal values in the given order."""
+    order = np.argsort(values, kind="stable")
+    ranks = np.empty(len(order))
+    ranks[order] = np.arange(1, len(order) + 1)
+    found = minimum_spanning_tree(csr_array((ranks, (i, j)), shape=(n, n))).data
+    kept = np.zeros(len(order), dtype=bool)
+    kept[order[found.astype(np.intp) - 1]] = True
+    return kept
+
+
+def _between_parts(edges: tuple[Indices, Indices, Floats], trusted: Mask, n: int) -> Mask:
+    """Tell which edges join two large parts of the graph of trusted edges."""
+    parts = n_components(_graph(edges, trusted, n))[1]
+    large = np.bincount(parts)[parts] >= PART
+    i, j, _ = edges
+    return np.asarray((parts[i] != parts[j]) & large[i] & large[j])
+
+
+def _least_ways(graph: csr_array, i: Indices, j: Indices, n_jobs: int | None) -> Floats:
+    """Return lower bounds of the geodesics between pairs, by those from landmarks.
+
+    ``|g(l, i) - g(l, j)| <= g(i, j)`` for every landmark ``l``. Landmarks are spread over the
+    graph: the first is the point whose edges are the longest in sum, each of the others the point
+    farthest from those before it, so that the order of points does not matter.
+    """
+    sums = np.asarray(graph.sum(axis=1))
+    nearest = np.full(graph.shape[0], np.inf)
+    bounds = np.zeros(len(i))
+    for _ in range(min(LANDMARKS, graph.shape[0])):
+        landmark = np.lexsort((sums, nearest))[-1:]
+        paths = shortest_paths(graph, landmark, n_jobs=n_jobs)[0]
+        nearest = np.minimum(nearest, paths)
+        with np.errstate(invalid="ignore"):  # of points in another component nothing is learned
+            differences = np.abs(paths[i] - paths[j])
+        np.maximum(bounds, differences, out=bounds, where=np.isfinite(differences))
+    return bounds

@@ -1,0 +1,93 @@
+"""Exact search: the k nearest points, or all within a radius."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from patchfold._validation import check_count, check_points, check_positive
+from patchfold.neighbors.points import (
+    SearchedPoints,
+    all_within,
+    k_nearest,
+)
+from patchfold.neighbors.protocol import built, check_fewer_than_samples
+
+if TYPE_CHECKING:
+    from patchfold.neighbors.neighborhoods import Neighborhoods
+
+
+class ExactNeighbors:
+    """The ``n_neighbors`` nearest points, exactly, under the order (distance, index).
+
+    A k-d tree finds the candidates of dense data with at most 6 features, a scan over all
+    pairs those of other data. The order is that of the distances in double precision, also for
+    float32 data, whose distances are rounded to float32 only when they are returned.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        Neighbours of a point, itself not counted.
+    n_jobs : int, optional
+        Threads, as in scikit-learn. The result does not depend on it.
+
+    Examples
+    --------
+    >>> search = ExactNeighbors(1).build([[0.0], [1.0], [3.0]])
+    >>> search.query().indices
+    array([1, 0, 1])
+    >>> search.query([[2.9]]).indices
+    array([2])
+    """
+
+    def __init__(self, n_neighbors: int, *, n_jobs: int | None = None) -> None:
+        self.n_neighbors = check_count("n_neighbors", n_neighbors)
+        self.n_jobs = n_jobs
+        self._space: SearchedPoints | None = None
+
+    def build(self, X: Any) -> Self:
+        """Prepare the search on the rows of ``X``, dense or sparse, and return it."""
+        X = check_points(X, accept_sparse=True)
+        check_fewer_than_samples(self.n_neighbors, X.shape[0])
+        self._space = SearchedPoints(X, self.n_jobs)
+        return self
+
+    def query(self, X: Any = None) -> Neighborhoods:
+        """Return the neighbours of the built points, or of new points ``X``."""
+        space = built(self, self._space)
+        queries = space.check_queries(X, type(self).__name__)
+        return k_nearest(space, queries, self.n_neighbors, own=X is None)
+
+
+class RadiusNeighbors:
+    """All points within ``radius``: every row may have another number of neighbours, or none.
+
+    Parameters
+    ----------
+    radius : float
+        Largest distance of a neighbour; a point at exactly this distance is one.
+    n_jobs : int, optional
+        Threads, as in scikit-learn. The result does not depend on it.
+
+    Examples
+    --------
+    >>> RadiusNeighbors(1.0).build([[0.0], [1.0], [3.0]]).query().degrees
+    array([1, 1, 0])
+    """
+
+    def __init__(self, radius: float, *, n_jobs: int | None = None) -> None:
+        self.radius = check_positive("radius", radius)
+        self.n_jobs = n_jobs
+        self._space: SearchedPoints | None = None
+
+    def build(self, X: Any) -> Self:
+        """Prepare the search on the rows of ``X``, dense or sparse, and return it."""
+        self._space = SearchedPoints(check_points(X, accept_sparse=True), self.n_jobs)
+        return self
+
+    def query(self, X: Any = None) -> Neighborhoods:
+        """Return the neighbours of the built points, or of new points ``X``."""
+        space = built(self, self._space)
+        queries = space.check_queries(X, type(self).__name__)
+        # In the type of the data: 0.1 apart in float32 is within a radius of 0.1.
+        radius = float(space.points.dtype.type(self.radius))
+        return all_within(space, queries, radius, own=X is None)

@@ -1,0 +1,74 @@
+"""Which of some points are equal to one of a set of points, coordinate by coordinate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from patchfold.engines.pools import map_blocks
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.floating[Any]]
+    Indices = NDArray[np.intp]
+
+
+class RowTable:
+    """Points that can be found again.
+
+    Parameters
+    ----------
+    points : array of shape (n, m)
+        float32 or float64; kept, not copied.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> RowTable(np.array([[0.0, 1.0], [2.0, 3.0]])).find(np.array([[2.0, 3.0], [1.0, 0.0]]))
+    array([ 1, -1])
+    """
+
+    def __init__(self, points: Floats) -> None:
+        self._points = points
+        keys = _keys(points)
+        self._order = np.argsort(keys, kind="stable")
+        self._keys = keys[self._order]
+
+    def find(self, X: Floats) -> Indices:
+        """Return the first point that each row equals, -1 where there is none.
+
+        Where one side is float32, numbers are equal that are equal in float32.
+        """
+        points, order, keys = self._points, self._order, self._keys
+        if X.dtype.itemsize < points.dtype.itemsize:
+            coarse = RowTable(points.astype(X.dtype))
+            points, order, keys = coarse._points, coarse._order, coarse._keys
+        X = X.astype(points.dtype, copy=False)
+        wanted = _keys(X)
+        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        found = order[place]
+        same = np.flatnonzero(keys[place] == wanted)
+        # Rows of the same key are equal but for a chance of one in 2^64.
+        equal = (points[found[same]] == X[same]).all(axis=1)
+        rows = np.full(len(X), -1, dtype=np.intp)
+        rows[same[equal]] = found[same[equal]]
+        return rows
+
+
+def _keys(X: Floats) -> NDArray[np.uint64]:
+    """Return a number for every row: its bits times random odd numbers, summed modulo 2^64.
+
+    Sums of integers are exact, so that equal rows have equal keys wherever they are.
+    """
+    bits = np.dtype(f"u{X.dtype.itemsize}")
+    random = np.random.default_rng(0).integers(2**63, size=X.shape[1], dtype=np.uint64)
+    factors = 2 * random + np.uint64(1)
+
+    def hashed(block: slice) -> NDArray[np.uint64]:
+        # Adding zero turns -0.0, which has other bits, into 0.0.
+        return (X[block] + 0).view(bits).astype(np.uint64, copy=False) @ factors
+
+    parts = map_blocks(hashed, len(X), 2 * 8 * X.shape[1])
+    return np.concatenate(parts) if parts else np.empty(0, dtype=np.uint64)

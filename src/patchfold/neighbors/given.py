@@ -1,0 +1,170 @@
+"""Neighbours that others found: a scikit-learn transformer, given distances, a given graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.base import clone
+
+from patchfold._validation import check_count, check_points, is_sparse
+from patchfold.engines.pools import map_blocks
+from patchfold.neighbors.neighborhoods import Floats, Indices, Neighborhoods, edge_starts
+from patchfold.neighbors.points import (
+    check_features,
+    sorted_edges,
+)
+from patchfold.neighbors.protocol import GraphTransformer, built, check_fewer_than_samples
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class TransformerNeighbors:
+    """The neighbours that a ``KNeighborsTransformer``-shaped object finds.
+
+    Its distances are taken as they are, whatever its metric; only their order becomes
+    (distance, index) and the point itself is left out.
+
+    Parameters
+    ----------
+    transformer : object with ``fit`` and ``transform``
+        ``transform`` gives a sparse matrix of distances. A clone is fitted.
+    n_neighbors : int
+        Neighbours of a point, itself not counted; the transformer has to find as many.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsTransformer
+    >>> search = TransformerNeighbors(KNeighborsTransformer(n_neighbors=1), 1)
+    >>> search.build([[0.0], [1.0], [3.0]]).query().indices
+    array([1, 0, 1])
+    """
+
+    def __init__(self, transformer: GraphTransformer, n_neighbors: int) -> None:
+        if getattr(transformer, "mode", "distance") == "connectivity":
+            raise ValueError(
+                f"knn={transformer!r} marks neighbours without distances; set its mode='distance'."
+            )
+        self.transformer = transformer
+        self.n_neighbors = check_count("n_neighbors", n_neighbors)
+        self._points: Any = None
+
+    def build(self, X: Any) -> Self:
+        """Fit a clone of the transformer on the rows of ``X`` and return the search."""
+        X = check_points(X, accept_sparse=True)
+        check_fewer_than_samples(self.n_neighbors, X.shape[0])
+        self._fitted: GraphTransformer = clone(self.transformer, safe=False)
+        self._fitted.fit(X)
+        self._points = X
+        return self
+
+    def query(self, X: Any = None) -> Neighborhoods:
+        """Return the neighbours of the built points, or of new points ``X``."""
+        points = built(self, self._points)
+        queries = points
+        if X is not None:
+            queries = check_points(X, accept_sparse=True, min_samples=1)
+            check_features(queries, points, type(self).__name__)
+        graph = self._fitted.transform(queries)
+        expected = (queries.shape[0], points.shape[0])
+        if not is_sparse(graph) or graph.shape != expected:
+            raise ValueError(
+                f"knn={self.transformer!r} gave a {type(graph).__name__} of shape "
+                f"{getattr(graph, 'shape', None)}, not a sparse matrix of shape {expected}; "
+                "its transform has to return distances to the points it was fitted on."
+            )
+        graph = graph.tocsr()
+        if not np.all((graph.data >= 0) & np.isfinite(graph.data)):
+            raise ValueError(
+                f"knn={self.transformer!r} gave negative or infinite distances or NaN; "
+                "use a metric whose values are finite and not negative."
+            )
+        # Read from the arrays themselves: explicit zeros are neighbours at distance zero.
+        rows = np.repeat(np.arange(expected[0]), np.diff(graph.indptr))
+        keep = graph.indices != rows if X is None else np.ones(len(rows), dtype=bool)
+        rows, cols = rows[keep], graph.indices[keep].astype(np.intp)
+        fewest = int(np.bincount(rows, minlength=expected[0]).min())
+        if fewest < self.n_neighbors:
+            raise ValueError(
+                f"knn={self.transformer!r} found only {fewest} neighbours of a point, "
+                f"n_neighbors={self.n_neighbors} needs as many; raise the transformer's "
+                f"own n_neighbors to {self.n_neighbors + 1}."
+            )
+        rows, cols, distances = sorted_edges(rows, cols, graph.data[keep])
+        indptr = edge_starts(np.bincount(rows, minlength=expected[0]))
+        found = Neighborhoods(indptr, cols, distances.astype(points.dtype, copy=False))
+        return found.nearest(self.n_neighbors)
+
+
+def at_zero(X: Any) -> Indices:
+    """Return the first column with an entry of zero in every row, -1 where there is none."""
+    if is_sparse(X):
+        zero = csr_array(X)
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(zero.indptr))[zero.data == 0]
+        columns = zero.indices[zero.data == 0]
+    else:
+        rows, columns = np.nonzero(X == 0)
+    same = np.full(X.shape[0], X.shape[1], dtype=np.intp)
+    np.minimum.at(same, rows, columns)
+    return np.where(same < X.shape[1], same, -1)
+
+
+def given_neighbors(X: Any, k: int | None, radius: Any, *, own: bool) -> Neighborhoods:
+    """Neighbours by given distances: the entries of a sparse graph, the k least, or a radius."""
+    n = X.shape[0]
+    if not is_sparse(X) and k is not None:
+        return nearest_by_value(X, k, own=own)
+    if is_sparse(X):
+        X = csr_array(X)
+        rows, columns, values = np.repeat(np.arange(n), np.diff(X.indptr)), X.indices, X.data
+    else:
+        rows, columns = np.nonzero(radius >= X)
+        values = X[rows, columns]
+    keep = np.flatnonzero((columns != rows) | (not own))
+    return Neighborhoods.from_edges(rows[keep], columns[keep].astype(np.intp), values[keep], n)
+
+
+def check_distances(X: Any, *, square: bool) -> None:
+    """Refuse given distances that are negative, or not square where they have to be."""
+    if square and X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f"divergence='precomputed' needs a square matrix of distances, X has shape {X.shape}."
+        )
+    values = X.data if is_sparse(X) else X
+    if values.size and values.min() < 0:
+        raise ValueError(
+            f"divergence='precomputed' needs distances >= 0, X has {values.min():.3g}."
+        )
+
+
+def nearest_by_value(
+    values: Floats,
+    k: int,
+    *,
+    own: bool,
+    order: Callable[[Floats, slice], Floats] | None = None,
+) -> Neighborhoods:
+    """Return the ``k`` columns with the least value in every row, equal values by index.
+
+    With ``own`` the columns are the rows themselves, and no row is its own neighbour. ``order``
+    gives what a block of rows is ordered by before its values.
+    """
+    n = values.shape[0]
+
+    def choose(block: slice) -> Indices:
+        part = np.array(values[block])
+        first = np.array(order(part, block)) if order is not None else part
+        if own:
+            itself = np.arange(len(part)), np.arange(block.start, block.stop)
+            part[itself] = first[itself] = np.inf
+        if order is None:
+            return np.argsort(part, axis=1, kind="stable")[:, :k]
+        return np.lexsort((part, first), axis=1)[:, :k]
+
+    chosen = map_blocks(choose, n, 8 * 8 * values.shape[1])
+    columns = np.concatenate(chosen) if chosen else np.empty((0, k), dtype=np.intp)
+    rows = np.repeat(np.arange(n, dtype=np.intp), columns.shape[1])
+    lengths = np.take_along_axis(values, columns, 1)
+    return Neighborhoods.from_edges(rows, columns.ravel(), lengths.ravel(), n)

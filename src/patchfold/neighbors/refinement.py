@@ -1,0 +1,160 @@
+"""Neighbours of points that have moved a little: sought among the old neighbours and theirs.
+
+Much cheaper than another search of all points, and nearly exact: who comes near is mostly a
+neighbour's neighbour already. Compiled, one point at a time, so that nothing is gathered.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from patchfold.engines import locality
+from patchfold.engines.compiling import compiled, compiled_freely
+from patchfold.engines.pools import map_blocks
+from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Indices = NDArray[np.intp]
+    Floats = NDArray[np.floating[Any]]
+
+# Rows of a block by their bytes: what is looked up for a row lies all over the points.
+ROW_BYTES = 2**15
+
+# Features after which a distance that is too long already is given up.
+PART = 64
+
+
+def refined_neighbors(
+    points: Floats,
+    known: Neighborhoods,
+    queries: Floats | None = None,
+    start: Neighborhoods | None = None,
+    *,
+    n_jobs: int | None = None,
+) -> Neighborhoods:
+    """Return the nearest of the old neighbours and of theirs, as many as there were.
+
+    Parameters
+    ----------
+    points : array of shape (n, m)
+        Where the points are now.
+    known : Neighborhoods
+        Their old neighbours.
+    queries : array of shape (n_queries, m) or None
+        Points whose neighbours among ``points`` are sought; None for the points themselves, of
+        which none is its own neighbour.
+    start : Neighborhoods or None
+        The old neighbours of the queries, not needed for None.
+    n_jobs : int or None
+        Number of threads. The result does not depend on it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from patchfold.neighbors import find_neighbors
+    >>> known = find_neighbors(np.array([[0.0], [1.0], [2.0], [3.0], [4.5]]), 2)
+    >>> known.indices[4:6]
+    array([1, 3])
+    >>> moved = np.array([[0.0], [1.0], [3.4], [3.0], [4.5]])
+    >>> refined_neighbors(moved, known).indices[4:6]
+    array([3, 4])
+    """
+    own = queries is None or start is None
+    queries = points if queries is None else queries
+    start = known if start is None else start
+    degrees = start.degrees
+    most = int(degrees.max(initial=0))
+    columns = np.empty((len(start), most), dtype=np.intp)
+    distances = np.full((len(start), most), np.inf)
+
+    walk = locality.walk(queries)
+
+    def search(block: slice) -> None:
+        _search(
+            np.ascontiguousarray(points),
+            known.indptr,
+            known.indices,
+            np.ascontiguousarray(queries),
+            start.indptr,
+            start.indices,
+            walk[block],
+            own,
+            columns,
+            distances,
+        )
+
+    map_blocks(search, len(start), ROW_BYTES, n_jobs)
+    kept = np.arange(most) < degrees[:, None]
+    found = np.sqrt(distances[kept]).astype(points.dtype, copy=False)
+    return Neighborhoods(edge_starts(degrees), columns[kept], found)
+
+
+@compiled
+def _search(
+    points: Floats,
+    known_starts: Indices,
+    known: Indices,
+    queries: Floats,
+    starts: Indices,
+    first: Indices,
+    rows: Indices,
+    own: bool,
+    columns: Indices,
+    squares: Floats,
+) -> None:
+    """Write the nearest candidates of some queries, by (distance, index), and squared distances."""
+    seen_by = np.full(len(points), -1, np.intp)
+    for q in rows:
+        wanted = starts[q + 1] - starts[q]
+        if own:
+            seen_by[q] = q
+        found = 0
+        for e in range(starts[q], starts[q + 1]):
+            near = first[e]
+            # The neighbour itself, then its own.
+            for f in range(known_starts[near] - 1, known_starts[near + 1]):
+                candidate = near if f < known_starts[near] else known[f]
+                if seen_by[candidate] == q:
+                    continue
+                seen_by[candidate] = q
+                limit = squares[q, wanted - 1]  # infinite until as many are found
+                square = _square(queries[q], points[candidate], limit)
+                if square > limit or (square == limit and candidate > columns[q, wanted - 1]):
+                    continue
+                found = min(found + 1, wanted)
+                place = found - 1
+                while place > 0 and (
+                    square < squares[q, place - 1]
+                    or (square == squares[q, place - 1] and candidate < columns[q, place - 1])
+                ):
+                    squares[q, place] = squares[q, place - 1]
+                    columns[q, place] = columns[q, place - 1]
+                    place -= 1
+                squares[q, place] = square
+                columns[q, place] = candidate
+
+
+@compiled_freely
+def _square(a: Floats, b: Floats, limit: float) -> float:
+    """Return the squared distance, or something above the limit where it is.
+
+    Parts are summed in the type of the points, as that is much quicker, and the whole in float64.
+    """
+    square = 0.0
+    whole = len(a) // PART * PART
+    for start in range(0, whole, PART):
+        part = a.dtype.type(0)
+        for x in range(PART):  # of a fixed length, which is what makes it quick
+            gap = a[start + x] - b[start + x]
+            part += gap * gap
+        square += float(part)
+        if square > limit:
+            return square
+    for x in range(whole, len(a)):
+        gap = a[x] - b[x]
+        square += float(gap * gap)
+    return square

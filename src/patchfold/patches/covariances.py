@@ -1,0 +1,319 @@
+"""Covariance estimates of a patch: how centred points become a well-conditioned covariance.
+
+A block of patches arrives as ``Y`` (batch, points, m): centred points divided by the root of the
+divisor, so that ``C = Y'Y`` is the sample covariance. An estimate answers with a :class:`Spread`.
+No ``m x m`` matrix is formed for it where patches have fewer points than features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from array_api_compat import array_namespace
+
+from patchfold.engines.arrays import Array
+
+# gamma="auto": the ridge as a share of the mean variance of the features (docs/ridge.md), and the
+# intensity of a shrinkage (the one scikit-learn's ShrunkCovariance has).
+AUTO_RIDGE = 3e-3
+AUTO_INTENSITY = 0.1
+
+# Shrinking a patch of equal points leaves a zero covariance, and a feature that is constant in a
+# patch a zero on the diagonal. Such variances are kept above this share of the data's mean
+# variance, so that the patches stay comparable. An explicit ridge is never touched.
+VARIANCE_FLOOR = 1e-10
+
+# A flattened covariance takes directions with this share of the largest variance for as wide, and
+# lets narrower ones shrink with this power: chosen on noisy manifolds (docs/stability.md).
+WIDE_SHARE, FLATNESS = 0.5, 4
+
+# Flattened variances below this share of the ridge change no divergence that anyone could tell.
+NEGLIGIBLE = 1e-2
+
+# Steps of Algorithm 1 when none are asked for: its gap shrinks like 1/t.
+HAZAN_STEPS = 100
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What an estimate needs beside the points: gamma, rank, and the variance of the data."""
+
+    gamma: float | None
+    rank: int | None
+    scale: float
+
+    @property
+    def ridge(self) -> float:
+        """Gamma read as a ridge."""
+        return AUTO_RIDGE * self.scale if self.gamma is None else self.gamma
+
+    @property
+    def intensity(self) -> float:
+        """Gamma read as an intensity between 0 and 1."""
+        return AUTO_INTENSITY if self.gamma is None else self.gamma
+
+    @property
+    def floor(self) -> float:
+        """The least variance a shrinkage may leave."""
+        return VARIANCE_FLOOR * self.scale
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Covariances ``Z'Z + ridge I``, or ``Z'Z + diag(ridge)`` where ridge has a second axis.
+
+    ``Z'Z`` is known by the ``rows`` of ``Z`` (batch, points, m), or by its ``axes``: directions
+    (batch, m, r), orthonormal or zero, and variances (batch, r).
+    """
+
+    ridge: Array
+    rows: Array = None
+    axes: tuple[Array, Array] | None = None
+
+    def principal(self, rank: int) -> tuple[Array, Array]:
+        """Return directions of ``Z'Z`` and their variances, at most ``rank``."""
+        directions, variances = self.axes or principal(self.rows, rank)
+        return directions[:, :, :rank], variances[:, :rank]
+
+    def scattered(self) -> Array:
+        """Return ``Z``."""
+        if self.axes is None:
+            return self.rows
+        directions, variances = self.axes
+        xp = array_namespace(directions)
+        return xp.sqrt(variances)[:, :, None] * xp.matrix_transpose(directions)
+
+
+Estimate = Callable[[Array, Array, Setting], Spread]
+
+
+def empirical(Y: Array, counts: Array, setting: Setting) -> Spread:
+    """``C`` itself; singular where the points do not span the space."""
+    return Spread(_constant(Y, 0.0), Y)
+
+
+def ridge(Y: Array, counts: Array, setting: Setting) -> Spread:
+    """``C + gamma I``."""
+    return Spread(_constant(Y, setting.ridge), Y)
+
+
+def ridge_if_singular(Y: Array, counts: Array, setting: Setting) -> Spread:
+    """``C + gamma I`` where the condition number of ``C`` exceeds ``1 / eps``, ``C`` elsewhere."""
+    xp = array_namespace(Y)
+    return Spread(setting.ridge * xp.astype(singular(Y), Y.dtype), Y)
+
+
+def shrinkage(Y: Array, counts: Array, setting: Setting) -> Spread:
+    """``(1 - gamma) C + gamma tr(C)/m I`` (X-space, footnote 5)."""
+    return _shrink(Y, _constant(Y, setting.intensity), setting)
+
+
+def diagonal_shrinkage(Y: Array, counts: Array, setting: Setting) -> Spread:
+    """``(1 - gamma) C + gamma diag(C)`` (X-space, footnote 5)."""
+    xp = array_namespace(Y)
+    diagonal = xp.clip(xp.sum(Y * Y, axis=1), min=setting.floor)
+    return Spread(setting.intensity * diagonal, (1 - setting.intensity) ** 0.5 * Y)
+
+
+def ledoit_wolf(Y: Array, counts: Array, setting: Setting) -> Spread:
+    """Shrinkage with the intensity of Ledoit and Wolf (2004), as ``sklearn.covariance`` has it.
+
+    The divisor of ``Y`` must be the number of points, ``counts`` (batch,).
+    """
+    xp = array_namespace(Y)
+    m = Y.shape[2]
+    power, fourth = _relative_moments(Y, counts)
+    # In units where tr(C) = 1: the squared distance of C from the scaled identity, and the
+    # variance of C as an estimate.
+    distance = (power - 1 / m) / m
+    variance = xp.clip(fourth - power, min=0.0) / (counts * m)
+    intensity = xp.where(
+        variance < distance,
+        variance / xp.where(distance > 0, distance, 1.0),
+        xp.astype(variance > 0, Y.dtype),
+    )
+    return _shrink(Y, intensity, setting)
+
+
+def oas(Y: Array, counts: Array, setting: Setting) -> Spread:
+    """Shrinkage with the oracle approximating intensity, as ``sklearn.covariance`` has it.
+
+    The divisor of ``Y`` must be the number of points, ``counts`` (batch,).
+    """
+    xp = array_namespace(Y)
+    m = Y.shape[2]
+    power, _ = _relative_moments(Y, counts)
+    denominator = (counts + 1.0) * (power - 1 / m)
+    positive = denominator > 0
+    intensity = (power + 1.0) / xp.where(positive, denominator, 1.0)
+    return _shrink(Y, xp.where(positive, xp.clip(intensity, max=1.0), 1.0), setting)
+
+
+def low_rank(Y: Array, counts: Array, setting: Setting) -> Spread:
+    """The leading ``rank`` directions of ``C`` with their variances, plus ``gamma I``."""
+    return Spread(_constant(Y, setting.ridge), axes=principal(Y, setting.rank))
+
+
+def flattened(Y: Array, counts: Array, setting: Setting) -> Spread:
+    """``C`` with eigenvalues ``l min(1, 2 l_r / l)^4``, ``l`` the largest, plus ``gamma I``.
+
+    Wide directions become equally wide, narrow ones lose their variance: a patch that noise has
+    made thick gets as flat as others are, and what lies beside it stays beside it. Variances
+    below a hundredth of ``gamma`` are left out: few directions remain to be compared.
+    """
+    xp = array_namespace(Y)
+    inside = Y.shape[1] >= Y.shape[2]
+    gram = xp.matrix_transpose(Y) @ Y if inside else Y @ xp.matrix_transpose(Y)
+    # An eigen-decomposition of the smaller product. It is several times faster than that of Y, and
+    # the digits that narrow directions lose are of no account.
+    variances, turn = xp.linalg.eigh(gram)
+    variances, turn = xp.flip(xp.clip(variances, min=0.0), axis=1), xp.flip(turn, axis=2)
+    widest = xp.where(variances[:, :1] > 0, variances[:, :1], 1.0)
+    flatness = xp.clip(variances / (WIDE_SHARE * widest), max=1.0) ** FLATNESS
+    flat = variances[:, :1] * flatness
+    # Directions narrower than eps are noise of the decomposition, however small gamma is.
+    kept = (flat > NEGLIGIBLE * setting.ridge) & (flatness > xp.finfo(Y.dtype).eps)
+    if inside:
+        directions = turn * xp.astype(kept, Y.dtype)[:, None, :]
+    else:
+        lengths = xp.sqrt(xp.where(kept, variances, 1.0))
+        rows = turn * (xp.astype(kept, Y.dtype) / lengths)[:, None, :]
+        directions = xp.matrix_transpose(xp.matrix_transpose(rows) @ Y)
+    return Spread(_constant(Y, setting.ridge), axes=(directions, xp.where(kept, flat, 0.0)))
+
+
+def hazan(Y: Array, counts: Array, setting: Setting) -> Spread:
+    """X-space's Algorithm 1 on ``R = C + gamma I``, within the span of the patch.
+
+    The trace constraint of problem (6) fixes a unit of measurement. It is chosen so that ``R^-1``
+    itself has trace one: then ``lambda = 0`` and the iterates tend to ``R``, the solution without
+    a rank constraint (footnote 6), whatever the units of the data are. Directions that ``rank``
+    steps did not reach keep their variance in ``R``; no variance falls below ``gamma``.
+    """
+    xp = array_namespace(Y)
+    directions, variances = principal(Y, None)
+    regularised = variances + setting.ridge
+    # The span of a patch ends where its variances vanish, whatever the block was padded to.
+    spanned = variances > float(xp.finfo(Y.dtype).eps) * variances[:, :1]
+    spanned = spanned | (xp.arange(variances.shape[1]) == 0)
+    R = xp.where(spanned, regularised, xp.inf)
+    unit = xp.sum(1 / R, axis=1, keepdims=True)
+    S = hazan_weights(R * unit, setting.rank or HAZAN_STEPS)
+    reached = S > 0
+    estimate = xp.where(reached, 1 / (unit * xp.where(reached, S, 1.0)), regularised)
+    variances = xp.clip(estimate - setting.ridge, min=0.0)
+    return Spread(_constant(Y, setting.ridge), axes=(directions, variances))
+
+
+ESTIMATES: dict[str, Estimate] = {
+    "empirical": empirical,
+    "ridge": ridge,
+    "ridge-if-singular": ridge_if_singular,
+    "shrinkage": shrinkage,
+    "diagonal-shrinkage": diagonal_shrinkage,
+    "ledoit-wolf": ledoit_wolf,
+    "oas": oas,
+    "low-rank": low_rank,
+    "hazan": hazan,
+    "flattened": flattened,
+}
+
+
+def hazan_weights(eigenvalues: Array, n_steps: int) -> Array:
+    """Run Algorithm 1 of X-space (Hazan's method) for the unit-trace problem (6).
+
+    Problem (6) asks for the precision matrix ``S`` that maximises ``log det S - tr(S R)`` over the
+    positive semi-definite matrices of trace one. Its optimum is ``(R + lambda I)^-1`` with the
+    ``lambda`` that makes the trace one.
+
+    The algorithm may start from any unit vector. Started from an eigenvector of ``R``, every
+    iterate commutes with ``R``, the leading eigenvector of the gradient ``S^-1 - R`` is again an
+    eigenvector of ``R``, and the iteration runs on eigenvalues alone. While ``S`` is singular the
+    gradient is unbounded on its null space; there the direction of least variance is taken, the
+    best one for the other term.
+
+    Parameters
+    ----------
+    eigenvalues : array of shape (batch, m)
+        The eigenvalues of ``R``, positive; directions with an infinite one are left out.
+    n_steps : int
+        ``t``; the rank of the iterate is at most ``t``.
+
+    Returns
+    -------
+    array of shape (batch, m)
+        The eigenvalues of ``S`` in the eigenvectors of ``R``: non-negative, of sum one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> hazan_weights(np.array([[1.0, 4.0]]), 1000).round(2)
+    array([[0.77, 0.23]])
+    """
+    xp = array_namespace(eigenvalues)
+    m = eigenvalues.shape[1]
+    vertices = xp.eye(m, dtype=eigenvalues.dtype)
+    by_variance = xp.argsort(xp.argsort(eigenvalues, axis=1), axis=1)
+    left_out = xp.isinf(eigenvalues)
+    S = xp.astype(by_variance == 0, eigenvalues.dtype)
+    for t in range(1, n_steps + 1):
+        reached = (S > 0) | left_out
+        gradient = 1 / xp.where(S > 0, S, 1.0) - eigenvalues
+        steepest = xp.argmax(gradient, axis=1)
+        least_unreached = xp.argmin(xp.where(reached, m, by_variance), axis=1)
+        choice = xp.where(xp.all(reached, axis=1), steepest, least_unreached)
+        S = S + min(1.0, 2 / t) * (xp.take(vertices, choice, axis=0) - S)
+    return S
+
+
+def singular(Y: Array) -> Array:
+    """Tell where ``Y'Y`` is numerically singular: a condition number above ``1 / eps``."""
+    xp = array_namespace(Y)
+    if Y.shape[1] < Y.shape[2]:
+        return xp.ones(Y.shape[0], dtype=xp.bool)
+    roots = xp.linalg.svdvals(Y)
+    return roots[:, -1] ** 2 <= float(xp.finfo(Y.dtype).eps) * roots[:, 0] ** 2
+
+
+def principal(Y: Array, rank: int | None) -> tuple[Array, Array]:
+    """Return the leading principal directions (batch, m, r) of patches and their variances.
+
+    ``r`` is ``rank``, or all there can be; variances (batch, r) come in falling order.
+    """
+    xp = array_namespace(Y)
+    if Y.shape[1] < Y.shape[2]:
+        # The small triangle of a QR decomposition first: faster than an SVD of the wide matrix.
+        basis, triangle = xp.linalg.qr(xp.matrix_transpose(Y))
+        turn, roots, _ = xp.linalg.svd(triangle, full_matrices=False)
+        directions = basis @ turn
+    else:
+        _, roots, turned = xp.linalg.svd(Y, full_matrices=False)
+        directions = xp.matrix_transpose(turned)
+    rank = roots.shape[1] if rank is None else rank
+    return directions[:, :, :rank], roots[:, :rank] ** 2
+
+
+def _constant(Y: Array, value: float) -> Array:
+    xp = array_namespace(Y)
+    return xp.full(Y.shape[0], value, dtype=Y.dtype)
+
+
+def _shrink(Y: Array, intensity: Array, setting: Setting) -> Spread:
+    xp = array_namespace(Y)
+    mean_eigenvalue = xp.sum(Y * Y, axis=(1, 2)) / Y.shape[2]
+    ridge = xp.clip(intensity * mean_eigenvalue, min=setting.floor)
+    return Spread(ridge, xp.sqrt(1 - intensity)[:, None, None] * Y)
+
+
+def _relative_moments(Y: Array, counts: Array) -> tuple[Array, Array]:
+    """``||C||_F^2`` and the mean of ``||x||^4``, in units where ``tr(C) = 1``.
+
+    The units keep float32 from overflowing and change nothing: both uses are scale-free.
+    """
+    xp = array_namespace(Y)
+    trace = xp.sum(Y * Y, axis=(1, 2))
+    Y = Y / xp.sqrt(xp.where(trace > 0, trace, 1.0))[:, None, None]
+    gram = Y @ xp.matrix_transpose(Y)
+    norms = xp.sum(Y * Y, axis=2)
+    return xp.sum(gram * gram, axis=(1, 2)), counts * xp.sum(norms * norms, axis=1)

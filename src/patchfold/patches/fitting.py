@@ -1,0 +1,345 @@
+"""Gaussians of neighbourhoods, fitted in blocks of patches of equal size."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from array_api_compat import array_namespace
+from sklearn.utils import gen_batches
+
+from patchfold.engines import locality
+from patchfold.engines.arrays import Array, put, to_numpy
+from patchfold.engines.pools import map_blocks
+from patchfold.patches import covariances
+from patchfold.patches.gaussians import Patches, padded, triangular, used_ranks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from patchfold.neighbors.neighborhoods import Neighborhoods
+
+
+T = TypeVar("T")
+
+
+Fields = dict[str, Array]
+
+
+# Estimates that take the number of points as divisor, as scikit-learn's do.
+_FULL_DIVISOR = ("ledoit-wolf", "oas")
+
+
+# Numbers in the directions of patches from which there is room for no more than are used, and
+# patches that tell how many these are.
+MANY_NUMBERS, SAMPLE = 2**20, 256
+
+
+# Rows that the variance of the data is summed over at a time.
+VARIANCE_ROWS = 1024
+
+
+def patch_means(
+    X: Array, neighborhoods: Neighborhoods, *, points: Array = None, n_jobs: int | None = None
+) -> Array:
+    """Replace every point by the mean of its patch, the point itself among its neighbours.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, m)
+    neighborhoods : Neighborhoods
+        The neighbours, in ``X``, of the points of ``X``, or of ``points``.
+    points : array of shape (n, m) or None
+        New points; they do not influence each other.
+    n_jobs : int or None
+
+    Returns
+    -------
+    array of shape (n, m)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from patchfold.neighbors import find_neighbors
+    >>> X = np.array([[0.0], [1.0], [5.0]])
+    >>> patch_means(X, find_neighbors(X, 1)).ravel()
+    array([0.5, 0.5, 3. ])
+    """
+    return PatchFit(X, points, neighborhoods).means(n_jobs)
+
+
+class PatchFit:
+    """One run of :meth:`GaussianPatch.fit`, in blocks of patches of equal size."""
+
+    def __init__(
+        self,
+        X: Array,
+        points: Array,
+        neighborhoods: Neighborhoods,
+        denoised: tuple[Array, Array] | None = None,
+        *,
+        include_self: bool = True,
+        center: str = "mean",
+        covariance: str = "ridge",
+        gamma: float | None = None,
+        rank: int | None = None,
+    ) -> None:
+        origins = X if points is None else points
+        self.origins = None if denoised is None else origins
+        self.X, self.points = (X, origins) if denoised is None else denoised
+        self.own = points is None  # whether a point is itself one of those that patches consist of
+        self.neighborhoods = neighborhoods
+        self.include_self = include_self
+        self.center = center
+        self.covariance = covariance
+        self.setting = covariances.Setting(
+            gamma=gamma,
+            rank=rank,
+            scale=_mean_variance(X),  # of the given points, also where patches are of denoised ones
+        )
+        _check_ridge(self.setting, X)
+        self.widest = int(neighborhoods.degrees.max(initial=0)) + int(self.include_self)
+        # Centring costs one dimension; so does x_i seen from x_i.
+        self.rank = max(1, self.widest - int(self.center == "mean" or self.include_self))
+        if self.covariance == "low-rank" and rank is not None:
+            self.rank = min(self.rank, rank)
+        self.factored = self.rank < X.shape[1] and self.covariance != "diagonal-shrinkage"
+
+    def run(self, n_jobs: int | None) -> Patches:
+        """Fit all patches."""
+        xp = array_namespace(self.X)
+        n, m = self.points.shape
+        dtype = self.X.dtype
+        itemsize = xp.finfo(dtype).bits // 8
+        row_bytes = itemsize * m * (6 * (self.widest + 1) + (0 if self.factored else 8 * m))
+        degrees = self.neighborhoods.degrees
+        walk = locality.walk(to_numpy(self.points))
+        fields: Fields = {"means": xp.empty((n, m), dtype=dtype)}
+        if self.factored:
+            fields["ridge"] = xp.empty((n,), dtype=dtype)
+            fields["variances"] = xp.empty((n, self.rank), dtype=dtype)
+            fields["directions"] = _room_for_directions(
+                self.X, n, self.room(walk, row_bytes, n_jobs)
+            )
+        else:
+            for name in ("roots", "whiteners"):
+                fields[name] = xp.empty((n, m, m), dtype=dtype)
+        left: list[tuple[NDArray[np.intp], Array]] = []
+        fit = partial(self.fit_block, fields, left)
+        bad = np.concatenate(self.by_size(fit, walk, row_bytes, n_jobs))
+        if bad.size:
+            first = int(bad.min())
+            msg = (
+                f"covariance='empirical' is singular in {bad.size} of {n} patches (first: patch "
+                f"{first}, {int(degrees[first]) + int(self.include_self)} points in {m} "
+                "dimensions); use covariance='ridge', or a larger size."
+            )
+            raise ValueError(msg)
+        if left:
+            widest = max(directions.shape[2] for _, directions in left)
+            narrow, wider = fields["directions"], _room_for_directions(self.X, n, widest)
+            wider[:, :, : narrow.shape[2]], wider[:, :, narrow.shape[2] :] = narrow, 0.0
+            for rows, directions in left:
+                put(wider[:, :, : directions.shape[2]], rows, directions)
+            fields["directions"] = wider
+        if self.factored:
+            kept = fields["variances"][:, : fields["directions"].shape[2]]
+            fields["variances"] = xp.asarray(kept, copy=True)
+        return Patches(points=self.points if self.origins is None else fields["means"], **fields)
+
+    def means(self, n_jobs: int | None) -> Array:
+        """Return the means of the patches alone."""
+        xp = array_namespace(self.X)
+        means = xp.empty(self.points.shape, dtype=self.X.dtype)
+
+        def fill(rows: NDArray[np.intp]) -> None:
+            put(means, rows, self.centred(rows)[2])
+
+        row_bytes = 4 * (xp.finfo(self.X.dtype).bits // 8) * means.shape[1] * (self.widest + 1)
+        self.by_size(fill, locality.walk(to_numpy(self.points)), row_bytes, n_jobs)
+        return means
+
+    def by_size(
+        self,
+        work: Callable[[NDArray[np.intp]], T],
+        walk: NDArray[np.intp],
+        row_bytes: int,
+        n_jobs: int | None,
+    ) -> list[T]:
+        """Map ``work(rows)`` over blocks of patches of one size, in the order of ``walk``.
+
+        What a block computes then depends on no other patch.
+        """
+        degrees = self.neighborhoods.degrees[walk]
+        done: list[T] = []
+        for degree in np.unique(degrees):
+            rows = walk[degrees == degree]
+
+            def block_work(block: slice, rows: NDArray[np.intp] = rows) -> T:
+                return work(rows[block])
+
+            done += map_blocks(block_work, len(rows), row_bytes, n_jobs)
+        return done
+
+    def room(self, walk: NDArray[np.intp], row_bytes: int, n_jobs: int | None) -> int:
+        """Return how many directions there is to be room for, judged by some patches.
+
+        New memory takes longer to get than directions to compute, and few may be in use.
+        """
+
+        def needed(rows: NDArray[np.intp]) -> int:
+            Y, counts, _ = self.centred(rows)
+            spread = covariances.ESTIMATES[self.covariance](Y, counts, self.setting)
+            return int(used_ranks(spread.principal(self.rank)[1]).max())
+
+        # All other covariances use all directions.
+        size = len(walk) * self.rank * self.X.shape[1]
+        if self.covariance != "flattened" or size < MANY_NUMBERS:
+            return self.rank
+        few = walk[:: max(1, len(walk) // SAMPLE)]
+        room = max(self.by_size(needed, few, row_bytes, n_jobs), default=1)
+        return room if 2 * room <= self.rank else self.rank
+
+    def fit_block(
+        self, fields: Fields, left: list[Any], rows: NDArray[np.intp]
+    ) -> NDArray[np.intp]:
+        """Fit some patches into their rows of ``fields``; return those that have no estimate.
+
+        Those whose directions there is no room for are ``left``, and have them there.
+        """
+        xp = array_namespace(self.X)
+        Y, counts, means = self.centred(rows)
+        if self.covariance == "empirical":
+            collinear = to_numpy(covariances.singular(_unit_spread(Y)))
+            if self.factored or collinear.any():
+                return rows[collinear | self.factored]
+        spread = covariances.ESTIMATES[self.covariance](Y, counts, self.setting)
+        if self.factored or self.origins is not None:
+            directions, variances = spread.principal(self.rank)
+            if self.origins is not None:
+                means = self.returned(rows, spread.ridge, directions, variances)
+        covariance: Fields = {}
+        if self.factored:
+            directions, variances = padded(directions, variances, self.rank)
+            covariance = {"variances": variances, "ridge": spread.ridge}
+            room, used = fields["directions"].shape[2], used_ranks(variances)
+            covariance["directions"] = directions[:, :, :room]
+            wide = np.flatnonzero(used > room)
+            if wide.size:
+                some = xp.take(directions, xp.asarray(wide), axis=0)
+                left.append((rows[wide], xp.asarray(some[:, :, : int(used.max())], copy=True)))
+        else:
+            covariance = triangular(spread.scattered(), spread.ridge)
+        for name, value in {"means": means, **covariance}.items():
+            put(fields[name], rows, value)
+        return rows[:0]
+
+    def centred(self, rows: NDArray[np.intp]) -> tuple[Array, Array, Array]:
+        """Gather patches: centred points over the root of the divisor, counts, and means."""
+        xp = array_namespace(self.X)
+        points = xp.take(self.points, xp.asarray(rows), axis=0)
+        members = self.members(rows)
+        P = xp.take(self.X, xp.asarray(members.ravel()), axis=0)
+        P = xp.reshape(P, (*members.shape, self.X.shape[1]))
+        if self.include_self and not self.own:
+            P = xp.concat([points[:, None, :], P], axis=1)
+        size = P.shape[1]
+        if size == 0:  # an isolated point is all there is to its patch
+            P, size = xp.asarray(points[:, None, :], copy=True), 1
+        # Differences from a point of the patch keep the digits of data far from the origin. In
+        # place: P is a copy, and by far the largest array here.
+        means = points
+        if self.center == "point":
+            P -= points[:, None, :]
+        else:
+            anchor = xp.asarray(P[:, :1, :], copy=True)
+            P -= anchor
+            offset = xp.mean(P, axis=1, keepdims=True)
+            P -= offset
+            means = (anchor + offset)[:, 0, :]
+        lost = self.center == "mean" and self.covariance not in _FULL_DIVISOR
+        counts = xp.full((len(rows),), float(size), dtype=P.dtype)
+        P /= float(max(size - int(lost), 1)) ** 0.5
+        return P, counts, means
+
+    def returned(
+        self, rows: NDArray[np.intp], ridge: Array, directions: Array, variances: Array
+    ) -> Array:
+        """Let denoised points come back along their patches."""
+        xp = array_namespace(self.X)
+        at = xp.asarray(rows)
+        points = xp.take(self.points, at, axis=0)
+        offset = (xp.take(self.origins, at, axis=0) - points)[:, None, :]
+        ridge = ridge[:, None] if ridge.ndim == 1 else ridge
+        along = (offset @ directions) * variances[:, None, :]
+        moved = along @ xp.matrix_transpose(directions) + ridge[:, None, :] * offset
+        widest = xp.max(variances, axis=1) + xp.max(ridge, axis=1)
+        return points + moved[:, 0, :] / widest[:, None]
+
+    def members(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the rows of ``X`` in patches of equal size, sorted.
+
+        A patch is a set: sorted, equal sets give bit-identical patches whoever they belong to.
+        """
+        starts = self.neighborhoods.indptr[rows]
+        degree = int(self.neighborhoods.degrees[rows[0]])
+        members: NDArray[np.intp] = self.neighborhoods.indices[starts[:, None] + np.arange(degree)]
+        if self.include_self and self.own:
+            members = np.concatenate([members, rows[:, None]], axis=1)
+        members.sort(axis=1)
+        return members
+
+
+def _room_for_directions(like: Array, n: int, room: int) -> Array:
+    """Return room for so many directions of ``n`` patches, (n, m, room).
+
+    Each lies together in memory.
+    """
+    xp = array_namespace(like)
+    return xp.matrix_transpose(xp.empty((n, room, like.shape[1]), dtype=like.dtype))
+
+
+def _unit_spread(Y: Array) -> Array:
+    """``Y`` with every feature in units of its own spread: other units are not collinearity."""
+    xp = array_namespace(Y)
+    spread = xp.linalg.vector_norm(Y, axis=1, keepdims=True)
+    return Y / xp.where(spread > 0, spread, 1.0)
+
+
+def _mean_variance(X: Array) -> float:
+    """Mean variance of the features, summed in float64; 1 where all points are equal."""
+    xp = array_namespace(X)
+    n = int(X.shape[0])
+    # Blocks of a fixed length: the ridge must not depend on how much memory there is.
+    blocks = [X[block, :] for block in gen_batches(n, VARIANCE_ROWS)]
+    sums = [xp.sum(rows, axis=0, dtype=xp.float64) for rows in blocks]
+    mean = xp.sum(xp.stack(sums), axis=0) / n
+    largest = max(float(xp.max(xp.abs(xp.astype(rows, xp.float64) - mean))) for rows in blocks)
+    limits = xp.finfo(X.dtype)
+    if largest == 0.0:
+        return 1.0
+    # A thousandth of the root leaves room for the sum of as many squares as a patch has numbers.
+    if not float(limits.smallest_normal) ** 0.5 < largest < 1e-3 * float(limits.max) ** 0.5:
+        msg = (
+            f"the features of X spread over {largest:.3g}, which cannot be squared in {X.dtype} "
+            "without loss; rescale X, e.g. with sklearn.preprocessing.StandardScaler."
+        )
+        raise ValueError(msg)
+    squares = [xp.mean(((xp.astype(rows, xp.float64) - mean) / largest) ** 2) for rows in blocks]
+    shares = [int(rows.shape[0]) / n for rows in blocks]
+    mean_square = sum(float(s) * share for s, share in zip(squares, shares, strict=True))
+    return largest * largest * mean_square
+
+
+def _check_ridge(setting: covariances.Setting, X: Array) -> None:
+    limits = array_namespace(X).finfo(X.dtype)
+    if not float(limits.smallest_normal) < setting.ridge < float(limits.max) ** 0.5:
+        gamma = "auto" if setting.gamma is None else setting.gamma
+        msg = (
+            f"gamma={gamma!r} is a ridge of {setting.ridge:.3g}, beyond what {X.dtype} holds; "
+            "choose another gamma, or convert X to float64."
+        )
+        raise ValueError(msg)

@@ -1,0 +1,328 @@
+"""The fitted Gaussians: one mean and one covariance a point, factored or in full.
+
+A covariance of rank below the number of features is never written out: it is kept as orthonormal
+directions, their variances and a ridge.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from array_api_compat import array_namespace, is_numpy_array
+
+from patchfold.engines.arrays import Array, promoted, to_numpy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+# An asymmetry of given covariances, or a deviation of given directions from orthonormality, beyond
+# this many root-eps is an error of the caller and not rounding.
+GIVEN_TOLERANCE = 8.0
+
+# Directions within so many eps of orthonormal ones are taken as they are.
+ORTHONORMAL = 100.0
+
+
+class Patches:
+    r"""Gaussians fitted to neighbourhoods: one mean and one covariance a point.
+
+    A covariance is held in one of two forms:
+
+    - factored, ``ridge I + Q diag(variances) Q'`` with ``r < m`` orthonormal columns in ``Q``
+      (columns without variance may be zero);
+    - full, as a triangular root ``L`` with ``Sigma = L L'``, and the inverse of ``L``.
+
+    Make one with :meth:`GaussianPatch.fit`, :meth:`from_moments` or :meth:`from_factors`. Arrays
+    may be of numpy or of any other array namespace. Indexing by an integer, a slice, an array of
+    integers or a mask gives :class:`Patches` again.
+
+    Attributes
+    ----------
+    means : array of shape (n, m)
+    points : array of shape (n, m)
+        The points the patches belong to (the means where none are known).
+    directions, variances, ridge : arrays of shape (n, m, r), (n, r), (n,), or None
+        The factored form.
+    roots, whiteners : arrays of shape (n, m, m), or None
+        The full form.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> patches = Patches.from_moments(np.zeros((2, 3)), np.stack([np.eye(3), 2 * np.eye(3)]))
+    >>> patches
+    Patches(n=2, features=3, full)
+    >>> patches[1].covariances()[0].diagonal().round(6)
+    array([2., 2., 2.])
+    """
+
+    _FIELDS = ("means", "points", "directions", "variances", "ridge", "roots", "whiteners")
+
+    def __init__(
+        self,
+        means: Array,
+        points: Array,
+        *,
+        directions: Array = None,
+        variances: Array = None,
+        ridge: Array = None,
+        roots: Array = None,
+        whiteners: Array = None,
+    ) -> None:
+        self.means = means
+        self.points = points
+        self.directions = directions
+        self.variances = variances
+        self.ridge = ridge
+        self.roots = roots
+        self.whiteners = whiteners
+
+    @classmethod
+    def from_moments(cls, means: Array, covariances: Array) -> Patches:
+        """Build patches from means (n, m) and positive definite covariances (n, m, m)."""
+        means, covariances = promoted(means=means, covariances=covariances)
+        xp = array_namespace(means)
+        n, m = _shape_of(means)
+        _check_array("covariances", covariances, (n, m, m))
+        scale = xp.sqrt(xp.abs(xp.linalg.diagonal(covariances)))
+        bound = GIVEN_TOLERANCE * float(xp.finfo(covariances.dtype).eps) ** 0.5
+        skew = xp.abs(covariances - xp.matrix_transpose(covariances))
+        if bool(xp.any(skew > bound * scale[:, :, None] * scale[:, None, :])):
+            msg = "covariances are not symmetric; check them, or pass (S + S.T) / 2."
+            raise ValueError(msg)
+        roots = _cholesky(covariances, scale)
+        return cls(means, means, roots=roots, whiteners=_inverse(roots))
+
+    @classmethod
+    def from_factors(
+        cls, means: Array, directions: Array, variances: Array, ridge: Array
+    ) -> Patches:
+        """Build patches with the covariances ``ridge I + Q diag(variances) Q'``.
+
+        Shapes: means (n, m); directions ``Q`` (n, m, r), orthonormal columns (or zero where there
+        is no variance), ``r < m``; variances (n, r), not negative; ridge (n,), positive.
+        Directions that are orthonormal to half the digits only are made so, to all of them.
+        """
+        means, directions, variances, ridge = promoted(
+            means=means, directions=directions, variances=variances, ridge=ridge
+        )
+        xp = array_namespace(means)
+        n, m = _shape_of(means)
+        r = int(directions.shape[-1]) if directions.ndim == 3 else 0
+        _check_array("directions", directions, (n, m, r))
+        _check_array("variances", variances, (n, r))
+        _check_array("ridge", ridge, (n,))
+        if r >= m:
+            msg = (
+                f"directions has {r} columns for {m} features, the factored form needs fewer; "
+                "use Patches.from_moments for full covariances."
+            )
+            raise ValueError(msg)
+        if bool(xp.any(ridge <= 0)) or bool(xp.any(variances < 0)):
+            msg = "ridge must be positive and variances must not be negative, in every patch."
+            raise ValueError(msg)
+        gram = xp.matrix_transpose(directions) @ directions
+        # A direction without variance may have length zero.
+        unit = xp.where(variances > 0, 1.0, xp.clip(xp.linalg.diagonal(gram), max=1.0))
+        error = xp.abs(gram - xp.eye(r, dtype=gram.dtype) * unit[:, None, :])
+        if bool(xp.any(error > GIVEN_TOLERANCE * float(xp.finfo(gram.dtype).eps) ** 0.5)):
+            msg = "the columns of directions are not orthonormal; pass the Q of a QR decomposition."
+            raise ValueError(msg)
+        exact = xp.eye(r, dtype=gram.dtype) * xp.round(xp.linalg.diagonal(gram))[:, None, :]
+        if bool(xp.any(xp.abs(gram - exact) > ORTHONORMAL * float(xp.finfo(gram.dtype).eps))):
+            spread = directions * xp.sqrt(variances)[:, None, :]
+            directions, roots, _ = xp.linalg.svd(spread, full_matrices=False)
+            variances = roots**2
+        return cls(means, means, directions=directions, variances=variances, ridge=ridge)
+
+    @property
+    def factored(self) -> bool:
+        """Whether the covariances are kept as directions, variances and a ridge."""
+        return self.directions is not None
+
+    @property
+    def n_features(self) -> int:
+        """Number of features ``m``."""
+        return int(self.means.shape[1])
+
+    def covariances(self) -> Array:
+        """Write the covariances out: one array of shape (n, m, m)."""
+        xp = array_namespace(self.means)
+        if not self.factored:
+            return self.roots @ xp.matrix_transpose(self.roots)
+        spread = self.directions * xp.sqrt(self.variances)[:, None, :]
+        identity = xp.eye(self.n_features, dtype=spread.dtype)
+        return self.ridge[:, None, None] * identity + spread @ xp.matrix_transpose(spread)
+
+    def __len__(self) -> int:
+        return int(self.means.shape[0])
+
+    def __getitem__(self, key: Any) -> Patches:
+        if isinstance(key, slice):
+            return self._map(lambda field: field[key, ...])
+        rows = np.asarray(key) if np.size(key) else np.empty(0, dtype=np.intp)
+        if isinstance(key, Integral) and not -len(self) <= int(key) < len(self):
+            msg = f"patch {key} is out of range, there are {len(self)} patches."
+            raise IndexError(msg)
+        if rows.ndim > 1 or (rows.ndim == 0 and rows.dtype == bool):
+            msg = f"patches are indexed along one axis, got an index of shape {rows.shape}."
+            raise IndexError(msg)
+        rows = np.atleast_1d(np.arange(len(self))[rows])
+        if isinstance(key, Integral):
+            return self[int(rows[0]) : int(rows[0]) + 1]
+        if is_numpy_array(self.means):
+            return self._map(lambda field: field[rows])  # keeps the order of axes in memory
+        xp = array_namespace(self.means)
+        indices = xp.asarray(rows)
+        return self._map(lambda field: xp.take(field, indices, axis=0))
+
+    def used_ranks(self) -> NDArray[np.intp]:
+        """Count, in the factored form, the directions of each patch up to the last with variance.
+
+        At least one.
+        """
+        return used_ranks(self.variances)
+
+    def narrowed(self, rank: int) -> Patches:
+        """Return the same in the factored form, with the leading directions only."""
+        rank = min(rank, int(self.directions.shape[2]))
+        return Patches(
+            self.means,
+            self.points,
+            directions=self.directions[:, :, :rank],
+            variances=self.variances[:, :rank],
+            ridge=self.ridge,
+        )
+
+    def __repr__(self) -> str:
+        form = f"rank {self.directions.shape[2]} + ridge" if self.factored else "full"
+        return f"Patches(n={len(self)}, features={self.n_features}, {form})"
+
+    def _map(self, function: Callable[[Array], Array]) -> Patches:
+        fields = {name: getattr(self, name) for name in self._FIELDS}
+        return Patches(**{k: None if v is None else function(v) for k, v in fields.items()})
+
+
+def aligned(a: Patches, b: Patches) -> tuple[Patches, Patches]:
+    """Give two sets of patches the same form, so that they can be compared row by row.
+
+    The lengths must agree, or one of them be 1, which then stands for all.
+    """
+    if a.n_features != b.n_features or (len(a) != len(b) and 1 not in {len(a), len(b)}):
+        msg = (
+            f"patches are compared row by row: got {len(a)} with {a.n_features} features and "
+            f"{len(b)} with {b.n_features}."
+        )
+        raise ValueError(msg)
+    if a.factored != b.factored:
+        return _in_full(a), _in_full(b)
+    if not a.factored or a.directions.shape[2] == b.directions.shape[2]:
+        return a, b
+    rank = max(a.directions.shape[2], b.directions.shape[2])
+    return _widened(a, rank), _widened(b, rank)
+
+
+def used_ranks(variances: Array) -> NDArray[np.intp]:
+    """Count the directions of each patch (n, r) up to the last with variance, at least one."""
+    some = to_numpy(variances) > 0
+    if some.shape[1] == 0:
+        return np.ones(len(some), dtype=np.intp)
+    last = some.shape[1] - np.argmax(some[:, ::-1], axis=1)
+    return np.where(some.any(axis=1), last, 1)
+
+
+def padded(directions: Array, variances: Array, rank: int) -> tuple[Array, Array]:
+    """Fill up to a rank with directions of length zero, which have no variance.
+
+    Each direction lies together in memory, as where patches are fitted: how it does decides on the
+    last bits of a product.
+    """
+    xp = array_namespace(directions)
+    n, m, r = directions.shape
+    if r >= rank:
+        return directions, variances
+    empty = xp.zeros((n, rank - r, m), dtype=directions.dtype)
+    none = xp.zeros((n, rank - r), dtype=variances.dtype)
+    turned = xp.concat([xp.matrix_transpose(directions), empty], axis=1)
+    return xp.matrix_transpose(turned), xp.concat([variances, none], axis=1)
+
+
+def _widened(patches: Patches, rank: int) -> Patches:
+    directions, variances = padded(patches.directions, patches.variances, rank)
+    return Patches(
+        patches.means,
+        patches.points,
+        directions=directions,
+        variances=variances,
+        ridge=patches.ridge,
+    )
+
+
+def _in_full(patches: Patches) -> Patches:
+    if not patches.factored:
+        return patches
+    xp = array_namespace(patches.means)
+    spread = xp.sqrt(patches.variances)[:, :, None] * xp.matrix_transpose(patches.directions)
+    return Patches(patches.means, patches.points, **triangular(spread, patches.ridge))
+
+
+def triangular(Z: Array, ridge: Array) -> dict[str, Array]:
+    """``Z'Z + diag(ridge)`` as its triangular root and the inverse of that.
+
+    The root comes from a QR decomposition of ``Z`` over the root of the ridge: unlike a Cholesky
+    decomposition of the sum, it never squares the condition number.
+    """
+    xp = array_namespace(Z)
+    m = Z.shape[2]
+    ridge = ridge if ridge.ndim == 2 else ridge[:, None] * xp.ones((1, m), dtype=Z.dtype)
+    below = xp.sqrt(ridge)[:, :, None] * xp.eye(m, dtype=Z.dtype)
+    _, upper = xp.linalg.qr(xp.concat([Z, below], axis=1))
+    sign = 1 - 2 * xp.astype(xp.linalg.diagonal(upper) < 0, Z.dtype)
+    roots = xp.matrix_transpose(upper * sign[:, :, None])
+    return {"roots": roots, "whiteners": _inverse(roots)}
+
+
+def _cholesky(covariances: Array, deviations: Array) -> Array:
+    """Cholesky roots of given covariances, in units of the features' deviations."""
+    xp = array_namespace(covariances)
+    failed = ValueError(
+        "covariances must be positive definite; add a ridge, e.g. covariances + 1e-6 * np.eye(m)."
+    )
+    if bool(xp.any(deviations <= 0)):
+        raise failed
+    units = deviations[:, :, None] * deviations[:, None, :]
+    try:
+        roots = xp.linalg.cholesky(covariances / units)
+    except (np.linalg.LinAlgError, RuntimeError) as error:  # torch's is a RuntimeError
+        raise failed from error
+    return deviations[:, :, None] * roots
+
+
+def _inverse(roots: Array) -> Array:
+    """Inverse of triangular roots, in units of the features' deviations."""
+    xp = array_namespace(roots)
+    deviations = xp.linalg.vector_norm(roots, axis=2, keepdims=True)
+    inverse = xp.linalg.inv(roots / deviations)
+    return xp.tril(inverse) / xp.matrix_transpose(deviations)
+
+
+def _shape_of(means: Array) -> tuple[int, int]:
+    if means.ndim != 2 or means.shape[1] == 0:
+        msg = f"means must be two-dimensional (n, m) with m > 0, got shape {tuple(means.shape)}."
+        raise ValueError(msg)
+    _check_array("means", means, tuple(means.shape))
+    return int(means.shape[0]), int(means.shape[1])
+
+
+def _check_array(name: str, array: Array, shape: tuple[int, ...]) -> None:
+    xp = array_namespace(array)
+    if tuple(array.shape) != shape:
+        msg = f"{name} has shape {tuple(array.shape)}, expected {shape}."
+        raise ValueError(msg)
+    if not bool(xp.all(xp.isfinite(array))):
+        msg = f"{name} contains NaN or infinity; patches need finite numbers."
+        raise ValueError(msg)

@@ -1,0 +1,285 @@
+"""The recipe: how a neighbourhood becomes a Gaussian."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array
+from sklearn.base import BaseEstimator
+
+from patchfold._validation import check_choice, check_count, check_points
+from patchfold.engines.arrays import Array, floating, to_numpy
+from patchfold.neighbors import find_neighbors
+from patchfold.neighbors.neighborhoods import Neighborhoods
+from patchfold.patches import covariances
+from patchfold.patches.adaptive import REACH, adaptive_sizes
+from patchfold.patches.fitting import PatchFit
+
+if TYPE_CHECKING:
+    from patchfold.patches.gaussians import Patches
+
+
+CENTERS = ("mean", "point")
+
+
+_INTENSITIES = ("shrinkage", "diagonal-shrinkage")
+
+
+# The size that is chosen for each point.
+ADAPTIVE = "adaptive"
+
+
+# The recommended patch: so many neighbours at 1000 points or more, and in proportion to the cube
+# root of their number where there are fewer (docs/stability.md).
+RECOMMENDED_SIZE, RECOMMENDED_AT = 15, 1000
+
+
+# Patches made without neighbourhoods or a size have as many neighbours as the default graph.
+DEFAULT_SIZE = 15
+
+
+class GaussianPatch(BaseEstimator):
+    """How a neighbourhood becomes a Gaussian.
+
+    Parameters
+    ----------
+    size : int, "adaptive" or None, default=None
+        Neighbours per patch. None means as many as the neighbourhoods have (in an estimator:
+        ``n_neighbors``). ``"adaptive"`` chooses for each point, more where the data are flat and
+        fewer where they are bent: a quarter, a half or all of those (in an estimator: half,
+        once or twice ``n_neighbors``), see :func:`patchfold.patches.adaptive.adaptive_sizes`.
+    include_self : bool, default=True
+        Whether the patch of ``x_i`` contains ``x_i`` beside its neighbours (ISOMAP-KL eq. 23).
+    center : {"mean", "point"}, default="mean"
+        ``"mean"``: the mean of the patch's points, and a covariance with divisor ``points - 1``
+        (ISOMAP-KL eq. 24-25). ``"point"``: ``x_i`` itself, with divisor ``points`` (X-space,
+        section 2.1).
+    covariance : str, default="ridge"
+        - ``"empirical"``: the sample covariance ``C``;
+        - ``"ridge"``: ``C + gamma I``;
+        - ``"ridge-if-singular"``: the same, only where the condition number exceeds ``1 / eps``;
+        - ``"shrinkage"``: ``(1 - gamma) C + gamma tr(C)/m I``;
+        - ``"diagonal-shrinkage"``: ``(1 - gamma) C + gamma diag(C)``, always a full matrix;
+        - ``"ledoit-wolf"``, ``"oas"``: shrinkage of estimated intensity;
+        - ``"low-rank"``: the leading ``rank`` directions of ``C``, plus ``gamma I``;
+        - ``"hazan"``: Algorithm 1 of X-space on ``C + gamma I``, stopped after ``rank`` steps;
+        - ``"flattened"``: ``C`` with eigenvalues ``l min(1, 2 l_r / l)^4``, ``l`` the largest,
+          those below a hundredth of gamma left out, plus ``gamma I``: flat, however noisy the
+          points are.
+    gamma : float or "auto", default="auto"
+        The ridge, in squared units of the data; for the two shrinkages the intensity, between 0
+        and 1. ``"auto"``: 0.003 of the mean variance of the features, so that rescaling the data
+        changes nothing; as an intensity, 0.1.
+    rank : int or None, default=None
+        Directions kept by ``"low-rank"`` (required there); steps of ``"hazan"`` (None: 100).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X = load_iris().data
+    >>> GaussianPatch(size=20).fit(X)
+    Patches(n=150, features=4, full)
+    >>> GaussianPatch(covariance="low-rank", rank=2).fit(X)
+    Patches(n=150, features=4, rank 2 + ridge)
+    """
+
+    def __init__(
+        self,
+        size: int | str | None = None,
+        include_self: Any = True,
+        center: str = "mean",
+        covariance: str = "ridge",
+        gamma: Any = "auto",
+        rank: int | None = None,
+    ) -> None:
+        self.size = size
+        self.include_self = include_self
+        self.center = center
+        self.covariance = covariance
+        self.gamma = gamma
+        self.rank = rank
+
+    def fit(
+        self,
+        X: Array,
+        neighborhoods: Any = None,
+        *,
+        points: Array = None,
+        denoised: tuple[Array, Array] | None = None,
+        n_jobs: int | None = None,
+    ) -> Patches:
+        """Fit one Gaussian a neighbourhood.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, m)
+            The points that neighbourhoods are made of.
+        neighborhoods : Neighborhoods or None
+            Who is near whom. None searches the ``size`` nearest of every point of ``X`` (15 where
+            there is none, 30 for ``"adaptive"``).
+        points : array of shape (n, m) or None
+            The points whose patches are wanted, when they are not ``X`` itself: new points, whose
+            patches consist of their neighbours in ``X``, and of themselves by ``include_self``.
+        denoised : pair of arrays of shapes (n_samples, m) and (n, m), or None
+            ``X`` and ``points`` after :func:`patch_means`, to make the patches of, and whose
+            neighbourhoods are given. A patch is then centred where its point ``x`` comes back to
+            from its denoised place ``z`` along the patch, but not across it:
+            ``z + Sigma (x - z) / l`` with ``l`` the largest eigenvalue of ``Sigma``.
+        n_jobs : int or None
+            Number of threads.
+
+        Returns
+        -------
+        Patches
+            One patch a neighbourhood; float32 data gives float32 patches.
+        """
+        self._check()
+        X = _points(X)
+        if neighborhoods is None:
+            if points is not None:
+                msg = "points=... needs neighborhoods, the neighbours of these points in X."
+                raise ValueError(msg)
+            size = self.reach(DEFAULT_SIZE, X.shape[0])
+            if size >= X.shape[0]:
+                msg = (
+                    f"size={size} needs more than {size} samples, got {X.shape[0]}; "
+                    f"set size to at most {X.shape[0] - 1}."
+                )
+                raise ValueError(msg)
+            neighborhoods = find_neighbors(to_numpy(X), size, n_jobs=n_jobs)
+        if not isinstance(neighborhoods, Neighborhoods):
+            msg = (
+                f"neighborhoods is a {type(neighborhoods).__name__}; pass what "
+                "patchfold.neighbors.find_neighbors(X) returns."
+            )
+            raise TypeError(msg)
+        _check_members(neighborhoods, X.shape[0])
+        if self.size is not None and self.size != ADAPTIVE:
+            neighborhoods = self._cut(neighborhoods)
+        if points is not None:
+            points = _points(points, like=X)
+        if denoised is not None:
+            denoised = _points(denoised[0], like=X), _points(denoised[1], like=X)
+        n = X.shape[0] if points is None else points.shape[0]
+        if len(neighborhoods) != n:
+            msg = (
+                f"neighborhoods are those of {len(neighborhoods)} points, but {n} points were "
+                "given; search the neighbours of the same points."
+            )
+            raise ValueError(msg)
+        if self.size == ADAPTIVE:
+            own = None if points is None else to_numpy(points)
+            sizes = adaptive_sizes(to_numpy(X), neighborhoods, own, n_jobs=n_jobs)
+            neighborhoods = neighborhoods.nearest(sizes)
+        fit = PatchFit(
+            X,
+            points,
+            neighborhoods,
+            denoised,
+            include_self=bool(self.include_self),
+            center=self.center,
+            covariance=self.covariance,
+            gamma=None if isinstance(self.gamma, str) else float(self.gamma),
+            rank=self.rank,
+        )
+        return fit.run(n_jobs)
+
+    def reach(self, n_neighbors: int, n_samples: int) -> int:
+        """Return how many neighbours a patch may have in a graph of this degree.
+
+        Examples
+        --------
+        >>> GaussianPatch().reach(15, 1000), GaussianPatch(size="adaptive").reach(15, 1000)
+        (15, 30)
+        """
+        if self.size == ADAPTIVE:
+            return min(REACH * n_neighbors, n_samples - 1)
+        return n_neighbors if self.size is None else int(self.size)
+
+    def _cut(self, neighborhoods: Neighborhoods) -> Neighborhoods:
+        most = int(neighborhoods.degrees.max(initial=0))
+        if int(self.size or 0) > most:
+            msg = (
+                f"size={self.size} needs neighborhoods of at least {self.size} points, these "
+                f"have {most}; search more neighbours or lower size."
+            )
+            raise ValueError(msg)
+        return neighborhoods.nearest(int(self.size or 0))
+
+    def _check(self) -> None:
+        check_choice("covariance", self.covariance, covariances.ESTIMATES)
+        check_choice("center", self.center, CENTERS)
+        if not isinstance(self.include_self, (bool, np.bool_)):
+            msg = f"include_self={self.include_self!r} must be True or False."
+            raise TypeError(msg)
+        if isinstance(self.size, str):
+            check_choice("size", self.size, (ADAPTIVE,))
+        elif self.size is not None:
+            check_count("size", self.size)
+        if self.rank is not None:
+            check_count("rank", self.rank)
+        if self.covariance == "low-rank" and self.rank is None:
+            msg = "covariance='low-rank' needs rank, the number of directions to keep; e.g. rank=2."
+            raise ValueError(msg)
+        if isinstance(self.gamma, str):
+            check_choice("gamma", self.gamma, ("auto",))
+            return
+        intensity = self.covariance in _INTENSITIES
+        top = 1.0 if intensity else np.inf
+        number = isinstance(self.gamma, Real) and not isinstance(self.gamma, bool)
+        if not number or not 0 < float(self.gamma) < top:
+            allowed = "between 0 and 1" if intensity else "positive and finite"
+            remedy = "" if intensity else "; covariance='empirical' adds no ridge"
+            msg = f"gamma={self.gamma!r} must be {allowed}, or 'auto'{remedy}."
+            raise ValueError(msg)
+
+
+def recommended_patch(n_samples: int, *, sized: bool = True) -> GaussianPatch:
+    """Return the patch that ``patch=None`` means in an estimator, for so many points.
+
+    It has 15 neighbours, ``1.5 n^(1/3)`` below 1000 points, and a flattened covariance.
+    ``sized=False`` leaves the size to the neighbourhoods.
+
+    Examples
+    --------
+    >>> recommended_patch(100)
+    GaussianPatch(covariance='flattened', size=7)
+    """
+    share = min(1.0, n_samples / RECOMMENDED_AT) ** (1 / 3)
+    size = max(1, min(n_samples - 1, round(RECOMMENDED_SIZE * share)))
+    return GaussianPatch(size=size if sized else None, covariance="flattened")
+
+
+def _check_members(neighborhoods: Neighborhoods, n: int) -> None:
+    indices = neighborhoods.indices
+    if indices.size and not (indices.min() >= 0 and indices.max() < n):
+        msg = (
+            f"neighborhoods refer to points {indices.min()} to {indices.max()}, X has {n} rows; "
+            "search the neighbours in the same X."
+        )
+        raise ValueError(msg)
+
+
+def _points(X: Array, like: Array = None) -> Array:
+    """Check points; arrays of another namespace than numpy's stay in theirs.
+
+    New points are checked to be ``like`` the others in namespace, features and type.
+    """
+    name, least = ("X", 2) if like is None else ("points", 1)
+    if not is_array_api_obj(X) or is_numpy_array(X):
+        X = check_points(X, name=name, min_samples=least)
+    else:
+        X = floating(X)
+        check_points(to_numpy(X), name=name, min_samples=least)
+    if like is None:
+        return X
+    xp = array_namespace(like)
+    if array_namespace(X) is not xp:
+        msg = f"points is a {type(X).__name__} and X a {type(like).__name__}; pass both alike."
+        raise TypeError(msg)
+    if X.shape[1] != like.shape[1]:
+        msg = f"points have {X.shape[1]} features, X has {like.shape[1]}; give the same columns."
+        raise ValueError(msg)
+    return xp.astype(X, like.dtype, copy=False)
