@@ -12,9 +12,9 @@ from gaussians import factored_patches
 from patchfold import GaussianPatch, Patches, PatchIsomap, divergences
 from patchfold.divergences import compiled, pairing
 from patchfold.divergences import geometry as pairs
-from test_divergences import seeds
 
 NAMES = ("kl", "jeffreys")
+seeds = st.integers(0, 2**32 - 1)
 # The fixture only sets a constant, which may stay as it is from one example to the next.
 several_examples = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 

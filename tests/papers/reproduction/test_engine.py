@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import fake_paper
+import patchfold
 from patchfold.papers import tables
 from patchfold.papers.reproduction import PAPERS, engine, sheets
 from patchfold.papers.reproduction.cells import ACCOUNTS, Outcome, Result, Task, row_name
@@ -25,7 +26,8 @@ from patchfold.papers.reproduction.engine import Stamp, Store, file_name, load_p
 from patchfold.papers.reproduction.report import render
 from patchfold.tables.files import UNFINISHED
 
-HERE = Path(__file__).parent
+HELPERS = Path(fake_paper.__file__).parent
+SOURCE = Path(patchfold.__file__).parents[1]
 COMMAND = "patchfold reproduce pelle"
 STAMP = Stamp(1, {"numpy": "2.0"})
 
@@ -240,14 +242,21 @@ PATIENCE = 120.0
 
 
 def start(folder, jobs, seconds):
-    paths = [str(HERE), str(HERE.parent / "src")]
+    paths = [str(HELPERS), str(SOURCE)]
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join([*paths, os.environ.get("PYTHONPATH", "")]),
         "FAKE_SECONDS": seconds,
     }
     options = f"--account published --jobs {jobs} --output".split()
     return subprocess.Popen(  # noqa: S603 - what is run stands here
-        [sys.executable, str(HERE / "fake_paper.py"), "reproduce", "pelle", *options, str(folder)],
+        [
+            sys.executable,
+            str(HELPERS / "fake_paper.py"),
+            "reproduce",
+            "pelle",
+            *options,
+            str(folder),
+        ],
         env=environment,
         start_new_session=True,
         stdout=subprocess.PIPE,
