@@ -67,7 +67,7 @@ def steps() -> dict[str, float]:
     from scipy.sparse.csgraph import dijkstra
 
     from patchfold import GaussianPatch, divergences
-    from patchfold.embedding.scaling import classical_mds
+    from patchfold.engines.scaling import classical_mds
     from patchfold.graph.edges import symmetric, undirected
     from patchfold.graph.geodesics import shortest_paths
     from patchfold.neighbors import find_neighbors

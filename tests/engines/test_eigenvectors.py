@@ -10,8 +10,7 @@ from scipy.sparse.linalg import eigsh
 from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 
-from patchfold.embedding import scaling
-from patchfold.engines import eigenvectors, memory
+from patchfold.engines import eigenvectors, memory, scaling
 from patchfold.graph import edges
 
 

@@ -9,9 +9,9 @@ from sklearn.utils import check_random_state
 
 from patchfold._validation import check_choice, check_count
 from patchfold.embedding._embedding import BasePatchEmbedding
-from patchfold.embedding.scaling import classical_mds, triangulation
 from patchfold.engines.memory import check_memory
 from patchfold.engines.pools import map_blocks
+from patchfold.engines.scaling import classical_mds, triangulation
 from patchfold.graph.geodesics import continued_paths, shortest_paths
 from patchfold.neighbors.neighborhoods import Neighborhoods
 

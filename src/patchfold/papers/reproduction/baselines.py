@@ -31,7 +31,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from patchfold._validation import check_choice
-from patchfold.embedding.scaling import classical_mds
+from patchfold.engines.scaling import classical_mds
 from patchfold.graph.geodesics import shortest_paths
 from patchfold.metrics import purity
 
