@@ -147,7 +147,7 @@ def recipe(*, denoise: bool = False, **changes: Any) -> dict[str, Any]:
         "gamma": "auto",
         "rank": None,
     }
-    return {"patch": GaussianPatch(**(patch | changes)), "denoise": denoise}
+    return {"patch": GaussianPatch(**(patch | changes), denoise=denoise)}
 
 
 def recommended() -> dict[str, Any]:
@@ -396,7 +396,7 @@ SETTINGS |= {
     # Landmarks, components, threads.
     "isomap of 20 landmarks": setting(PatchIsomap, roll, landmarks=20),
     "isomap of landmarks, always the same": setting(
-        PatchIsomap, iris, landmarks=12, random_state=None
+        PatchIsomap, iris, landmarks=12, random_state=0
     ),
     "isomap of landmarks as they come": setting(PatchIsomap, roll, landmarks="auto"),
     "isomap recommended, 20 landmarks": setting(

@@ -17,16 +17,19 @@ from sklearn.pipeline import Pipeline
 
 import patchfold
 from patchfold.embedding.methods import METHODS
+from patchfold.engines.threads import Threads
 from patchfold.graph.disagreement import Typical
 from patchfold.graph.lengths import Lengths
+from patchfold.graph.patch_graph import GraphSetting, PatchGraph
 from patchfold.mapping import GRNN, DistanceScaler
+from patchfold.mapping.nystrom import Triangulation
 from patchfold.neighbors import ApproximateNeighbors, ExactNeighbors, RadiusNeighbors
 from patchfold.neighbors.fitted_rows import RowTable
 from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.neighbors.points import SearchedPoints
 from patchfold.neighbors.search import _FoundNeighbors
 from patchfold.patches import GaussianPatch
-from patchfold.patches.denoising import DenoisedPatches
+from patchfold.patches.denoising import Denoised
 from patchfold.patches.gaussians import Patches
 from patchfold.supervision import Cut, Dissimilarity, MinSum
 from patchfold.tables._naming import require
@@ -44,19 +47,23 @@ TRUSTED = frozenset(
         *METHODS.values(),
         ApproximateNeighbors,
         Cut,
-        DenoisedPatches,
+        Denoised,
         Dissimilarity,
         DistanceScaler,
         ExactNeighbors,
         GRNN,
         GaussianPatch,
+        GraphSetting,
         Lengths,
         MinSum,
         Neighborhoods,
+        PatchGraph,
         Patches,
         RadiusNeighbors,
         RowTable,
         SearchedPoints,
+        Threads,
+        Triangulation,
         Typical,
         _FoundNeighbors,
         csr_array,

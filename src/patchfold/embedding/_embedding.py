@@ -16,6 +16,7 @@ from patchfold.mapping import check_map, fit_map, predict_map
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from patchfold.graph.patch_graph import PatchGraph
     from patchfold.neighbors.neighborhoods import Neighborhoods
 
     Indices = NDArray[np.intp]
@@ -28,6 +29,7 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
     n_components: Any
     out_of_sample: Any
     embedding_: Floats
+    map_: Any
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Fit the graph and embed it.
@@ -51,15 +53,18 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         if isinstance(self.n_neighbors, str):
             self._fit_chosen(X, y)
         else:
-            prepared = self._prepare(self._fit_graph(X, y))
-            with self._stage("embedding"):
-                self._embed(prepared)
-            del prepared
+            graph = self._fit_graph(X, y)
+            if self.n_components >= len(graph):
+                raise ValueError(
+                    f"n_components={self.n_components} needs more than {self.n_components} "
+                    f"samples, got {len(graph)}."
+                )
+            self._embed(graph)
             self._warn_unreadable(X)
         self.map_ = None
-        if self._map() != "nystrom":
+        if not self._by_graph():
             with self._stage("map for new points"):
-                self.map_ = fit_map(self._map(), X, self.embedding_, self.n_jobs)
+                self.map_ = fit_map(self.out_of_sample, X, self.embedding_, self.n_jobs)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Floats:
@@ -86,7 +91,7 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         """
         check_is_fitted(self)
         X = self._validate(X, reset=False)
-        same = self._fitted_as(X)
+        same = self.patch_graph_.fitted_as(X)
         new = np.flatnonzero(same < 0)
         mapped = self.embedding_[same]
         if len(new):
@@ -96,7 +101,7 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
     def _mapped(self, X: Any, rows: Indices) -> Floats:
         if self.map_ is not None:
             return predict_map(self.map_, X, self.embedding_.shape[1])
-        near = self._place(X)
+        near = self.patch_graph_.place(X)
         if (near.degrees == 0).any():
             row = int(rows[np.argmin(near.degrees)])
             remedy = "drop the row" if self.radius is None else "enlarge radius, or drop the row"
@@ -119,18 +124,11 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         # The map is fitted once, to the embedding that was chosen.
         return super()._plain().set_params(out_of_sample="nystrom")
 
-    def _map(self) -> Any:
-        """Return what ``out_of_sample`` means: regression needs points, and suits labels."""
-        if self.out_of_sample is not None:
-            return self.out_of_sample
-        supervised = self.supervision is not None and self.divergence != "precomputed"
-        return "krr" if supervised else "nystrom"
+    def _by_graph(self) -> bool:
+        """Whether new points get their place by the graph, and not by a regression."""
+        return isinstance(self.out_of_sample, str) and self.out_of_sample == "nystrom"
 
-    def _prepare(self, near: Neighborhoods) -> Any:
-        """Return what is embedded: the neighbourhoods, with lengths."""
-        return near
-
-    def _embed(self, prepared: Any) -> None:
+    def _embed(self, graph: PatchGraph) -> None:
         raise NotImplementedError
 
     def _extend(self, near: Neighborhoods, X: Any) -> Floats:
@@ -139,18 +137,11 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
     def _check_parameters(self) -> None:
         check_count("n_components", self.n_components)
         super()._check_parameters()
-        check_map(self._map())
-        if self.divergence == "precomputed" and self._map() != "nystrom":
+        check_map(self.out_of_sample)
+        if self._precomputed() and not self._by_graph():
             raise ValueError(
                 f"out_of_sample={self.out_of_sample!r} is a regression on points, and "
                 "divergence='precomputed' has none; use out_of_sample='nystrom'."
-            )
-
-    def _check_components(self) -> None:
-        if self.n_components >= self._n_fit:
-            raise ValueError(
-                f"n_components={self.n_components} needs more than {self.n_components} samples, "
-                f"got {self._n_fit}."
             )
 
     @property

@@ -10,14 +10,15 @@ from scipy.sparse import csr_array
 
 from patchfold._validation import check_choice, warn_user
 from patchfold.embedding._embedding import BasePatchEmbedding
-from patchfold.engines.eigenvectors import bottom_eigenvectors
 from patchfold.graph import components
 from patchfold.graph.edges import laplacian
+from patchfold.mapping.nystrom import extended_eigenvectors, total_weights
 from patchfold.supervision import Cut, label_rule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from patchfold.graph.patch_graph import PatchGraph
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.patches import GaussianPatch
 
@@ -36,61 +37,52 @@ LAPLACIANS = ("unnormalized", "random-walk", "symmetric")
 class PatchEigenmaps(BasePatchEmbedding):
     """Laplacian eigenmaps on a graph of local Gaussians without its short circuits.
 
-    Edges that short-circuit the manifold are removed, all others count alike. A finite bandwidth
-    ``t`` gives them the weight ``exp(-d^2 / t)`` (ELAP eq. 42) or ``exp(-d / t)`` (X-space, section
-    4.1) of their length ``d``. The embedding consists of the eigenvectors of the Laplacian with the
-    smallest eigenvalues above zero. Points that the kernel leaves without weight stay at the
-    origin, with a warning.
+    Every point becomes the Gaussian of its neighbourhood, its patch. Edges that short-circuit the
+    manifold are removed, all others count alike. The embedding consists of the eigenvectors of the
+    graph's Laplacian with the smallest eigenvalues above zero.
+
+    A finite bandwidth ``t`` gives edges the weight ``exp(-d^2 / t)`` (ELAP eq. 42) or
+    ``exp(-d / t)`` (X-space, section 4.1) of their length ``d``. Points that the kernel leaves
+    without weight stay at the origin, with a warning.
 
     Parameters
     ----------
     n_components : int, default=2
         Dimensions of the embedding.
     n_neighbors : int or "auto", default=15
-        Degree k of the graph; a point is not its own neighbour. ``"auto"`` takes the best of 5, 10,
-        20 and 40 by a criterion without labels, see :mod:`patchfold.selection`.
+        Degree k of the graph; a point is not its own neighbour. More than the data have is cut to
+        ``n_samples - 1``, with a warning. ``"auto"`` takes the best of 5, 10, 20 and 40 by a
+        criterion without labels, see :mod:`patchfold.selection`.
     divergence : str or callable, default="kl"
-        Length of an edge: a name of :data:`patchfold.divergences.NAMES`, a function of two
-        :class:`~patchfold.Patches`, ``"euclidean"`` for the classical method, or ``"precomputed"``
-        where X holds distances (square), or is a sparse graph of them.
-    patch : GaussianPatch or None
-        How a neighbourhood becomes a Gaussian. None means the recommended settings: 15 neighbours
-        (fewer below 1000 points) and a flattened covariance, whatever ``n_neighbors`` is.
-    denoise : bool or None, default=None
-        Whether patches are fitted to smoothed points ``z`` and centred at
-        ``z + Sigma (x - z) / l``, ``l`` the largest eigenvalue of ``Sigma``. None means True where
-        ``patch`` is None, False otherwise.
-    lengths : {"divergence", "stretched"} or None, default=None
-        Whether edges are as long as the divergence of their patches, as in the papers, or as the
-        distance of their centres, in units of the typical edge. Short circuits, whose patches
-        disagree and whose way around is long, are then removed, and edges between clusters
-        stretched (:mod:`patchfold.graph.short_circuits`). None means ``"stretched"`` where both
-        ``patch`` and ``supervision`` are None, ``"divergence"`` otherwise.
+        What compares two patches: a name of :data:`patchfold.divergences.NAMES`, or a function of
+        two :class:`~patchfold.Patches`. ``"euclidean"`` is the classical method, without patches.
+        With ``"precomputed"`` X holds distances (square), or is a sparse graph of them.
+    patch : GaussianPatch or None, default=None
+        How a neighbourhood becomes a Gaussian. None means the recommended one, which ``patch_``
+        shows: 15 neighbours (fewer below 1000 points), whatever ``n_neighbors`` is, a flattened
+        covariance and denoised points.
+    lengths : {"stretched", "divergence"}, default="stretched"
+        How long an edge is. ``"stretched"``: as far as the centres of its patches are apart, in
+        units of the typical edge; short circuits, whose patches disagree and whose way around is
+        long, are removed, and edges between clusters stretched. ``"divergence"``: the divergence of
+        its patches, as in the papers. Without patches an edge is as long as its points are apart.
     graph : {"neighbors", "divergence"}, default="neighbors"
-        Whether the edges join the k nearest points, or the k nearest patches under the divergence:
-        of all, while all pairs fit in scikit-learn's ``working_memory``, else of ``n_candidates``.
-    n_candidates : int or None
-        Euclidean neighbours among which the nearest patches are sought where there is no room for
-        all pairs; None means 10 k.
-    radius : float or None
+        Whether edges join the k nearest points, or the k nearest patches under the divergence: of
+        all points, while all pairs fit in scikit-learn's ``working_memory``, else of the 10 k
+        nearest.
+    radius : float or None, default=None
         Join all points within this distance, instead of the k nearest.
     supervision : {"dissimilarity", "cut", "min-sum"}, object or None, default=None
         How the classes ``y`` given to ``fit`` change the lengths: a rule of
         :mod:`patchfold.supervision`, by name or as an object such as ``Dissimilarity(alpha=0.2)``.
-    out_of_sample : {"nystrom", "krr", "grnn"}, regressor or None, default=None
-        What ``transform`` does with new points: place them in the graph by their own patch
-        (``"nystrom"``), or map them by a regression of the embedding on the points, kernel ridge
-        (``"krr"``), :class:`~patchfold.GRNN` or any scikit-learn regressor of several outputs. None
-        means ``"krr"`` with supervision and ``"nystrom"`` without.
+    out_of_sample : {"nystrom", "krr", "grnn"} or regressor, default="nystrom"
+        What ``transform`` does with new points. ``"nystrom"`` places them in the graph by their own
+        patch. The others map them by a regression of the embedding on the points: kernel ridge
+        (``"krr"``, which needs n x n memory), :class:`~patchfold.GRNN`, or any scikit-learn
+        regressor of several outputs.
     knn : str or object, default="auto"
         Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
         scikit-learn's ``KNeighborsTransformer``.
-    n_jobs : int or None
-        Number of threads. Results do not depend on it.
-    random_state : int, RandomState or None
-        Seed of an approximate neighbour search.
-    verbose : int, default=0
-        1 prints the stages and their times.
     kernel : {"gaussian", "exponential"}, default="gaussian"
         ``exp(-d^2 / t)`` or ``exp(-d / t)``.
     bandwidth : float or "median", default=inf
@@ -102,33 +94,50 @@ class PatchEigenmaps(BasePatchEmbedding):
         ``L = D - W`` (ELAP), or one of the two normalised ones. These share their spectrum; both
         give the embedding ``D^(-1/2) u`` for the eigenvectors ``u`` of ``D^(-1/2) L D^(-1/2)``, as
         scikit-learn's ``SpectralEmbedding`` does.
+    engine : {"auto", "threads"}, default="auto"
+        Where the work runs. ``"auto"`` follows the type of X, and means threads on this machine.
+    n_jobs : int or None, default=None
+        Number of threads. Results do not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of what is drawn at random: the start of an approximate search. None draws anew
+        in every fit, as in scikit-learn.
+    verbose : int, default=0
+        1 prints the stages and their times.
 
     Attributes
     ----------
     embedding_ : array of shape (n_samples, n_components)
     eigenvalues_ : array of shape (n_components,)
         The eigenvalues that belong to the embedding, rising.
+    bandwidth_ : float
+        The bandwidth used.
     n_neighbors_ : int or None
-        The degree, as given or chosen; None with a radius.
-    graph_ : csr_array of shape (n_samples, n_samples)
-        The symmetric graph of lengths; zeros are stored.
+        The degree, as given, cut or chosen; None with a radius.
+    patch_ : GaussianPatch or None
+        The patch, as given or recommended (None for ``"euclidean"`` and ``"precomputed"``).
     patches_ : Patches or None
         The fitted Gaussians (None for ``"euclidean"`` and ``"precomputed"``).
+    graph_ : csr_array of shape (n_samples, n_samples)
+        The symmetric graph of lengths; zeros are stored.
+    patch_graph_ : PatchGraph
+        All of this in one frozen object, which also knows where new points go.
     fit_report_ : dict
         Seconds that each stage of the fit took.
     map_ : regressor or None
         What maps new points; None for ``"nystrom"``.
-    bandwidth_ : float
-        The bandwidth used.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> from patchfold import PatchEigenmaps
-    >>> X = load_iris().data
-    >>> PatchEigenmaps(n_neighbors=30).fit_transform(X).shape
+    >>> PatchEigenmaps(n_neighbors=30).fit_transform(load_iris().data).shape
     (150, 2)
     """
+
+    eigenvalues_: Floats
+    bandwidth_: float
+
+    _own = ("embedding_", "eigenvalues_", "bandwidth_")
 
     def __init__(
         self,
@@ -137,17 +146,16 @@ class PatchEigenmaps(BasePatchEmbedding):
         n_neighbors: int | str = 15,
         divergence: Any = "kl",
         patch: GaussianPatch | None = None,
-        denoise: bool | None = None,
-        lengths: str | None = None,
+        lengths: str = "stretched",
         graph: str = "neighbors",
-        n_candidates: int | None = None,
         radius: float | None = None,
         supervision: Any = None,
-        out_of_sample: Any = None,
+        out_of_sample: Any = "nystrom",
         knn: Any = "auto",
         kernel: str = "gaussian",
         bandwidth: Any = np.inf,
         laplacian: str = "random-walk",
+        engine: Any = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -156,10 +164,8 @@ class PatchEigenmaps(BasePatchEmbedding):
         self.n_neighbors = n_neighbors
         self.divergence = divergence
         self.patch = patch
-        self.denoise = denoise
         self.lengths = lengths
         self.graph = graph
-        self.n_candidates = n_candidates
         self.radius = radius
         self.supervision = supervision
         self.out_of_sample = out_of_sample
@@ -167,6 +173,7 @@ class PatchEigenmaps(BasePatchEmbedding):
         self.kernel = kernel
         self.bandwidth = bandwidth
         self.laplacian = laplacian
+        self.engine = engine
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -190,60 +197,61 @@ class PatchEigenmaps(BasePatchEmbedding):
                     "supervision='cut'."
                 )
 
-    def _embed(self, near: Neighborhoods) -> None:
-        self._check_components()
-        self.bandwidth_ = self._bandwidth()
-        W = self.graph_.astype(np.float64)
-        W.data = self._kernel(W.data)
-        parts = self._parts(W)
-        # A point without weight is a part of its own, whose eigenvector has the eigenvalue zero and
-        # is left out with those of the other parts: it stays at the origin.
-        held = np.flatnonzero(np.bincount(parts)[parts] > 1)
-        labels, of_held = np.unique(parts[held], return_inverse=True)
-        skip = len(labels)
-        count = min(self.n_components, len(held) - skip)
-        self.eigenvalues_ = np.zeros(self.n_components)
-        self.embedding_ = np.zeros((len(near), self.n_components), dtype=near.distances.dtype)
-        if count < 1:
-            return
-        L, degrees = laplacian(csr_array(W[held][:, held]))
-        root = np.ones_like(degrees)
-        if self.laplacian != "unnormalized":
-            root = np.sqrt(degrees)
-            L = csr_array(L.multiply(1 / root[:, None]).multiply(1 / root[None, :]))
-        values, vectors = bottom_eigenvectors(
-            L, count, skip=skip, kernel=root, parts=of_held if skip > 1 else None
-        )
-        self.eigenvalues_[:count] = np.clip(values, 0, None)
-        self.embedding_[held, :count] = vectors / root[:, None]
+    def _embed(self, graph: PatchGraph) -> None:
+        with self._stage("embedding"):
+            self.bandwidth_ = self._bandwidth(graph.matrix)
+            W = graph.matrix.astype(np.float64)
+            W.data = self._kernel(W.data)
+            parts = self._parts(W, graph.matrix)
+            # A point without weight is a part of its own, whose eigenvector has the eigenvalue zero
+            # and is left out with those of the other parts: it stays at the origin.
+            held = np.flatnonzero(np.bincount(parts)[parts] > 1)
+            labels, of_held = np.unique(parts[held], return_inverse=True)
+            count = min(self.n_components, len(held) - len(labels))
+            self.eigenvalues_ = np.zeros(self.n_components)
+            self.embedding_ = np.zeros((len(graph), self.n_components), dtype=graph.matrix.dtype)
+            if count < 1:
+                return
+            L, degrees = laplacian(csr_array(W[held][:, held]))
+            root = np.ones_like(degrees)
+            if self.laplacian != "unnormalized":
+                root = np.sqrt(degrees)
+                L = csr_array(L.multiply(1 / root[:, None]).multiply(1 / root[None, :]))
+            values, vectors = graph.setting.engine.bottom_eigenvectors(
+                L,
+                count,
+                skip=len(labels),
+                kernel=root,
+                parts=of_held if len(labels) > 1 else None,
+            )
+            self.eigenvalues_[:count] = np.clip(values, 0, None)
+            self.embedding_[held, :count] = vectors / root[:, None]
 
     def _extend(self, near: Neighborhoods, X: Any) -> Floats:
-        """Extend the eigenvectors by Nystrom: ``f(x) = sum_j w_j f_j / (degree - lambda)``."""
         weights = self._kernel(near.distances)
-        W = csr_array((weights, near.indices, near.indptr), (len(near), self._n_fit))
-        degree = np.asarray(W.sum(axis=1), dtype=weights.dtype)[:, None]
-        if (degree == 0).any():
+        alone = int((total_weights(near, weights) == 0).sum())
+        if alone:
             raise ValueError(
-                f"bandwidth={self.bandwidth_:.3g} leaves {int((degree == 0).sum())} new points "
-                "without a neighbour; they are too far from all fitted points, or bandwidth is too "
-                "small for them."
+                f"bandwidth={self.bandwidth_:.3g} leaves {alone} new points without a neighbour; "
+                "they are too far from all fitted points, or bandwidth is too small for them."
             )
-        eigenvalues = self.eigenvalues_
-        if self.laplacian == "unnormalized":
-            scale = degree - eigenvalues
-        else:
-            scale = degree * (1 - eigenvalues)
-        return np.asarray((W @ self.embedding_) / _away_from_zero(scale, degree))
+        return extended_eigenvectors(
+            near,
+            weights,
+            self.embedding_,
+            self.eigenvalues_,
+            normalized=self.laplacian != "unnormalized",
+        )
 
-    def _bandwidth(self) -> float:
+    def _bandwidth(self, graph: csr_array) -> float:
         """Return the bandwidth; the median one never lets the graph fall apart."""
         if not isinstance(self.bandwidth, str):
             return float(self.bandwidth)
-        lengths = self.graph_.data[self.graph_.data > 0]
+        lengths = graph.data[graph.data > 0]
         if not len(lengths):
             return 1.0
         # Duplicates, at distance zero, say nothing about the scale of the rest.
-        typical, needed = float(np.median(lengths)), components.longest_needed(self.graph_)
+        typical, needed = float(np.median(lengths)), components.longest_needed(graph)
         power = 2 if self.kernel == "gaussian" else 1
         return max(typical**power, needed**power / LEAST_EXPONENT, np.finfo(float).tiny)
 
@@ -251,7 +259,7 @@ class PatchEigenmaps(BasePatchEmbedding):
         power = 2 if self.kernel == "gaussian" else 1
         return np.asarray(np.exp(-(lengths.astype(np.float64) ** power) / self.bandwidth_))
 
-    def _parts(self, W: csr_array) -> Indices:
+    def _parts(self, W: csr_array, graph: csr_array) -> Indices:
         """Tell which points weights hold together, and warn where that is not all of them."""
         degrees = np.asarray(W.sum(axis=1))
         largest = float(degrees.max())
@@ -262,7 +270,7 @@ class PatchEigenmaps(BasePatchEmbedding):
         count, parts = components.n_components(kept)
         loose = int((degrees < LOOSE * largest).sum())
         if count > 1 or loose:
-            needed = components.longest_needed(self.graph_)
+            needed = components.longest_needed(graph)
             warn_user(
                 f"bandwidth={self.bandwidth_:.3g} is small beside the longest edge that the graph "
                 f"needs, {needed:.3g}, and its weight vanishes: the graph falls into {count} "
@@ -270,9 +278,3 @@ class PatchEigenmaps(BasePatchEmbedding):
                 "bandwidth='median'."
             )
         return parts
-
-
-def _away_from_zero(scale: Floats, degree: Floats) -> Floats:
-    """Keep a denominator from vanishing: eigenvalues reach degrees only for isolated points."""
-    least = 1e-3 * degree
-    return np.where(np.abs(scale) < least, np.copysign(least, scale), scale)

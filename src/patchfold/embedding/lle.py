@@ -10,13 +10,14 @@ from scipy.sparse import csr_array, eye_array
 from patchfold._validation import check_choice, check_positive, warn_user
 from patchfold.embedding._embedding import BasePatchEmbedding
 from patchfold.engines.arrays import to_numpy
-from patchfold.engines.eigenvectors import bottom_eigenvectors
 from patchfold.graph.edges import rows_of
+from patchfold.mapping.nystrom import weighted_places
 from patchfold.supervision import Cut, label_rule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from patchfold.graph.patch_graph import PatchGraph
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.patches import GaussianPatch
 
@@ -28,65 +29,66 @@ WEIGHTS = ("euclidean", "entropic")
 class PatchLLE(BasePatchEmbedding):
     """Locally linear embedding of patch centres, on a graph without its short circuits.
 
-    Every centre is written in those of its neighbours in the graph, by the ordinary weights of LLE.
-    With ``patch=GaussianPatch()`` and ``graph="divergence"``, on points and their neighbours under
-    the divergence, that is X-LLE. ``weights="entropic"`` is PELLE: with ``d`` the divergences of a
-    patch from its neighbours, the weights solve ``(d d' + reg I) w = 1`` and are divided by their
+    Every point becomes the Gaussian of its neighbourhood, its patch. Its centre is written in those
+    of its neighbours in the graph, by the ordinary weights of LLE.
+
+    ``weights="entropic"`` is PELLE (:func:`patchfold.papers.pelle`): with ``d`` the divergences of
+    a patch from its neighbours, the weights solve ``(d d' + reg I) w = 1`` and are divided by their
     sum (eq. 28-30 of the paper). They know how far neighbours are and not where, and do not unroll.
+    X-LLE, ordinary weights on neighbours under the divergence, is
+    :func:`patchfold.papers.x_lle`.
 
     Parameters
     ----------
     n_components : int, default=2
         Dimensions of the embedding.
     n_neighbors : int or "auto", default=15
-        Degree k of the graph; a point is not its own neighbour. ``"auto"`` takes the best of 5, 10,
-        20 and 40 by a criterion without labels, see :mod:`patchfold.selection`.
+        Degree k of the graph; a point is not its own neighbour. More than the data have is cut to
+        ``n_samples - 1``, with a warning. ``"auto"`` takes the best of 5, 10, 20 and 40 by a
+        criterion without labels, see :mod:`patchfold.selection`.
     divergence : str or callable, default="kl"
-        Length of an edge: a name of :data:`patchfold.divergences.NAMES`, a function of two
-        :class:`~patchfold.Patches`, ``"euclidean"`` for the classical method, or ``"precomputed"``
-        where X holds distances (square), or is a sparse graph of them.
-    patch : GaussianPatch or None
-        How a neighbourhood becomes a Gaussian. None means the recommended settings: 15 neighbours
-        (fewer below 1000 points) and a flattened covariance, whatever ``n_neighbors`` is.
-    denoise : bool or None, default=None
-        Whether patches are fitted to smoothed points ``z`` and centred at
-        ``z + Sigma (x - z) / l``, ``l`` the largest eigenvalue of ``Sigma``. None means True where
-        ``patch`` is None, False otherwise.
-    lengths : {"divergence", "stretched"} or None, default=None
-        Whether edges are as long as the divergence of their patches, as in the papers, or as the
-        distance of their centres, in units of the typical edge. Short circuits, whose patches
-        disagree and whose way around is long, are then removed, and edges between clusters
-        stretched (:mod:`patchfold.graph.short_circuits`). None means ``"stretched"`` where both
-        ``patch`` and ``supervision`` are None, ``"divergence"`` otherwise.
+        What compares two patches: a name of :data:`patchfold.divergences.NAMES`, or a function of
+        two :class:`~patchfold.Patches`. ``"euclidean"`` is the classical method, without patches.
+        With ``"precomputed"`` X holds distances (square), or is a sparse graph of them.
+    patch : GaussianPatch or None, default=None
+        How a neighbourhood becomes a Gaussian. None means the recommended one, which ``patch_``
+        shows: 15 neighbours (fewer below 1000 points), whatever ``n_neighbors`` is, a flattened
+        covariance and denoised points.
+    lengths : {"stretched", "divergence"}, default="stretched"
+        How long an edge is. ``"stretched"``: as far as the centres of its patches are apart, in
+        units of the typical edge; short circuits, whose patches disagree and whose way around is
+        long, are removed, and edges between clusters stretched. ``"divergence"``: the divergence of
+        its patches, as in the papers. Without patches an edge is as long as its points are apart.
     graph : {"neighbors", "divergence"}, default="neighbors"
-        Whether the edges join the k nearest points, or the k nearest patches under the divergence:
-        of all, while all pairs fit in scikit-learn's ``working_memory``, else of ``n_candidates``.
-    n_candidates : int or None
-        Euclidean neighbours among which the nearest patches are sought where there is no room for
-        all pairs; None means 10 k.
-    radius : float or None
+        Whether edges join the k nearest points, or the k nearest patches under the divergence: of
+        all points, while all pairs fit in scikit-learn's ``working_memory``, else of the 10 k
+        nearest.
+    radius : float or None, default=None
         Join all points within this distance, instead of the k nearest.
     supervision : {"dissimilarity", "cut", "min-sum"}, object or None, default=None
         How the classes ``y`` given to ``fit`` change the lengths: a rule of
         :mod:`patchfold.supervision`, by name or as an object such as ``Dissimilarity(alpha=0.2)``.
-    out_of_sample : {"nystrom", "krr", "grnn"}, regressor or None, default=None
-        What ``transform`` does with new points: place them in the graph by their own patch
-        (``"nystrom"``), or map them by a regression of the embedding on the points, kernel ridge
-        (``"krr"``), :class:`~patchfold.GRNN` or any scikit-learn regressor of several outputs. None
-        means ``"krr"`` with supervision and ``"nystrom"`` without.
+    out_of_sample : {"nystrom", "krr", "grnn"} or regressor, default="nystrom"
+        What ``transform`` does with new points. ``"nystrom"`` places them in the graph by their own
+        patch. The others map them by a regression of the embedding on the points: kernel ridge
+        (``"krr"``, which needs n x n memory), :class:`~patchfold.GRNN`, or any scikit-learn
+        regressor of several outputs.
     knn : str or object, default="auto"
         Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
         scikit-learn's ``KNeighborsTransformer``.
-    n_jobs : int or None
-        Number of threads. Results do not depend on it.
-    random_state : int, RandomState or None
-        Seed of an approximate neighbour search.
-    verbose : int, default=0
-        1 prints the stages and their times.
     weights : {"euclidean", "entropic"}, default="euclidean"
         What writes a patch in its neighbours: its place, or its lengths to them.
     reg : float, default=1e-3
         Regularisation of the local matrices; for Euclidean weights relative to their trace.
+    engine : {"auto", "threads"}, default="auto"
+        Where the work runs. ``"auto"`` follows the type of X, and means threads on this machine.
+    n_jobs : int or None, default=None
+        Number of threads. Results do not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of what is drawn at random: the start of an approximate search. None draws anew
+        in every fit, as in scikit-learn.
+    verbose : int, default=0
+        1 prints the stages and their times.
 
     Attributes
     ----------
@@ -94,11 +96,15 @@ class PatchLLE(BasePatchEmbedding):
     eigenvalues_ : array of shape (n_components,)
         The eigenvalues of ``(I - W)'(I - W)`` that belong to the embedding, rising.
     n_neighbors_ : int or None
-        The degree, as given or chosen; None with a radius.
-    graph_ : csr_array of shape (n_samples, n_samples)
-        The symmetric graph of lengths; zeros are stored.
+        The degree, as given, cut or chosen; None with a radius.
+    patch_ : GaussianPatch or None
+        The patch, as given or recommended (None for ``"euclidean"`` and ``"precomputed"``).
     patches_ : Patches or None
         The fitted Gaussians (None for ``"euclidean"`` and ``"precomputed"``).
+    graph_ : csr_array of shape (n_samples, n_samples)
+        The symmetric graph of lengths; zeros are stored.
+    patch_graph_ : PatchGraph
+        All of this in one frozen object, which also knows where new points go.
     fit_report_ : dict
         Seconds that each stage of the fit took.
     map_ : regressor or None
@@ -112,6 +118,10 @@ class PatchLLE(BasePatchEmbedding):
     (150, 2)
     """
 
+    eigenvalues_: Floats
+
+    _own = ("embedding_", "eigenvalues_")
+
     def __init__(
         self,
         n_components: int = 2,
@@ -119,16 +129,15 @@ class PatchLLE(BasePatchEmbedding):
         n_neighbors: int | str = 15,
         divergence: Any = "kl",
         patch: GaussianPatch | None = None,
-        denoise: bool | None = None,
-        lengths: str | None = None,
+        lengths: str = "stretched",
         graph: str = "neighbors",
-        n_candidates: int | None = None,
         radius: float | None = None,
         supervision: Any = None,
-        out_of_sample: Any = None,
+        out_of_sample: Any = "nystrom",
         knn: Any = "auto",
         weights: str = "euclidean",
         reg: float = 1e-3,
+        engine: Any = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -137,16 +146,15 @@ class PatchLLE(BasePatchEmbedding):
         self.n_neighbors = n_neighbors
         self.divergence = divergence
         self.patch = patch
-        self.denoise = denoise
         self.lengths = lengths
         self.graph = graph
-        self.n_candidates = n_candidates
         self.radius = radius
         self.supervision = supervision
         self.out_of_sample = out_of_sample
         self.knn = knn
         self.weights = weights
         self.reg = reg
+        self.engine = engine
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -169,25 +177,24 @@ class PatchLLE(BasePatchEmbedding):
                     "weights='entropic' or supervision='cut'."
                 )
 
-    def _embed(self, near: Neighborhoods) -> None:
-        self._check_components()
-        n = len(near)
-        if self._stretches() and self.weights == "euclidean":
-            # Short circuits leave some points few neighbours; those that they are neighbours of
-            # make up for it.
-            near = rows_of(self.graph_)
-        W = csr_array((self._weights(near, self._centres()), near.indices, near.indptr), (n, n))
-        R = eye_array(n, format="csr", dtype=W.dtype) - W
-        self.eigenvalues_, vectors = bottom_eigenvectors(
-            (R.T @ R).tocsr(), self.n_components, skip=1
-        )
-        self.embedding_ = vectors.astype(near.distances.dtype, copy=False)
+    def _embed(self, graph: PatchGraph) -> None:
+        with self._stage("embedding"):
+            near = graph.neighborhoods
+            if graph.lengths.typical is not None and self.weights == "euclidean":
+                # Short circuits leave some points few neighbours; those that they are neighbours of
+                # make up for it.
+                near = rows_of(graph.matrix)
+            n = len(near)
+            W = csr_array((self._weights(near, self._centres()), near.indices, near.indptr), (n, n))
+            R = eye_array(n, format="csr", dtype=W.dtype) - W
+            self.eigenvalues_, vectors = graph.setting.engine.bottom_eigenvectors(
+                (R.T @ R).tocsr(), self.n_components, skip=1
+            )
+            self.embedding_ = vectors.astype(near.distances.dtype, copy=False)
 
     def _extend(self, near: Neighborhoods, X: Any) -> Floats:
         """Write new points in their neighbours, and their places by the same weights."""
-        weights = self._weights(near, X)
-        W = csr_array((weights, near.indices, near.indptr), (len(near), self._n_fit))
-        return np.asarray(W @ self.embedding_)
+        return weighted_places(near, self._weights(near, X), self.embedding_)
 
     def _weights(self, near: Neighborhoods, points: Any) -> Floats:
         if self.weights == "entropic":
@@ -196,7 +203,8 @@ class PatchLLE(BasePatchEmbedding):
 
     def _centres(self) -> Any:
         """Return where the patches are: denoised, or the points themselves."""
-        return self._lengths.points if self.patches_ is None else to_numpy(self.patches_.points)
+        graph = self.patch_graph_
+        return graph.lengths.points if graph.patches is None else to_numpy(graph.patches.points)
 
 
 def entropic_weights(near: Neighborhoods, reg: float) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from patchfold.embedding._base import BasePatchGraph
 from patchfold.embedding.isomap import PatchIsomap
-from patchfold.graph import edges as graphs
+from patchfold.graph import edges
 from patchfold.neighbors.neighborhoods import Neighborhoods
 
 if TYPE_CHECKING:
@@ -24,40 +25,37 @@ JUDGING_LANDMARKS = 50
 class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
     """The space of local Gaussians, as a transformer from points to a sparse graph (X-space).
 
-    The graph serves wherever scikit-learn, or another library, takes precomputed sparse distances:
-    ``Isomap``, ``DBSCAN``, ``KNeighborsClassifier``, ``TSNE``, UMAP and others. Every row holds the
-    point itself at distance zero, and its neighbours nearest first, at least ``n_neighbors`` of
-    them: where short circuits are removed the next nearest along the graph take their place.
+    Every point becomes the Gaussian of its neighbourhood, its patch, and the graph says how far
+    patches are from those nearby, without the edges that short-circuit the manifold. It serves
+    wherever scikit-learn, or another library, takes precomputed sparse distances: ``Isomap``,
+    ``DBSCAN``, ``KNeighborsClassifier``, ``TSNE``, UMAP and others. Every row holds the point
+    itself at distance zero, and its neighbours nearest first, at least ``n_neighbors`` of them:
+    where short circuits are removed the next nearest along the graph take their place.
 
     Parameters
     ----------
     n_neighbors : int or "auto", default=15
-        Degree k of the graph; a point is not its own neighbour. ``"auto"`` takes the one that suits
-        a :class:`~patchfold.PatchIsomap` of this graph.
+        Degree k of the graph; a point is not its own neighbour. More than the data have is cut to
+        ``n_samples - 1``, with a warning. ``"auto"`` takes the one that suits a
+        :class:`~patchfold.PatchIsomap` of this graph.
     divergence : str or callable, default="kl"
-        Length of an edge: a name of :data:`patchfold.divergences.NAMES`, a function of two
-        :class:`~patchfold.Patches`, ``"euclidean"`` for the classical method, or ``"precomputed"``
-        where X holds distances (square), or is a sparse graph of them.
-    patch : GaussianPatch or None
-        How a neighbourhood becomes a Gaussian. None means the recommended settings: 15 neighbours
-        (fewer below 1000 points) and a flattened covariance, whatever ``n_neighbors`` is.
-    denoise : bool or None, default=None
-        Whether patches are fitted to smoothed points ``z`` and centred at
-        ``z + Sigma (x - z) / l``, ``l`` the largest eigenvalue of ``Sigma``. None means True where
-        ``patch`` is None, False otherwise.
-    lengths : {"divergence", "stretched"} or None, default=None
-        Whether edges are as long as the divergence of their patches, as in the papers, or as the
-        distance of their centres, in units of the typical edge. Short circuits, whose patches
-        disagree and whose way around is long, are then removed, and edges between clusters
-        stretched (:mod:`patchfold.graph.short_circuits`). None means ``"stretched"`` where both
-        ``patch`` and ``supervision`` are None, ``"divergence"`` otherwise.
+        What compares two patches: a name of :data:`patchfold.divergences.NAMES`, or a function of
+        two :class:`~patchfold.Patches`. ``"euclidean"`` is the classical method, without patches.
+        With ``"precomputed"`` X holds distances (square), or is a sparse graph of them.
+    patch : GaussianPatch or None, default=None
+        How a neighbourhood becomes a Gaussian. None means the recommended one, which ``patch_``
+        shows: 15 neighbours (fewer below 1000 points), whatever ``n_neighbors`` is, a flattened
+        covariance and denoised points.
+    lengths : {"stretched", "divergence"}, default="stretched"
+        How long an edge is. ``"stretched"``: as far as the centres of its patches are apart, in
+        units of the typical edge; short circuits, whose patches disagree and whose way around is
+        long, are removed, and edges between clusters stretched. ``"divergence"``: the divergence of
+        its patches, as in the papers. Without patches an edge is as long as its points are apart.
     graph : {"neighbors", "divergence"}, default="neighbors"
-        Whether the edges join the k nearest points, or the k nearest patches under the divergence:
-        of all, while all pairs fit in scikit-learn's ``working_memory``, else of ``n_candidates``.
-    n_candidates : int or None
-        Euclidean neighbours among which the nearest patches are sought where there is no room for
-        all pairs; None means 10 k.
-    radius : float or None
+        Whether edges join the k nearest points, or the k nearest patches under the divergence: of
+        all points, while all pairs fit in scikit-learn's ``working_memory``, else of the 10 k
+        nearest.
+    radius : float or None, default=None
         Join all points within this distance, instead of the k nearest.
     supervision : {"dissimilarity", "cut", "min-sum"}, object or None, default=None
         How the classes ``y`` given to ``fit`` change the lengths: a rule of
@@ -65,21 +63,28 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
     knn : str or object, default="auto"
         Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
         scikit-learn's ``KNeighborsTransformer``.
-    n_jobs : int or None
+    engine : {"auto", "threads"}, default="auto"
+        Where the work runs. ``"auto"`` follows the type of X, and means threads on this machine.
+    n_jobs : int or None, default=None
         Number of threads. Results do not depend on it.
-    random_state : int, RandomState or None
-        Seed of an approximate neighbour search.
+    random_state : int, RandomState or None, default=None
+        Seed of what is drawn at random: the start of an approximate search. None draws anew
+        in every fit, as in scikit-learn.
     verbose : int, default=0
         1 prints the stages and their times.
 
     Attributes
     ----------
     n_neighbors_ : int or None
-        The degree, as given or chosen; None with a radius.
-    graph_ : csr_array of shape (n_samples, n_samples)
-        The symmetric graph of lengths, without the diagonal; zeros are stored.
+        The degree, as given, cut or chosen; None with a radius.
+    patch_ : GaussianPatch or None
+        The patch, as given or recommended (None for ``"euclidean"`` and ``"precomputed"``).
     patches_ : Patches or None
         The fitted Gaussians (None for ``"euclidean"`` and ``"precomputed"``).
+    graph_ : csr_array of shape (n_samples, n_samples)
+        The symmetric graph of lengths; zeros are stored.
+    patch_graph_ : PatchGraph
+        All of this in one frozen object, which also knows where new points go.
     fit_report_ : dict
         Seconds that each stage of the fit took.
 
@@ -101,13 +106,12 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         n_neighbors: int | str = 15,
         divergence: Any = "kl",
         patch: GaussianPatch | None = None,
-        denoise: bool | None = None,
-        lengths: str | None = None,
+        lengths: str = "stretched",
         graph: str = "neighbors",
-        n_candidates: int | None = None,
         radius: float | None = None,
         supervision: Any = None,
         knn: Any = "auto",
+        engine: Any = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -115,13 +119,12 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         self.n_neighbors = n_neighbors
         self.divergence = divergence
         self.patch = patch
-        self.denoise = denoise
         self.lengths = lengths
         self.graph = graph
-        self.n_candidates = n_candidates
         self.radius = radius
         self.supervision = supervision
         self.knn = knn
+        self.engine = engine
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -133,41 +136,44 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
             self._fit_chosen(X, y)
         else:
             self._fit_graph(X, y)
-            self._fill()
+        self._fill()
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> csr_matrix:
         """Fit, and return the graph of the points, (n_samples, n_samples)."""
         self.fit(X, y)
-        return self._matrix(self._fitted(np.arange(self._n_fit)))
+        return self._matrix(self._fitted(np.arange(len(self.patch_graph_))))
 
     def transform(self, X: Any) -> csr_matrix:
-        """Return the divergences of new points from their fitted neighbours, (n_new, n_samples).
+        """Return the lengths of new points from their fitted neighbours, (n_new, n_samples).
 
         A point that was fitted gets the row it has in the fitted graph.
         """
         check_is_fitted(self)
         X = self._validate(X, reset=False)
-        same = self._fitted_as(X)
+        same = self.patch_graph_.fitted_as(X)
         new, known = np.flatnonzero(same < 0), np.flatnonzero(same >= 0)
-        parts = [self._filled(self._place(X[new]))] if len(new) else []
-        both = graphs.stacked([*parts, self._fitted(same[known])])
+        parts = [self._filled(self.patch_graph_.place(X[new]))] if len(new) else []
+        both = edges.stacked([*parts, self._fitted(same[known])])
         return self._matrix(both[np.argsort(np.concatenate([new, known]))])
 
     def _fill(self) -> None:
         """Give points that short circuits leave fewer than k neighbours the next in the graph."""
-        near = graphs.rows_of(self.graph_)
+        graph = self.patch_graph_
+        near = edges.rows_of(graph.matrix)
         more = self._filled(near, own=True)
         if more is not near:
-            i, j, pairs = graphs.undirected(more)
-            self.graph_ = graphs.symmetric(i, j, graphs.shortest(more, pairs), self._n_fit)
+            i, j, pairs = edges.undirected(more)
+            matrix = edges.symmetric(i, j, edges.shortest(more, pairs), len(graph))
+            self.patch_graph_ = replace(graph, matrix=matrix)
 
     def _filled(self, near: Neighborhoods, *, own: bool = False) -> Neighborhoods:
         # Neighbour searches on a graph refuse rows with fewer than they are asked for.
-        k = self._degree()
-        if k is None or not self._stretches() or (near.degrees >= k).all():
+        graph = self.patch_graph_
+        k = graph.setting.degree
+        if k is None or graph.lengths.typical is None or (near.degrees >= k).all():
             return near
-        return graphs.filled(near, self.graph_, k, own=own)
+        return edges.filled(near, graph.matrix, k, own=own)
 
     def _draft(self) -> PatchIsomap:
         parameters = self._plain().get_params(deep=False)
@@ -175,11 +181,11 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
 
     @property
     def _n_features_out(self) -> int:
-        return int(self._n_fit)
+        return len(self.patch_graph_)
 
     def _matrix(self, near: Neighborhoods) -> csr_matrix:
         """Return the graph as a matrix: umap-learn knows no sparse arrays."""
-        return csr_matrix(near.matrix(self._n_fit))
+        return csr_matrix(near.matrix(len(self.patch_graph_)))
 
     def _fitted(self, rows: Any) -> Neighborhoods:
         """Rows of the graph, the point itself first, its neighbours nearest first."""
@@ -188,4 +194,4 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         near = Neighborhoods.from_edges(sources, part.indices.astype(np.intp), part.data, len(rows))
         zeros = np.zeros(len(rows), dtype=part.dtype)
         own = Neighborhoods(np.arange(len(rows) + 1), np.asarray(rows), zeros)
-        return graphs.side_by_side(own, near)
+        return edges.side_by_side(own, near)

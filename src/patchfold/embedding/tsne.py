@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.util import find_spec
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -16,14 +17,15 @@ from sklearn.utils.extmath import randomized_svd
 from patchfold._validation import check_choice, check_count, check_positive
 from patchfold.embedding._embedding import BasePatchEmbedding
 from patchfold.engines.pools import map_blocks, n_threads
-from patchfold.graph.edges import symmetric
+from patchfold.mapping.nystrom import total_weights, weighted_places
 from patchfold.neighbors import DEFAULT_NEIGHBORS
+from patchfold.patches import GaussianPatch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from patchfold.graph.patch_graph import GraphSetting, PatchGraph
     from patchfold.neighbors.neighborhoods import Neighborhoods
-    from patchfold.patches import GaussianPatch
 
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
@@ -64,10 +66,11 @@ PLACING_PERPLEXITY = 5.0
 class PatchTSNE(BasePatchEmbedding):
     """t-SNE whose affinities come from the divergences of patches (X-tSNE).
 
-    The divergence stands where t-SNE has the Euclidean distance (X-space, sections 4.2 and 6), and
-    enters the Gaussian squared as that does: ``p_j|i`` is proportional to ``exp(-b_i d_ij^2)`` over
-    the ``3 perplexity`` neighbours of point i, with ``b_i`` such that they have the given
-    perplexity, and ``P = (p_j|i + p_i|j) / 2n``. So ``divergence="euclidean"`` is ordinary t-SNE.
+    Every point becomes the Gaussian of its neighbourhood, its patch. The divergence of two patches
+    stands where t-SNE has the Euclidean distance (X-space, sections 4.2 and 6), and enters the
+    Gaussian squared as that does: ``p_j|i`` is proportional to ``exp(-b_i d_ij^2)`` over the
+    ``3 perplexity`` neighbours of point i, with ``b_i`` such that they have the given perplexity,
+    and ``P = (p_j|i + p_i|j) / 2n``. So ``divergence="euclidean"`` is ordinary t-SNE.
 
     openTSNE optimises the embedding where it is installed (``pip install 'patchfold[tsne]'``) and
     there are one or two components, scikit-learn otherwise. Both start from the leading
@@ -79,54 +82,55 @@ class PatchTSNE(BasePatchEmbedding):
     n_components : int, default=2
         Dimensions of the embedding. With more than three scikit-learn computes all pairs.
     n_neighbors : int or "auto", default=15
-        Points in a patch, where ``patch`` has no size of its own; the point itself not counted.
-        ``"auto"`` takes the best of 5, 10, 20 and 40 by a criterion without labels, see
-        :mod:`patchfold.selection`.
+        Points in a patch, where ``patch`` has no size of its own; a point is not its own neighbour.
+        More than the data have is cut to ``n_samples - 1``, with a warning. ``"auto"`` takes the
+        best of 5, 10, 20 and 40 by a criterion without labels, see :mod:`patchfold.selection`.
     divergence : str or callable, default="kl"
-        Length of an edge: a name of :data:`patchfold.divergences.NAMES`, a function of two
-        :class:`~patchfold.Patches`, ``"euclidean"`` for the classical method, or ``"precomputed"``
-        where X holds distances (square), or is a sparse graph of them.
-    patch : GaussianPatch or None
-        How a neighbourhood becomes a Gaussian. None means ``GaussianPatch()``: of plain patches
-        t-SNE separates classes better than of the denoised ones that the other estimators have.
-    denoise : bool or None, default=None
-        Whether patches are fitted to smoothed points ``z`` and centred at
-        ``z + Sigma (x - z) / l``, ``l`` the largest eigenvalue of ``Sigma``. None means False.
-    lengths : {"divergence", "stretched"} or None, default=None
-        Whether edges are as long as the divergence of their patches, or as the distance of their
-        centres, in units of the typical edge, without short circuits. None means ``"divergence"``.
+        What compares two patches: a name of :data:`patchfold.divergences.NAMES`, or a function of
+        two :class:`~patchfold.Patches`. ``"euclidean"`` is the classical method, without patches.
+        With ``"precomputed"`` X holds distances (square), or is a sparse graph of them.
+    patch : GaussianPatch or None, default=None
+        How a neighbourhood becomes a Gaussian. None means a plain one, which ``patch_`` shows: the
+        ``n_neighbors`` nearest points, at most half of all. Of plain patches t-SNE separates
+        classes better than of the denoised ones that the other estimators have.
+    lengths : {"stretched", "divergence"}, default="divergence"
+        How long an edge is. ``"stretched"``: as far as the centres of its patches are apart, in
+        units of the typical edge; short circuits, whose patches disagree and whose way around is
+        long, are removed, and edges between clusters stretched. ``"divergence"``: the divergence of
+        its patches, as in the papers. Without patches an edge is as long as its points are apart.
     graph : {"neighbors", "divergence"}, default="neighbors"
         Whether the ``3 perplexity`` neighbours are the nearest points, or the nearest patches under
-        the divergence: of all, while all pairs fit in scikit-learn's ``working_memory``, else of
-        ``n_candidates``.
-    n_candidates : int or None
-        Euclidean neighbours among which the nearest patches are sought where there is no room for
-        all pairs; None means ten times as many as wanted.
-    radius : float or None
+        the divergence: of all points, while all pairs fit in scikit-learn's ``working_memory``,
+        else of ten times as many nearest points.
+    radius : float or None, default=None
         Neighbours are the points within this distance; the nearest ``3 perplexity`` of them count.
     supervision : {"dissimilarity", "cut", "min-sum"}, object or None, default=None
         How the classes ``y`` given to ``fit`` change the lengths: a rule of
         :mod:`patchfold.supervision`, by name or as an object such as ``Dissimilarity(alpha=0.2)``.
-    out_of_sample : {"nystrom", "krr", "grnn"}, regressor or None, default=None
-        What ``transform`` does with new points: place them in the graph by their own patch
-        (``"nystrom"``), or map them by a regression of the embedding on the points, kernel ridge
-        (``"krr"``), :class:`~patchfold.GRNN` or any scikit-learn regressor of several outputs. None
-        means ``"krr"`` with supervision and ``"nystrom"`` without.
+    out_of_sample : {"nystrom", "krr", "grnn"} or regressor, default="nystrom"
+        What ``transform`` does with new points. ``"nystrom"`` places them in the graph by their own
+        patch. The others map them by a regression of the embedding on the points: kernel ridge
+        (``"krr"``, which needs n x n memory), :class:`~patchfold.GRNN`, or any scikit-learn
+        regressor of several outputs.
     knn : str or object, default="auto"
         Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
         scikit-learn's ``KNeighborsTransformer``.
     perplexity : float, default=30.0
-        Effective number of neighbours of a point, at least 1 and below the number of samples.
+        Effective number of neighbours of a point, at least 1. More than the data have neighbours
+        for is cut to a third of ``n_samples - 1``, with a warning.
     learning_rate : float or "auto", default="auto"
         Length of a step; ``"auto"`` leaves it to the optimiser.
     early_exaggeration : float, default=12.0
         Factor of the affinities in the first 250 steps.
     n_iter : int, default=500
         Steps after those.
-    n_jobs : int or None
+    engine : {"auto", "threads"}, default="auto"
+        Where the work runs. ``"auto"`` follows the type of X, and means threads on this machine.
+    n_jobs : int or None, default=None
         Number of threads. Results do not depend on it.
-    random_state : int, RandomState or None
-        Seed of the start, and of an approximate neighbour search.
+    random_state : int, RandomState or None, default=None
+        Seed of what is drawn at random: the start of the optimiser, and of an approximate
+        search. None draws anew in every fit, as in scikit-learn.
     verbose : int, default=0
         1 prints the stages and their times, 2 also the optimiser's progress.
 
@@ -137,12 +141,19 @@ class PatchTSNE(BasePatchEmbedding):
         The symmetric ``P``, with sum one.
     kl_divergence_ : float
         What the optimiser reached: the Kullback-Leibler divergence of ``P`` and the embedding.
+    perplexity_ : float
+        The perplexity, as given or cut.
     n_neighbors_ : int or None
-        ``n_neighbors``, as given or chosen; None with a radius.
-    graph_ : csr_array of shape (n_samples, n_samples)
-        The symmetric graph of lengths; zeros are stored. It may have several components.
+        Points in a patch, as given, cut or chosen; None with a radius.
+    patch_ : GaussianPatch or None
+        The patch, as given or recommended (None for ``"euclidean"`` and ``"precomputed"``).
     patches_ : Patches or None
         The fitted Gaussians (None for ``"euclidean"`` and ``"precomputed"``).
+    graph_ : csr_array of shape (n_samples, n_samples)
+        The symmetric graph of lengths; zeros are stored. It may have several
+        components.
+    patch_graph_ : PatchGraph
+        All of this in one frozen object, which also knows where new points go.
     fit_report_ : dict
         Seconds that each stage of the fit took.
     map_ : regressor or None
@@ -156,7 +167,11 @@ class PatchTSNE(BasePatchEmbedding):
     (150, 2)
     """
 
-    _plain_patches = True
+    affinities_: csr_array
+    kl_divergence_: float
+    perplexity_: float
+
+    _own = ("embedding_", "affinities_", "kl_divergence_", "perplexity_")
 
     def __init__(
         self,
@@ -165,18 +180,17 @@ class PatchTSNE(BasePatchEmbedding):
         n_neighbors: int | str = 15,
         divergence: Any = "kl",
         patch: GaussianPatch | None = None,
-        denoise: bool | None = None,
-        lengths: str | None = None,
+        lengths: str = "divergence",
         graph: str = "neighbors",
-        n_candidates: int | None = None,
         radius: float | None = None,
         supervision: Any = None,
-        out_of_sample: Any = None,
+        out_of_sample: Any = "nystrom",
         knn: Any = "auto",
         perplexity: float = 30.0,
         learning_rate: Any = "auto",
         early_exaggeration: float = 12.0,
         n_iter: int = 500,
+        engine: Any = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -185,10 +199,8 @@ class PatchTSNE(BasePatchEmbedding):
         self.n_neighbors = n_neighbors
         self.divergence = divergence
         self.patch = patch
-        self.denoise = denoise
         self.lengths = lengths
         self.graph = graph
-        self.n_candidates = n_candidates
         self.radius = radius
         self.supervision = supervision
         self.out_of_sample = out_of_sample
@@ -197,6 +209,7 @@ class PatchTSNE(BasePatchEmbedding):
         self.learning_rate = learning_rate
         self.early_exaggeration = early_exaggeration
         self.n_iter = n_iter
+        self.engine = engine
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -231,57 +244,44 @@ class PatchTSNE(BasePatchEmbedding):
             return [min(DEFAULT_NEIGHBORS, n - 1)]
         return None
 
-    def _most(self) -> int:
+    def _cut_to(self, n: int, *, given: bool) -> list[str]:
+        cut = super()._cut_to(n, given=given)
+        most = max(1.0, (n - 1) / NEIGHBORS_PER_PERPLEXITY)
+        self.perplexity_ = min(float(self.perplexity), most)
+        if self.perplexity_ < self.perplexity:
+            cut.append(f"perplexity={self.perplexity_:.3g} instead of {self.perplexity:.3g}")
+        return cut
+
+    def _recipe(self, n: int) -> GaussianPatch:
+        if self.patch is not None:
+            return super()._recipe(n)
+        # Patches of more than half of the points are all the same.
+        most = max(1, (n - 1) // 2)
+        return GaussianPatch(None if self.n_neighbors_ is None else min(self.n_neighbors_, most))
+
+    def _setting(self, n: int) -> GraphSetting:
+        return replace(
+            super()._setting(n),
+            degree=None if self.radius is not None else self._most(n),
+            joined=False,  # a graph in parts does, with neighbours for every point
+            needs=("perplexity", self.perplexity_),
+        )
+
+    def _most(self, n: int) -> int:
         """Return how many neighbours have an affinity."""
-        return min(int(self._n_fit) - 1, int(NEIGHBORS_PER_PERPLEXITY * self.perplexity))
+        return min(n - 1, int(NEIGHBORS_PER_PERPLEXITY * self.perplexity_))
 
-    def _degree(self) -> int | None:
-        return None if self.radius is not None else self._most()
-
-    def _fit_graph(self, X: Any, y: Any = None) -> Neighborhoods:
-        n = X.shape[0]
-        if self.perplexity > n - 1:
-            raise ValueError(
-                f"perplexity={self.perplexity} needs more than {self.perplexity} samples, got {n}; "
-                f"lower perplexity to at most {n - 1}, better below {max(1, n // 3)}."
-            )
-        return super()._fit_graph(X, y)
-
-    def _search(self, X: Any, k: int | None) -> Neighborhoods:
-        near = super()._search(X, k)
-        self._check_degrees(near)  # where labels leave fewer neighbours, these will count alike
-        return near
-
-    def _connect(
-        self, near: Neighborhoods, i: Indices, j: Indices, lengths: Floats
-    ) -> Neighborhoods:
-        """Build the graph; t-SNE needs no connected one, only neighbours for every point."""
-        if self.supervision is not None:  # labels may have taken all of them
-            return super()._connect(near, i, j, lengths)
-        self.graph_ = symmetric(i, j, lengths, self._n_fit)
-        return near
-
-    def _embed(self, near: Neighborhoods) -> None:
-        self._check_components()
-        near = near.nearest(self._most())
-        exponents = gaussian_exponents(near, self.perplexity, self.n_jobs)
-        self.affinities_ = joint_affinities(near, exponents)
-        start = spectral_start(self.affinities_, self.n_components, self.random_state)
-        if self.n_components <= 2 and find_spec("openTSNE") is not None:
-            embedding = self._optimise_with_opentsne(start)
-        else:
-            embedding = self._optimise_with_sklearn(near, exponents, start)
-        self.embedding_ = embedding.astype(near.distances.dtype, copy=False)
-
-    def _check_degrees(self, near: Neighborhoods) -> None:
-        fewest = int(near.degrees.min())
-        if fewest < self.perplexity:
-            which = "the given graph has" if self.radius is None else f"radius={self.radius} leaves"
-            remedy = "add edges" if self.radius is None else "enlarge radius"
-            raise ValueError(
-                f"perplexity={self.perplexity} needs at least as many neighbours of every point, "
-                f"{which} a point with {fewest}; {remedy} or lower perplexity."
-            )
+    def _embed(self, graph: PatchGraph) -> None:
+        with self._stage("embedding"):
+            near = graph.neighborhoods.nearest(self._most(len(graph)))
+            exponents = gaussian_exponents(near, self.perplexity_, self.n_jobs)
+            self.affinities_ = joint_affinities(near, exponents)
+            start = spectral_start(self.affinities_, self.n_components, self.random_state)
+            if self.n_components <= 2 and find_spec("openTSNE") is not None:
+                embedding = self._optimise_with_opentsne(start)
+            else:
+                embedding = self._optimise_with_sklearn(near, exponents, start)
+            self.embedding_ = embedding.astype(near.distances.dtype, copy=False)
 
     def _optimise_with_opentsne(self, start: Floats) -> Floats:
         import openTSNE
@@ -307,7 +307,7 @@ class PatchTSNE(BasePatchEmbedding):
         every = self.n_components > 3  # no tree of more dimensions, all pairs instead
         optimiser = TSNE(
             self.n_components,
-            perplexity=self.perplexity,
+            perplexity=self.perplexity_,
             learning_rate=self.learning_rate,
             early_exaggeration=self.early_exaggeration,
             max_iter=EXAGGERATED_STEPS + self.n_iter,
@@ -317,7 +317,7 @@ class PatchTSNE(BasePatchEmbedding):
             verbose=max(0, int(self.verbose) - 1),
             method="exact" if every else "barnes_hut",
         )
-        least = len(near) - 1 if every else int(NEIGHBORS_PER_PERPLEXITY * self.perplexity + 1)
+        least = len(near) - 1 if every else int(NEIGHBORS_PER_PERPLEXITY * self.perplexity_ + 1)
         distances = calibrated_distances(near, exponents, least)
         embedding = optimiser.fit_transform(distances.toarray() if every else distances)
         self.kl_divergence_ = float(optimiser.kl_divergence_)
@@ -325,10 +325,9 @@ class PatchTSNE(BasePatchEmbedding):
 
     def _extend(self, near: Neighborhoods, X: Any) -> Floats:
         """Place new points at the mean of their neighbours, weighted by affinity."""
-        perplexity = min(self.perplexity, PLACING_PERPLEXITY)
+        perplexity = min(self.perplexity_, PLACING_PERPLEXITY)
         weights = np.exp(-gaussian_exponents(near, perplexity, self.n_jobs))
-        W = csr_array((weights, near.indices, near.indptr), (len(near), self._n_fit))
-        return np.asarray((W @ self.embedding_) / np.asarray(W.sum(axis=1))[:, None])
+        return weighted_places(near, weights, self.embedding_) / total_weights(near, weights)
 
 
 def gaussian_exponents(

@@ -1,10 +1,14 @@
-"""How long an edge is: the divergence of two patches, as labels change it."""
+"""How long an edge is: the divergence of two patches, or their distance; and what labels do to it.
+
+Short circuits are removed, and edges between clusters stretched, where lengths are distances
+(:mod:`patchfold.graph.short_circuits`).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from patchfold.divergences import Divergence
+    from patchfold.engines import Engine
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.patches.gaussians import Patches
     from patchfold.supervision import Codes, Kin, LabelRule
@@ -31,14 +36,26 @@ if TYPE_CHECKING:
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
 
-# What ``lengths`` may be: the divergence itself, or distances that it stretches.
-KINDS = ("divergence", "stretched")
+# What ``lengths`` may be: distances without short circuits, or the divergence itself.
+KINDS = ("stretched", "divergence")
 
 # A mean over so many pairs has three digits; all pairs are looked at while there are no more.
 MEAN_PAIRS = 2**19
 
 
-@dataclass(eq=False)
+class Compared(NamedTuple):
+    """What is known of the patches at the two ends of edges: arrays of shape (n_edges,)."""
+
+    divergences: Floats
+    distances: Floats
+    leaving: Floats
+
+    def some(self, which: NDArray[np.bool_]) -> Compared:
+        """Return the same of some edges."""
+        return Compared(*(part[which] for part in self))
+
+
+@dataclass(frozen=True, eq=False)
 class Lengths:
     """Lengths of pairs of fitted points, and of new points from fitted ones.
 
@@ -49,85 +66,42 @@ class Lengths:
     patches : Patches or None
         Their Gaussians; None where lengths are Euclidean or given.
     divergence : str or callable
+    engine : Engine
+        Where the work runs.
     rule : LabelRule or None
         How labels change lengths.
     codes : array of shape (n,) or None
         The class of every point, -1 where it is not known.
-    n_jobs : int or None
     typical : Typical or None
-        What makes lengths distances, in units of the typical one, that are stretched at short
-        circuits; None where they are the divergences.
+        What makes lengths distances, in units of the typical one, without short circuits; None
+        where they are the divergences.
+    known_mean : float or None
+        The mean plain length of all pairs, where the points are not kept.
     """
 
     points: Any
     patches: Patches | None
     divergence: str | Divergence
+    engine: Engine
     rule: LabelRule | None = None
     codes: Codes | None = None
-    n_jobs: int | None = None
     typical: Typical | None = None
+    known_mean: float | None = None
+
+    # ---------------------------------------------------------------- plain lengths
 
     def plain(self, i: Indices, j: Indices) -> Floats:
         """Return the lengths of the pairs ``(i, j)`` of fitted points before labels change them.
 
-        And before short circuits are stretched, which only edges of the graph can be.
+        And before short circuits are removed, which only edges of the graph can be.
         """
         if self.patches is None or self.typical is not None:
             return self.euclidean(i, j)
         return self.divergences(i, j)
 
-    def settle(self, i: Indices, j: Indices) -> None:
-        """Learn what is typical from the edges ``(i, j)``; lengths are distances from then on."""
-        self.typical = self._typical(i, j, *self._compared(i, j))
-
-    def stretched(self, i: Indices, j: Indices, few: NDArray[np.bool_]) -> Floats:
-        """Return the lengths of the edges ``(i, j)`` of a graph, infinite for short circuits.
-
-        What is typical is learned from the ``few`` edges that are marked, if it is not known.
-        """
-        values, distances, leaves = compared = self._compared(i, j)
-        if self.typical is None:
-            self.typical = self._typical(i[few], j[few], *(part[few] for part in compared))
-        typical = self.typical
-        around = np.maximum(typical.around[i], typical.around[j])
-        factors = stretches(
-            i,
-            j,
-            typical.disagreement(values, leaves, around),
-            distances,
-            len(self.points),
-            quiet=typical.quiet,
-            n_jobs=self.n_jobs,
-        )
-        return np.asarray(distances / typical.distance * factors, dtype=distances.dtype)
-
-    def _compared(self, i: Indices, j: Indices) -> tuple[Floats, Floats, Floats]:
-        """Return the divergences, distances and ways out of the patches ``i`` and ``j``."""
-        patches = cast("Patches", self.patches)
-        leaves = leaving(patches, i, patches, j, n_jobs=self.n_jobs)
-        return self.divergences(i, j), self.apart(i, j), leaves
-
-    def _typical(
-        self, i: Indices, j: Indices, values: Floats, distances: Floats, leaves: Floats
-    ) -> Typical:
-        centres = to_numpy(cast("Patches", self.patches).points)
-        every = np.arange(len(self.points))
-        offsets = self._distances(self.points, every, centres, every)
-        apart = self._distances(self.points, i, self.points, j)
-        return Typical.of((i, j), values, distances, leaves, offsets, apart)
-
-    def ranking(self, i: Indices, j: Indices) -> Floats:
-        """Return what the nearest of the pairs ``(i, j)`` are chosen by before labels: divergences.
-
-        The lengths, where there are no patches.
-        """
-        return self.plain(i, j) if self.patches is None else self.divergences(i, j)
-
     def divergences(self, i: Indices, j: Indices) -> Floats:
         """Return the divergences of the patches of pairs ``(i, j)``."""
-        patches = cast("Patches", self.patches)
-        values = divergences.paired(patches, i, j, self.divergence, n_jobs=self.n_jobs)
-        return np.asarray(to_numpy(values))
+        return self.engine.divergences(self.patches, i, j, self.divergence)
 
     def apart(self, i: Indices, j: Indices) -> Floats:
         """Return how far the points that the patches ``i`` and ``j`` belong to are apart."""
@@ -137,7 +111,7 @@ class Lengths:
     def euclidean(self, i: Indices, j: Indices) -> Floats:
         """Return the distances of the pairs ``(i, j)`` of fitted points: given, or by differences.
 
-        Those of their patches in typical ones, where these are what is stretched.
+        Those of their patches in typical ones, where lengths are without short circuits.
         """
         if self.divergence == "precomputed":
             return np.asarray(np.minimum(self.points[i, j], self.points[j, i]))
@@ -145,12 +119,71 @@ class Lengths:
             return np.asarray(self.apart(i, j) / self.typical.distance)
         return self._distances(self.points, i, self.points, j)
 
-    def labelled(self, lengths: Floats, i: Indices, j: Indices) -> Floats:
-        """Let the labels of pairs ``(i, j)`` of fitted points change their plain lengths.
+    @cached_property
+    def mean(self) -> float:
+        """The mean plain length of all pairs, or of a sample of them."""
+        if self.known_mean is not None:
+            return self.known_mean
+        if is_sparse(self.points):
+            return float(np.mean(self.points.data))
+        i, j = even_pairs(self.points.shape[0], MEAN_PAIRS)
+        return float(np.mean(self.plain(i, j), dtype=np.float64))
 
-        Infinite where the rule removes an edge.
+    def without_points(self) -> Lengths:
+        """Return the same without given distances: of them, new points may need the mean alone."""
+        known = None if self.rule is None else self.mean
+        return replace(self, points=None, known_mean=known)
+
+    # ---------------------------------------------------------------- short circuits
+
+    def compared(self, i: Indices, j: Indices) -> Compared:
+        """Compare the patches ``i`` and ``j``."""
+        patches = cast("Patches", self.patches)
+        leaves = leaving(patches, i, patches, j, n_jobs=self.engine.n_jobs)
+        return Compared(self.divergences(i, j), self.apart(i, j), leaves)
+
+    def learned(self, i: Indices, j: Indices, compared: Compared) -> Lengths:
+        """Return lengths that know what is typical, from edges ``(i, j)`` of near neighbours."""
+        centres = to_numpy(cast("Patches", self.patches).points)
+        every = np.arange(len(self.points))
+        offsets = self._distances(self.points, every, centres, every)
+        apart = self._distances(self.points, i, self.points, j)
+        return replace(self, typical=Typical.of((i, j), *compared, offsets, apart))
+
+    def stretched(self, i: Indices, j: Indices, compared: Compared) -> Floats:
+        """Return the lengths of the edges ``(i, j)`` of a graph, infinite for short circuits."""
+        typical = cast("Typical", self.typical)
+        around = np.maximum(typical.around[i], typical.around[j])
+        factors = stretches(
+            i,
+            j,
+            typical.disagreement(compared.divergences, compared.leaving, around),
+            compared.distances,
+            len(self.points),
+            quiet=typical.quiet,
+            n_jobs=self.engine.n_jobs,
+        )
+        distances = compared.distances
+        return np.asarray(distances / typical.distance * factors, dtype=distances.dtype)
+
+    # ---------------------------------------------------------------- what the nearest are
+
+    def ranking(self, i: Indices, j: Indices) -> Floats:
+        """Return what the nearest of the pairs ``(i, j)`` are chosen by before labels: divergences.
+
+        The lengths, where there are no patches.
         """
-        return self._by_rule(lengths, i, j, lambda: self.euclidean(i, j))
+        return self.plain(i, j) if self.patches is None else self.divergences(i, j)
+
+    def matrix(self) -> Floats:
+        """Return what the nearest are chosen by, as :meth:`ranking` does, for all pairs."""
+        if self.divergence == "precomputed":
+            return np.asarray(np.minimum(self.points, self.points.T))
+        if self.patches is None:
+            return cdist(self.points, self.points).astype(self.points.dtype, copy=False)
+        n_jobs = self.engine.n_jobs
+        matrix = divergences.pairwise(self.patches, self.divergence, n_jobs=n_jobs)
+        return np.asarray(to_numpy(matrix))
 
     def order(self, lengths: Floats, i: Indices, j: Indices) -> Floats:
         """Return what pairs with these plain lengths are ordered by to choose the nearest.
@@ -159,15 +192,6 @@ class Lengths:
         Labels can make lengths equal that differ: equal ones are ordered by the plain lengths.
         """
         return _kept(self.labelled(lengths, i, j), lengths)
-
-    def matrix(self) -> Floats:
-        """Return what the nearest are chosen by, as :meth:`ranking` does, for all pairs."""
-        if self.divergence == "precomputed":
-            return np.asarray(np.minimum(self.points, self.points.T))
-        if self.patches is None:
-            return cdist(self.points, self.points).astype(self.points.dtype, copy=False)
-        matrix = divergences.pairwise(self.patches, self.divergence, n_jobs=self.n_jobs)
-        return np.asarray(to_numpy(matrix))
 
     def order_of_rows(self, lengths: Floats, block: slice) -> Floats:
         """Do the same as :meth:`order` for the pairs of a block of points with all points."""
@@ -189,13 +213,32 @@ class Lengths:
             gaps = cdist(self.points[block], self.points)
         return (gaps if self.patches is not None else self.order_of_rows(gaps, block)), gaps
 
+    # ---------------------------------------------------------------- labels
+
+    def labelled(self, lengths: Floats, i: Indices, j: Indices) -> Floats:
+        """Let the labels of pairs ``(i, j)`` of fitted points change their plain lengths.
+
+        Infinite where the rule removes an edge.
+        """
+        return self._by_rule(lengths, i, j, lambda: self.euclidean(i, j))
+
+    def of_unlabelled(
+        self, lengths: Floats, distances: Callable[[], Floats] | None = None
+    ) -> Floats:
+        """Return what the rule makes of plain lengths from new points: their labels are not known.
+
+        ``distances`` gives the Euclidean lengths, where they are others.
+        """
+        if self.rule is None:
+            return lengths
+        unknown = np.full(lengths.shape, UNKNOWN, dtype=np.int8)
+        return changed_lengths(self.rule, self._edges(lengths, unknown, distances))
+
+    # ---------------------------------------------------------------- new points
+
     def divergences_of_new(self, patches: Patches, i: Indices, j: Indices) -> Floats:
         """Return the divergences of the patches ``i`` of new points from ``j`` of fitted ones."""
-        fitted = cast("Patches", self.patches)
-        values = divergences.paired(
-            patches, i, j, self.divergence, other=fitted, n_jobs=self.n_jobs
-        )
-        return np.asarray(to_numpy(values))
+        return self.engine.divergences(patches, i, j, self.divergence, self.patches)
 
     def of_new(
         self, patches: Patches, near: Neighborhoods, values: Floats, graph: csr_array
@@ -231,32 +274,13 @@ class Lengths:
 
     def _disagreement_of_new(self, patches: Patches, near: Neighborhoods, values: Floats) -> Floats:
         typical, fitted = cast("Typical", self.typical), cast("Patches", self.patches)
-        leaves = leaving(patches, near.sources, fitted, near.indices, n_jobs=self.n_jobs)
+        n_jobs = self.engine.n_jobs
+        leaves = leaving(patches, near.sources, fitted, near.indices, n_jobs=n_jobs)
         there = typical.around[near.indices]
         # Around a new point that is typical which is so of its nearest neighbours.
         nearest = near.among_nearest(TYPICAL_NEIGHBORS)
         here = medians(near.sources[nearest], there[nearest], len(near))[near.sources]
         return typical.disagreement(values, leaves, np.maximum(here, there))
-
-    def of_unlabelled(
-        self, lengths: Floats, distances: Callable[[], Floats] | None = None
-    ) -> Floats:
-        """Return what the rule makes of plain lengths from new points: their labels are not known.
-
-        ``distances`` gives the Euclidean lengths, where they are others.
-        """
-        if self.rule is None:
-            return lengths
-        unknown = np.full(lengths.shape, UNKNOWN, dtype=np.int8)
-        return changed_lengths(self.rule, self._edges(lengths, unknown, distances))
-
-    @cached_property
-    def mean(self) -> float:
-        """The mean plain length of all pairs, or of a sample of them."""
-        if is_sparse(self.points):
-            return float(np.mean(self.points.data))
-        i, j = even_pairs(self.points.shape[0], MEAN_PAIRS)
-        return float(np.mean(self.plain(i, j), dtype=np.float64))
 
     def _distances(self, X: Floats, i: Indices, Z: Floats, j: Indices) -> Floats:
         """Return the distances of the points ``X[i]`` from ``Z[j]``, by differences."""
@@ -264,7 +288,7 @@ class Lengths:
             lambda block: np.linalg.norm(X[i[block]] - Z[j[block]], axis=1),
             len(i),
             3 * X.itemsize * X.shape[1],
-            self.n_jobs,
+            self.engine.n_jobs,
         )
         return np.concatenate(parts) if parts else np.empty(0, dtype=X.dtype)
 

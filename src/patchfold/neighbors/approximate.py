@@ -70,26 +70,37 @@ class ApproximateNeighbors:
         n_samples = X.shape[0]
         check_fewer_than_samples(self.n_neighbors, n_samples)
         self._space = SearchedPoints(X, self.n_jobs)
-        self._descent = None
-        if n_samples > self.SMALLEST_DESCENT:
-            with warnings.catch_warnings():
-                # Points the descent found too few neighbours for; the class says so.
-                warnings.filterwarnings("ignore", message="Failed to correctly find")
-                placed = self._space.placed(X, np.float32)
-                self._order = locality.walk(placed)
-                self._descent = descent(
-                    placed[self._order],
-                    n_neighbors=min(self.n_neighbors + 1 + self.SPARE_CANDIDATES, n_samples),
-                    random_state=self.random_state,
-                    n_jobs=1 if self.random_state is not None else _numba_threads(self.n_jobs),
-                )
+        self._descent = self._descended(self._space, descent)
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the index, which is built again when it is asked for."""
+        return {**vars(self), "_descent": None}
+
+    def _descended(self, space: SearchedPoints, descent: Any) -> Any:
+        """Build the index; None for few points, which are searched exactly."""
+        n_samples = space.n_samples
+        if n_samples <= self.SMALLEST_DESCENT:
+            return None
+        with warnings.catch_warnings():
+            # Points the descent found too few neighbours for; the class says so.
+            warnings.filterwarnings("ignore", message="Failed to correctly find")
+            placed = space.placed(space.points, np.float32)
+            self._order = locality.walk(placed)
+            return descent(
+                placed[self._order],
+                n_neighbors=min(self.n_neighbors + 1 + self.SPARE_CANDIDATES, n_samples),
+                random_state=self.random_state,
+                n_jobs=1 if self.random_state is not None else _numba_threads(self.n_jobs),
+            )
 
     def query(self, X: Any = None) -> Neighborhoods:
         """Return the neighbours of the built points, or of new points ``X``."""
         space = built(self, self._space)
         queries = space.check_queries(X, type(self).__name__)
         own = X is None
+        if self._descent is None:  # few points, or taken from a file
+            self._descent = self._descended(space, _import_descent())
         if self._descent is None:
             return k_nearest(space, queries, self.n_neighbors, own=own)
         if own:

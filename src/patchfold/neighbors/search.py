@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -144,7 +145,7 @@ def neighbor_search(
         ``"auto"`` is exact up to 30 000 samples, and up to 300 000 with at most 6
         features, where a tree keeps exact search quick; beyond that it is approximate if
         pynndescent is installed. An object shaped like ``KNeighborsTransformer`` is cloned
-        and used, a :class:`NeighborSearch` is used as it is, and has to find enough neighbours.
+        and used, a copy of a :class:`NeighborSearch` is used, and has to find enough neighbours.
     n_neighbors : int, default=15
         Neighbours of a point, itself not counted.
     radius : float, optional
@@ -178,7 +179,7 @@ def neighbor_search(
     if radius is not None:
         return _radius_search(knn, n_neighbors, radius, n_jobs)
     if isinstance(knn, NeighborSearch):
-        return knn
+        return copy(knn)  # building it must not change what the user gave
     if n_neighbors is None:
         raise ValueError("n_neighbors=None needs a radius; set n_neighbors or radius.")
     n_neighbors = check_count("n_neighbors", n_neighbors)

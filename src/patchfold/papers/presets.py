@@ -38,6 +38,7 @@ def isomap_kl(
         n_neighbors=n_neighbors,
         divergence="kl",
         patch=_levada_patch(include_self, gamma),
+        lengths="divergence",
     )
 
 
@@ -58,6 +59,7 @@ def pelle(
         n_neighbors=n_neighbors,
         divergence="kl",
         patch=_levada_patch(include_self, gamma),
+        lengths="divergence",
         weights="entropic",
         reg=reg,
     )
@@ -81,6 +83,7 @@ def elap(
         n_neighbors=n_neighbors,
         divergence="kl",
         patch=_levada_patch(include_self, gamma),
+        lengths="divergence",
         kernel="gaussian",
         bandwidth=t,
         laplacian="unnormalized",
@@ -218,4 +221,9 @@ def _x_space(size: int, divergence: str, gamma: float) -> dict[str, Any]:
     patch = GaussianPatch(
         size=size, include_self=False, center="point", covariance="ridge", gamma=gamma
     )
-    return {"patch": patch, "divergence": divergence, "graph": "divergence"}
+    return {
+        "patch": patch,
+        "divergence": divergence,
+        "lengths": "divergence",
+        "graph": "divergence",
+    }

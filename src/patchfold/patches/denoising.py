@@ -1,35 +1,73 @@
-"""Patches of denoised points: every point is first replaced by the mean of its patch."""
+"""Patches of denoised points: every point is first replaced by the mean of its patch.
+
+A patch is then centred where its point ``x`` comes back to from its denoised place ``z``, along the
+patch but not across it: ``z + Sigma (x - z) / l`` with ``l`` the largest eigenvalue of ``Sigma``.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from patchfold.patches import patch_means
+from patchfold.patches.fitting import patch_means
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from patchfold.neighbors import NeighborSearch
     from patchfold.neighbors.neighborhoods import Neighborhoods
-    from patchfold.patches import GaussianPatch
+    from patchfold.neighbors.protocol import NeighborSearch
     from patchfold.patches.gaussians import Patches
+    from patchfold.patches.recipe import GaussianPatch
 
     Floats = NDArray[np.floating[Any]]
 
 
-@dataclass(eq=False)
-class DenoisedPatches:
-    """Fit patches of denoised points, and then of new points as those of the fitted ones.
+@dataclass(frozen=True, eq=False)
+class Denoised:
+    """What the patches of new points need to know of the fitted ones.
 
-    Parameters
+    Attributes
     ----------
-    recipe : GaussianPatch
-        How a neighbourhood becomes a Gaussian.
+    places : array of shape (n, m)
+        The denoised points.
     search : NeighborSearch or None
-        What finds the neighbours that denoised points have among each other. None looks for them
-        among the neighbours they had before, and theirs.
+        What finds their neighbours. None looks for them among the neighbours that the points had
+        before, and theirs.
+    members : Neighborhoods or None
+        These neighbours, where there is no search.
+    """
+
+    places: Floats
+    search: NeighborSearch | None = None
+    members: Neighborhoods | None = None
+
+    def of_new(
+        self,
+        recipe: GaussianPatch,
+        X: Floats,
+        fitted: Floats,
+        members: Neighborhoods,
+        n_jobs: int | None = None,
+    ) -> Patches:
+        """Fit the patches of new points, given their neighbours among the fitted ones."""
+        denoised = patch_means(fitted, members, points=X, n_jobs=n_jobs)
+        if self.search is not None:
+            near = self.search.query(denoised)
+        else:
+            near = _refined(self.places, self.members, denoised, members, n_jobs=n_jobs)
+        both = self.places, denoised
+        return recipe.gaussians(fitted, near, points=X, denoised=both, n_jobs=n_jobs)
+
+
+def fit_denoised(
+    recipe: GaussianPatch,
+    X: Floats,
+    members: Neighborhoods,
+    search: NeighborSearch | None = None,
+    n_jobs: int | None = None,
+) -> tuple[Patches, Denoised]:
+    """Fit the patches of denoised points, given the neighbours that make up the patch of each.
 
     Examples
     --------
@@ -37,40 +75,19 @@ class DenoisedPatches:
     >>> from patchfold.neighbors import ExactNeighbors, find_neighbors
     >>> from patchfold.patches import GaussianPatch
     >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [3.0, 1.0]])
-    >>> model = DenoisedPatches(GaussianPatch(size=2), ExactNeighbors(2))
-    >>> patches = model.fit(X, find_neighbors(X, 2))
-    >>> model.denoised.round(2)[0]
+    >>> recipe = GaussianPatch(size=2, denoise=True)
+    >>> patches, denoised = fit_denoised(recipe, X, find_neighbors(X, 2), ExactNeighbors(2))
+    >>> denoised.places.round(2)[0]
     array([1., 0.])
     """
-
-    recipe: GaussianPatch
-    search: NeighborSearch | None
-    denoised: Floats | None = None
-    members: Neighborhoods | None = None
-
-    def fit(self, X: Floats, members: Neighborhoods, n_jobs: int | None = None) -> Patches:
-        """Fit the patches of points, given the neighbours that make up the patch of each."""
-        self.denoised = patch_means(X, members, n_jobs=n_jobs)
-        if self.search is not None:
-            self.search = self.search.build(self.denoised)
-            near = self.search.query()
-        else:
-            self.members = members
-            near = _refined(self.denoised, members, n_jobs=n_jobs)
-        both = self.denoised, self.denoised
-        return self.recipe.fit(X, near, denoised=both, n_jobs=n_jobs)
-
-    def of_new(
-        self, X: Floats, fitted: Floats, members: Neighborhoods, n_jobs: int | None = None
-    ) -> Patches:
-        """Fit the patches of new points, given their neighbours among the fitted ones."""
-        places = cast("Floats", self.denoised)
-        denoised = patch_means(fitted, members, points=X, n_jobs=n_jobs)
-        if self.search is not None:
-            near = self.search.query(denoised)
-        else:
-            near = _refined(places, self.members, denoised, members, n_jobs=n_jobs)
-        return self.recipe.fit(fitted, near, points=X, denoised=(places, denoised), n_jobs=n_jobs)
+    places = patch_means(X, members, n_jobs=n_jobs)
+    if search is not None:
+        search = search.build(places)
+        near, kept = search.query(), None
+    else:
+        near, kept = _refined(places, members, n_jobs=n_jobs), members
+    patches = recipe.gaussians(X, near, denoised=(places, places), n_jobs=n_jobs)
+    return patches, Denoised(places, search, kept)
 
 
 def _refined(*places: Any, n_jobs: int | None) -> Neighborhoods:

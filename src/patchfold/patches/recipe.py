@@ -11,10 +11,11 @@ from sklearn.base import BaseEstimator
 
 from patchfold._validation import check_choice, check_count, check_points
 from patchfold.engines.arrays import Array, floating, to_numpy
-from patchfold.neighbors import find_neighbors
+from patchfold.neighbors import ExactNeighbors, find_neighbors
 from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.patches import covariances
 from patchfold.patches.adaptive import REACH, adaptive_sizes
+from patchfold.patches.denoising import fit_denoised
 from patchfold.patches.fitting import PatchFit
 
 if TYPE_CHECKING:
@@ -74,6 +75,9 @@ class GaussianPatch(BaseEstimator):
         changes nothing; as an intensity, 0.1.
     rank : int or None, default=None
         Directions kept by ``"low-rank"`` (required there); steps of ``"hazan"`` (None: 100).
+    denoise : bool, default=False
+        Fit patches to smoothed points ``z``, each the mean of its neighbourhood, and centre them at
+        ``z + Sigma (x - z) / l`` with ``l`` the largest eigenvalue of ``Sigma``.
 
     Examples
     --------
@@ -93,6 +97,7 @@ class GaussianPatch(BaseEstimator):
         covariance: str = "ridge",
         gamma: Any = "auto",
         rank: int | None = None,
+        denoise: Any = False,
     ) -> None:
         self.size = size
         self.include_self = include_self
@@ -100,6 +105,7 @@ class GaussianPatch(BaseEstimator):
         self.covariance = covariance
         self.gamma = gamma
         self.rank = rank
+        self.denoise = denoise
 
     def fit(
         self,
@@ -107,7 +113,6 @@ class GaussianPatch(BaseEstimator):
         neighborhoods: Any = None,
         *,
         points: Array = None,
-        denoised: tuple[Array, Array] | None = None,
         n_jobs: int | None = None,
     ) -> Patches:
         """Fit one Gaussian a neighbourhood.
@@ -122,11 +127,6 @@ class GaussianPatch(BaseEstimator):
         points : array of shape (n, m) or None
             The points whose patches are wanted, when they are not ``X`` itself: new points, whose
             patches consist of their neighbours in ``X``, and of themselves by ``include_self``.
-        denoised : pair of arrays of shapes (n_samples, m) and (n, m), or None
-            ``X`` and ``points`` after :func:`patch_means`, to make the patches of, and whose
-            neighbourhoods are given. A patch is then centred where its point ``x`` comes back to
-            from its denoised place ``z`` along the patch, but not across it:
-            ``z + Sigma (x - z) / l`` with ``l`` the largest eigenvalue of ``Sigma``.
         n_jobs : int or None
             Number of threads.
 
@@ -141,14 +141,37 @@ class GaussianPatch(BaseEstimator):
             if points is not None:
                 msg = "points=... needs neighborhoods, the neighbours of these points in X."
                 raise ValueError(msg)
-            size = self.reach(DEFAULT_SIZE, X.shape[0])
-            if size >= X.shape[0]:
-                msg = (
-                    f"size={size} needs more than {size} samples, got {X.shape[0]}; "
-                    f"set size to at most {X.shape[0] - 1}."
-                )
-                raise ValueError(msg)
-            neighborhoods = find_neighbors(to_numpy(X), size, n_jobs=n_jobs)
+            neighborhoods = self._searched(X, n_jobs)
+        if not self.denoise:
+            return self.gaussians(X, neighborhoods, points=points, n_jobs=n_jobs)
+        own = neighborhoods if points is None else self._searched(X, n_jobs)
+        search = ExactNeighbors(int(own.degrees.max(initial=1)), n_jobs=n_jobs)
+        patches, denoised = fit_denoised(self, X, own, search, n_jobs)
+        if points is None:
+            return patches
+        return denoised.of_new(self, points, X, neighborhoods, n_jobs)
+
+    def gaussians(
+        self,
+        X: Array,
+        neighborhoods: Any,
+        *,
+        points: Array = None,
+        denoised: tuple[Array, Array] | None = None,
+        n_jobs: int | None = None,
+    ) -> Patches:
+        """Fit the Gaussians of given neighbourhoods, whether points are denoised or not.
+
+        Parameters
+        ----------
+        X, neighborhoods, points, n_jobs
+            As in :meth:`fit`.
+        denoised : pair of arrays of shapes (n_samples, m) and (n, m), or None
+            ``X`` and ``points`` after :func:`patch_means`, to make the patches of, and whose
+            neighbourhoods are given.
+        """
+        self._check()
+        X = _points(X)
         if not isinstance(neighborhoods, Neighborhoods):
             msg = (
                 f"neighborhoods is a {type(neighborhoods).__name__}; pass what "
@@ -198,6 +221,17 @@ class GaussianPatch(BaseEstimator):
             return min(REACH * n_neighbors, n_samples - 1)
         return n_neighbors if self.size is None else int(self.size)
 
+    def _searched(self, X: Array, n_jobs: int | None) -> Neighborhoods:
+        """Search the neighbours that the patches of ``X`` consist of."""
+        size = self.reach(DEFAULT_SIZE, X.shape[0])
+        if size >= X.shape[0]:
+            msg = (
+                f"size={size} needs more than {size} samples, got {X.shape[0]}; "
+                f"set size to at most {X.shape[0] - 1}."
+            )
+            raise ValueError(msg)
+        return find_neighbors(to_numpy(X), size, n_jobs=n_jobs)
+
     def _cut(self, neighborhoods: Neighborhoods) -> Neighborhoods:
         most = int(neighborhoods.degrees.max(initial=0))
         if int(self.size or 0) > most:
@@ -213,6 +247,9 @@ class GaussianPatch(BaseEstimator):
         check_choice("center", self.center, CENTERS)
         if not isinstance(self.include_self, (bool, np.bool_)):
             msg = f"include_self={self.include_self!r} must be True or False."
+            raise TypeError(msg)
+        if not isinstance(self.denoise, (bool, np.bool_)):
+            msg = f"denoise={self.denoise!r} must be True or False."
             raise TypeError(msg)
         if isinstance(self.size, str):
             check_choice("size", self.size, (ADAPTIVE,))
@@ -239,17 +276,17 @@ class GaussianPatch(BaseEstimator):
 def recommended_patch(n_samples: int, *, sized: bool = True) -> GaussianPatch:
     """Return the patch that ``patch=None`` means in an estimator, for so many points.
 
-    It has 15 neighbours, ``1.5 n^(1/3)`` below 1000 points, and a flattened covariance.
-    ``sized=False`` leaves the size to the neighbourhoods.
+    It has 15 neighbours, ``1.5 n^(1/3)`` below 1000 points, a flattened covariance, and is fitted
+    to denoised points. ``sized=False`` leaves the size to the neighbourhoods.
 
     Examples
     --------
     >>> recommended_patch(100)
-    GaussianPatch(covariance='flattened', size=7)
+    GaussianPatch(covariance='flattened', denoise=True, size=7)
     """
     share = min(1.0, n_samples / RECOMMENDED_AT) ** (1 / 3)
     size = max(1, min(n_samples - 1, round(RECOMMENDED_SIZE * share)))
-    return GaussianPatch(size=size if sized else None, covariance="flattened")
+    return GaussianPatch(size if sized else None, covariance="flattened", denoise=True)
 
 
 def _check_members(neighborhoods: Neighborhoods, n: int) -> None:

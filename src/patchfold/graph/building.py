@@ -1,0 +1,307 @@
+"""From points, or given distances, to one frozen graph: neighbours, patches, edges, components."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sklearn
+
+from patchfold._validation import is_sparse, warn_user
+from patchfold.graph import components, edges
+from patchfold.graph.disagreement import TYPICAL_NEIGHBORS
+from patchfold.graph.lengths import Lengths
+from patchfold.graph.patch_graph import GraphSetting, PatchGraph
+from patchfold.neighbors.approximate import ApproximateNeighbors
+from patchfold.neighbors.fitted_rows import RowTable
+from patchfold.neighbors.given import given_neighbors, nearest_by_value
+from patchfold.neighbors.search import SharedNeighbors, neighbor_search
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from patchfold.neighbors.neighborhoods import Neighborhoods
+    from patchfold.neighbors.protocol import NeighborSearch
+    from patchfold.patches.denoising import Denoised
+    from patchfold.patches.gaussians import Patches
+    from patchfold.patches.recipe import GaussianPatch
+    from patchfold.supervision import Codes
+
+    Stage = Callable[[str], AbstractContextManager[None]]
+    Indices = NDArray[np.intp]
+    Floats = NDArray[np.floating[Any]]
+
+# Edges this many times as long as most are the work of an exponential of data in large units.
+STRETCH = 1e6
+
+
+def build_graph(
+    X: Any,
+    setting: GraphSetting,
+    codes: Codes | None = None,
+    stage: Stage = lambda _: nullcontext(),
+) -> PatchGraph:
+    """Build the graph of points: search, fit patches, measure edges, join components.
+
+    Parameters
+    ----------
+    X : array of shape (n, m)
+        Points; for ``divergence="precomputed"`` square distances, or a sparse graph of them.
+    setting : GraphSetting
+    codes : array of shape (n,) or None
+        The class of every point, -1 where it is not known.
+    stage : callable
+        ``stage(name)`` is entered while a stage runs: progress and times.
+
+    Returns
+    -------
+    PatchGraph
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from patchfold.engines import engine_for
+    >>> X = np.array([[0.0], [1.0], [3.0], [7.0]])
+    >>> setting = GraphSetting(degree=1, engine=engine_for("threads"), divergence="euclidean")
+    >>> build_graph(X, setting).matrix.toarray()
+    array([[0., 1., 0., 0.],
+           [1., 0., 2., 0.],
+           [0., 2., 0., 4.],
+           [0., 0., 4., 0.]])
+    """
+    found = _found(X, setting, stage)
+    patches, denoised = None, None
+    if setting.recipe is not None:
+        with stage("patches"):
+            patches, denoised = _fitted(X, found, setting, setting.recipe)
+    lengths = Lengths(X, patches, setting.divergence, setting.engine, setting.rule, codes)
+    near, lengths = _chosen(found, lengths, setting, stage)
+    _check_degrees(near, setting)
+    with stage("divergences"):
+        i, j, pairs = edges.undirected(near)
+        plain, lengths = _plain(near, (i, j, pairs), found, lengths, setting)
+        held = np.isfinite(plain)  # without short circuits
+        labelled = plain.copy()
+        labelled[held] = lengths.labelled(plain[held], i[held], j[held])
+        near = edges.with_lengths(near, labelled[pairs])
+    kept = np.isfinite(labelled)
+    near, matrix = _joined(near, (i[kept], j[kept], labelled[kept]), lengths, setting, stage)
+    if setting.supervision is not None and held.any():
+        _warn_of_stretch(matrix, lengths, float(np.median(plain[held])), setting)
+    return PatchGraph(
+        setting,
+        # Points that lost all their neighbours still are neighbours of others.
+        edges.with_incoming(near, matrix),
+        matrix,
+        patches,
+        lengths.without_points() if setting.precomputed else lengths,
+        found.search,
+        found.reach,
+        found.pooled,
+        denoised,
+        None if setting.precomputed else RowTable(X),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """The neighbours that patches and edges are made of, and the search that found them."""
+
+    neighborhoods: Neighborhoods
+    search: NeighborSearch | None = None
+    reach: int | None = None
+    pooled: bool = False
+
+
+def _found(X: Any, setting: GraphSetting, stage: Stage) -> _Found:
+    """Search the Euclidean neighbours, or read those that are given."""
+    k = setting.degree
+    if setting.precomputed:
+        return _Found(given_neighbors(X, k, setting.radius, own=True))
+    n = X.shape[0]
+    all_pairs = n * n * X.itemsize <= sklearn.get_config()["working_memory"] * 2**20
+    pooled = setting.by_divergence and not all_pairs
+    reach = None
+    if k is not None:
+        reach = max(min(setting.pool if pooled else k, n - 1), setting.patch_size)
+        if reach >= n:
+            size = setting.patch_size
+            raise ValueError(
+                f"patch size={size} needs more than {size} samples, got {n}; lower the size."
+            )
+    with stage("neighbours"):
+        search, near = setting.engine.neighbors(_search_for(X, setting, reach), X)
+    return _Found(near if reach is None else near.nearest(reach), search, reach, pooled)
+
+
+def _search_for(X: Floats, setting: GraphSetting, n_neighbors: int | None) -> NeighborSearch:
+    """Return a search that suits points like these."""
+    return neighbor_search(
+        setting.knn,
+        n_neighbors=n_neighbors,
+        radius=setting.radius,
+        n_samples=X.shape[0],
+        n_features=X.shape[1],
+        n_jobs=setting.engine.n_jobs,
+        random_state=setting.random_state,
+    )
+
+
+def _fitted(
+    X: Floats, found: _Found, setting: GraphSetting, recipe: GaussianPatch
+) -> tuple[Patches, Denoised | None]:
+    """Fit the patches of points, of denoised ones if the recipe says so; shared ones only once."""
+    near = found.neighborhoods
+    members = near if setting.radius is not None else near.nearest(setting.patch_size)
+    make = partial(_make_patches, X, members, found, setting, recipe)
+    if isinstance(setting.knn, SharedNeighbors):
+        return setting.knn.once(X, (repr(recipe), int(members.degrees.max())), make)
+    return make()
+
+
+def _make_patches(
+    X: Floats, members: Neighborhoods, found: _Found, setting: GraphSetting, recipe: GaussianPatch
+) -> tuple[Patches, Denoised | None]:
+    search = None
+    # An approximate search would take as long again, and be no more exact than a refinement.
+    approximate = isinstance(getattr(found.search, "origin", found.search), ApproximateNeighbors)
+    if recipe.denoise and not approximate:
+        size = None if setting.radius is not None else int(members.degrees.max())
+        search = _search_for(X, setting, size)
+    fitted: tuple[Patches, Denoised | None] = setting.engine.patches(recipe, X, members, search)
+    return fitted
+
+
+def _chosen(
+    found: _Found, lengths: Lengths, setting: GraphSetting, stage: Stage
+) -> tuple[Neighborhoods, Lengths]:
+    """Choose the edges of the graph: the nearest points, or the nearest patches."""
+    k, near = setting.degree, found.neighborhoods
+    if k is None or is_sparse(lengths.points):
+        return near, lengths
+    # Where neighbours are chosen by their lengths already, only labels can change the choice.
+    plain = lengths.patches is None and setting.supervision is None
+    if not setting.by_divergence or plain:
+        return near.nearest(k), lengths
+    if setting.stretched and lengths.patches is not None:
+        lengths = _learned(found, lengths, setting)
+    with stage("neighbours under the divergence"):
+        if found.pooled:
+            return edges.nearest_among(near, k, lengths.ranking, lengths.order), lengths
+        order = None if setting.supervision is None else lengths.order_of_rows
+        return nearest_by_value(lengths.matrix(), k, own=True, order=order), lengths
+
+
+def _learned(found: _Found, lengths: Lengths, setting: GraphSetting) -> Lengths:
+    """Learn what is typical from neighbours, no more than are always found."""
+    known = min(max(setting.degree or 0, setting.patch_size), TYPICAL_NEIGHBORS)
+    i, j, _ = edges.undirected(found.neighborhoods.nearest(known))
+    return lengths.learned(i, j, lengths.compared(i, j))
+
+
+def _plain(
+    near: Neighborhoods,
+    ends: tuple[Indices, Indices, Indices],
+    found: _Found,
+    lengths: Lengths,
+    setting: GraphSetting,
+) -> tuple[Floats, Lengths]:
+    """Return the lengths of the edges before labels change them, infinite for short circuits."""
+    i, j, pairs = ends
+    if lengths.patches is None:  # known from the search
+        return edges.shortest(near, pairs), lengths
+    if setting.stretched:
+        degree = setting.degree
+        few = degree is not None and degree < min(setting.patch_size, TYPICAL_NEIGHBORS)
+        if lengths.typical is None and few:
+            lengths = _learned(found, lengths, setting)
+        compared = lengths.compared(i, j)
+        if lengths.typical is None:  # from the edges of the graph, some of which are enough
+            some = np.zeros(len(i), dtype=bool)
+            some[pairs[near.among_nearest(TYPICAL_NEIGHBORS)]] = True
+            lengths = lengths.learned(i[some], j[some], compared.some(some))
+        plain = lengths.stretched(i, j, compared)
+    else:
+        plain = lengths.plain(i, j)
+    if len(plain) and not plain.any() and np.ptp(lengths.points, axis=0).any():
+        warn_user(
+            "all divergences are zero although the points differ: every patch has the same "
+            "points. Lower n_neighbors, or the size of the patch."
+        )
+    return plain, lengths
+
+
+def _joined(
+    near: Neighborhoods,
+    kept: tuple[Indices, Indices, Floats],
+    lengths: Lengths,
+    setting: GraphSetting,
+    stage: Stage,
+) -> tuple[Neighborhoods, csr_array]:
+    """Join components, each by the closest pair, and say so where labels do not explain it."""
+    i, j, values = kept
+    n = len(near)
+    matrix = edges.symmetric(i, j, values, n)
+    if not setting.joined and setting.supervision is None:
+        return near, matrix
+    count, labels = components.n_components(matrix)
+    if count == 1:
+        return near, matrix
+    if is_sparse(lengths.points):
+        under = "" if setting.supervision is None else f" under supervision={setting.supervision!r}"
+        raise ValueError(
+            f"the given graph has {count} components{under}; add edges until it is connected, "
+            "or pass all distances as a dense matrix."
+        )
+    if setting.supervision is None:
+        which = "n_neighbors" if setting.radius is None else "radius"
+        warn_user(
+            f"the neighbourhood graph has {count} components; they were joined by their "
+            f"closest pairs. A larger {which} may connect them, or treat them separately."
+        )
+    with stage("joining components"):
+        a, b = components.bridges(labels, lengths.gaps)
+    extra = lengths.order(lengths.plain(a, b), a, b).astype(values.dtype, copy=False)
+    ends = np.concatenate([i, a]), np.concatenate([j, b])
+    matrix = edges.symmetric(*ends, np.concatenate([values, extra]), n)
+    return edges.with_edges(near, a, b, extra), matrix
+
+
+def _check_degrees(near: Neighborhoods, setting: GraphSetting) -> None:
+    """Refuse points with fewer neighbours than are needed, before labels remove any."""
+    name, least = setting.needs
+    fewest = int(near.degrees.min())
+    if fewest < least:
+        given = setting.radius is None
+        which = "the given graph has" if given else f"radius={setting.radius} leaves"
+        remedy = "add edges" if given else "enlarge radius"
+        raise ValueError(
+            f"{name}={least} needs at least as many neighbours of every point, "
+            f"{which} a point with {fewest}; {remedy} or lower {name}."
+        )
+
+
+def _warn_of_stretch(
+    matrix: csr_array, lengths: Lengths, plain: float, setting: GraphSetting
+) -> None:
+    """Warn when labels make an edge longer than STRETCH times the median.
+
+    ``plain`` is the median length before.
+    """
+    longest = int(np.argmax(matrix.data))
+    i = np.searchsorted(matrix.indptr, longest, side="right") - 1
+    before = float(lengths.plain(*np.array([[i], [matrix.indices[longest]]]))[0])
+    length, typical = float(matrix.data[longest]), float(np.median(matrix.data))
+    if length > STRETCH * typical > 0 and length * plain > 10 * before * typical:
+        warn_user(
+            f"supervision={setting.supervision!r} stretches edges to {length:.2g}, where "
+            f"{typical:.2g} is the median, so that nothing else shows in the embedding; "
+            "multiply X by a small number, or give Dissimilarity(beta=...) a larger beta."
+        )

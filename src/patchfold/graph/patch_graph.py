@@ -1,0 +1,162 @@
+"""The graph of patches: the frozen result of the steps from points to lengths.
+
+:func:`~patchfold.graph.building.build_graph` makes it; estimators embed it and keep it, and new
+points find their place in it (:mod:`patchfold.graph.placing`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from patchfold.graph import placing
+from patchfold.neighbors.given import at_zero
+from patchfold.supervision import label_rule
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from patchfold.divergences import Divergence
+    from patchfold.engines import Engine
+    from patchfold.graph.lengths import Lengths
+    from patchfold.neighbors.fitted_rows import RowTable
+    from patchfold.neighbors.neighborhoods import Neighborhoods
+    from patchfold.neighbors.protocol import NeighborSearch
+    from patchfold.patches.denoising import Denoised
+    from patchfold.patches.gaussians import Patches
+    from patchfold.patches.recipe import GaussianPatch
+    from patchfold.supervision import LabelRule
+
+    Indices = NDArray[np.intp]
+    Floats = NDArray[np.floating[Any]]
+
+# What ``graph`` may be: the nearest points, or the nearest patches under the divergence.
+KINDS = ("neighbors", "divergence")
+
+# Euclidean neighbours looked at for each neighbour wanted under the divergence, where not all pairs
+# can be: benchmarks/candidates.py reports how many of the true ones are among them.
+CANDIDATES = 10
+
+
+@dataclass(frozen=True, eq=False)
+class GraphSetting:
+    """What a graph is made of. Nothing here is left to be decided.
+
+    Parameters
+    ----------
+    degree : int or None
+        Degree k of the graph; None where a radius, or a given sparse graph, decides.
+    engine : Engine
+        Where the work runs.
+    radius : float or None
+        Join all points within this distance.
+    divergence : str or callable
+    recipe : GaussianPatch or None
+        How a neighbourhood becomes a Gaussian; None where there are no patches.
+    patch_size : int
+        Neighbours that a patch has at most.
+    stretched : bool
+        Whether lengths are distances without short circuits, and not the divergences.
+    by_divergence : bool
+        Whether edges join the nearest patches under the divergence, and not the nearest points.
+    supervision : str, LabelRule or None
+        How labels change lengths.
+    joined : bool
+        Whether components are joined although labels do not ask for it.
+    needs : pair of str and float
+        A parameter and its value, that no point may have fewer neighbours than.
+    knn : str or object
+        How neighbours are searched.
+    random_state : int, RandomState or None
+        Seed of an approximate search.
+    n_candidates : int or None
+        Neighbours among which the nearest patches are sought where there is no room for all pairs;
+        None means ten times the degree.
+    """
+
+    degree: int | None
+    engine: Engine
+    radius: float | None = None
+    divergence: str | Divergence = "kl"
+    recipe: GaussianPatch | None = None
+    patch_size: int = 0
+    stretched: bool = True
+    by_divergence: bool = False
+    supervision: Any = None
+    joined: bool = True
+    needs: tuple[str, float] = ("n_neighbors", 0)
+    knn: Any = "auto"
+    random_state: Any = None
+    n_candidates: int | None = None
+
+    @property
+    def precomputed(self) -> bool:
+        """Whether distances are given, and there are no points."""
+        return not callable(self.divergence) and self.divergence == "precomputed"
+
+    @property
+    def rule(self) -> LabelRule | None:
+        """The rule that ``supervision`` means."""
+        return label_rule(self.supervision)
+
+    @property
+    def pool(self) -> int:
+        """How many Euclidean neighbours are candidates for the nearest patches."""
+        k = self.degree or 0
+        return max(k, self.n_candidates or CANDIDATES * k)
+
+
+@dataclass(frozen=True, eq=False)
+class PatchGraph:
+    """Neighbourhoods, patches, how lengths are made, the sparse matrix, and where new points go.
+
+    Attributes
+    ----------
+    setting : GraphSetting
+        What it was made of.
+    neighborhoods : Neighborhoods
+        The neighbours of every point and the lengths to them; components are joined.
+    matrix : csr_array of shape (n, n)
+        The same as a symmetric graph; zeros are stored.
+    patches : Patches or None
+        The Gaussians; None where lengths are Euclidean or given.
+    lengths : Lengths
+        How long an edge is.
+    search : NeighborSearch or None
+        What found the neighbours; None where distances are given.
+    reach : int or None
+        How many of the neighbours it finds are looked at; None for all.
+    pooled : bool
+        Whether the nearest patches were sought among candidates only.
+    denoised : Denoised or None
+        What patches of new points need where patches are those of denoised points.
+    rows : RowTable or None
+        The points, to find them again.
+    """
+
+    setting: GraphSetting
+    neighborhoods: Neighborhoods
+    matrix: csr_array
+    patches: Patches | None
+    lengths: Lengths
+    search: NeighborSearch | None = None
+    reach: int | None = None
+    pooled: bool = False
+    denoised: Denoised | None = None
+    rows: RowTable | None = None
+
+    def __len__(self) -> int:
+        return int(self.matrix.shape[0])
+
+    def place(self, X: Any) -> Neighborhoods:
+        """Return the neighbours of new points among the fitted ones, and the lengths to them."""
+        return placing.place(self, X)
+
+    def fitted_as(self, X: Any) -> Indices:
+        """Return which fitted point each new one is (the first, if there are copies); -1 for none.
+
+        Equal coordinates make it the same point; where distances are given, the distance zero.
+        """
+        return at_zero(X) if self.rows is None else self.rows.find(X)

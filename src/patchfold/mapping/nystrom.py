@@ -1,0 +1,126 @@
+"""New points by their place in the graph: Nystrom's extension of each kind of embedding.
+
+A new point has neighbours among the fitted points and lengths to them
+(:meth:`patchfold.graph.patch_graph.PatchGraph.place`). What an embedding makes of these is here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from patchfold.engines.pools import map_blocks
+from patchfold.graph.geodesics import continued_paths
+from patchfold.neighbors.neighborhoods import Neighborhoods
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.floating[Any]]
+
+# A denominator below this share of the degree is kept there: eigenvalues reach degrees only for
+# isolated points.
+LEAST_SHARE = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Triangulation:
+    """Places of points by their geodesics to some whose places are known (landmark Isomap).
+
+    With squared geodesics ``d^2`` to the targets, a point lies at ``-(d^2 - m) A / 2`` for the axes
+    ``A`` and the mean squared geodesics ``m`` of the targets (de Silva and Tenenbaum, 2004).
+
+    Attributes
+    ----------
+    paths : array of shape (n, n_targets)
+        Geodesics of all fitted points to the targets, in units of the longest.
+    squared_means : array of shape (n_targets,)
+    axes : array of shape (n_targets, n_components)
+        See :func:`patchfold.engines.scaling.triangulation`.
+    unit : float
+        The longest geodesic.
+    """
+
+    paths: Floats
+    squared_means: Floats
+    axes: Floats
+    unit: float
+
+    def of_fitted(self, n_jobs: int | None = None) -> Floats:
+        """Return the places of the fitted points, (n, n_components)."""
+        n, n_targets = self.paths.shape
+        return self._placed(n, 8 * n_targets, lambda block: self.paths[block], n_jobs)
+
+    def of_new(self, near: Neighborhoods, n_jobs: int | None = None) -> Floats:
+        """Return the places of new points: a way leads to a neighbour, then through the graph."""
+        near = Neighborhoods(near.indptr, near.indices, near.distances / self.unit)
+
+        def paths(block: slice) -> Floats:
+            return continued_paths(self.paths, near[np.arange(len(near))[block]])
+
+        row_bytes = 8 * self.paths.shape[1] * int(near.degrees.max())
+        return self._placed(len(near), row_bytes, paths, n_jobs)
+
+    def _placed(
+        self, n: int, row_bytes: int, paths: Callable[[slice], Floats], n_jobs: int | None
+    ) -> Floats:
+        """Place points by their geodesics, which ``paths`` gives for a block of them."""
+
+        def place(block: slice) -> Floats:
+            centred = -0.5 * (paths(block) ** 2 - self.squared_means)
+            # Row by row: a product of matrices has bits that depend on how many rows there are.
+            return np.asarray((centred[:, None, :] @ self.axes)[:, 0, :] * self.unit)
+
+        row_bytes += 3 * 8 * self.paths.shape[1]
+        return np.concatenate(map_blocks(place, n, row_bytes, n_jobs))
+
+
+def weighted_places(near: Neighborhoods, weights: Floats, embedding: Floats) -> Floats:
+    """Return the sums of the places of neighbours by their weights, one an edge.
+
+    Examples
+    --------
+    >>> near = Neighborhoods(np.array([0, 2]), np.array([0, 1]), np.array([1.0, 1.0]))
+    >>> weighted_places(near, np.array([0.25, 0.75]), np.array([[0.0], [4.0]]))
+    array([[3.]])
+    """
+    W = csr_array((weights, near.indices, near.indptr), (len(near), len(embedding)))
+    return np.asarray(W @ embedding)
+
+
+def total_weights(near: Neighborhoods, weights: Floats) -> Floats:
+    """Return the sum of the weights of every row, (n_rows, 1).
+
+    Examples
+    --------
+    >>> near = Neighborhoods(np.array([0, 2]), np.array([0, 1]), np.array([1.0, 1.0]))
+    >>> total_weights(near, np.array([0.25, 0.5]))
+    array([[0.75]])
+    """
+    width = int(near.indices.max(initial=0)) + 1
+    W = csr_array((weights, near.indices, near.indptr), (len(near), width))
+    return np.asarray(W.sum(axis=1), dtype=weights.dtype)[:, None]
+
+
+def extended_eigenvectors(
+    near: Neighborhoods,
+    weights: Floats,
+    embedding: Floats,
+    eigenvalues: Floats,
+    *,
+    normalized: bool,
+) -> Floats:
+    """Extend eigenvectors of a graph Laplacian: ``f(x) = sum_j w_j f_j / (degree - lambda)``.
+
+    ``degree (1 - lambda)`` where the Laplacian is normalised.
+    """
+    degree = total_weights(near, weights)
+    scale = degree * (1 - eigenvalues) if normalized else degree - eigenvalues
+    least = LEAST_SHARE * degree
+    scale = np.where(np.abs(scale) < least, np.copysign(least, scale), scale)
+    return np.asarray(weighted_places(near, weights, embedding) / scale)
