@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 import slow_reference as slow
 from gaussians import full_patches
 from patchfold import divergences
-from patchfold.engines import pools
+from patchfold.engines import engine_for, pools
 from patchfold.graph import components
 from patchfold.graph import edges as joined
 from patchfold.graph.geodesics import shortest_paths
@@ -217,7 +217,7 @@ def all_others(n):
 
 
 def lengths_of_pairs(patches, name, n_jobs=None):
-    return Lengths(patches.points, patches, name, n_jobs=n_jobs)
+    return Lengths(patches.points, patches, name, engine_for("threads", n_jobs))
 
 
 def nearest_patches(lengths, k, candidates):
