@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -95,6 +95,8 @@ def build_graph(
     near, matrix = _joined(near, (i[kept], j[kept], labelled[kept]), lengths, setting, stage)
     if setting.supervision is not None and held.any():
         _warn_of_stretch(matrix, lengths, float(np.median(plain[held])), setting)
+    if isinstance(setting.knn, SharedNeighbors):  # what others have found is not for this graph
+        setting = replace(setting, knn=setting.knn.knn)
     return PatchGraph(
         setting,
         # Points that lost all their neighbours still are neighbours of others.
@@ -102,7 +104,7 @@ def build_graph(
         matrix,
         patches,
         lengths.without_points() if setting.precomputed else lengths,
-        found.search,
+        getattr(found.search, "origin", found.search),
         found.reach,
         found.pooled,
         denoised,
@@ -300,8 +302,13 @@ def _warn_of_stretch(
     before = float(lengths.plain(*np.array([[i], [matrix.indices[longest]]]))[0])
     length, typical = float(matrix.data[longest]), float(np.median(matrix.data))
     if length > STRETCH * typical > 0 and length * plain > 10 * before * typical:
+        remedy = ""  # most divergences have no unit that X could change
+        if lengths.patches is None:
+            remedy = "multiply X by a small number, or "
+        elif setting.stretched:
+            remedy = "use lengths='divergence', or "
         warn_user(
             f"supervision={setting.supervision!r} stretches edges to {length:.2g}, where "
             f"{typical:.2g} is the median, so that nothing else shows in the embedding; "
-            "multiply X by a small number, or give Dissimilarity(beta=...) a larger beta."
+            f"{remedy}give Dissimilarity(beta=...) a larger beta."
         )
