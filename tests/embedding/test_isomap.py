@@ -1,10 +1,11 @@
-"""Landmarks: geodesics of some points place all of them, in memory that is known beforehand."""
+"""Isomap at any scale; landmarks place all points, in memory that is known beforehand."""
 
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 from sklearn.datasets import make_swiss_roll
 
+from equations import assert_equal_up_to_sign, normal
 from patchfold import PatchIsomap, metrics
 from patchfold.embedding import isomap
 from patchfold.engines import memory
@@ -133,3 +134,26 @@ def test_memory_is_what_the_system_or_the_group_has_left(tmp_path, monkeypatch):
     assert memory.available_memory() == 4_096_000
     limit.write_text("5000\n")
     assert memory.available_memory() == 4000
+
+
+# ------------------------------------------------------------------- any scale
+
+
+@pytest.mark.parametrize("n", [30, 1200])
+def test_equal_points_are_embedded_in_one_place(n):
+    assert (PatchIsomap(divergence="euclidean").fit_transform(np.ones((n, 2))) == 0).all()
+
+
+@pytest.mark.parametrize("scale", [1e-25, 1e-12, 1e12, 1e25])
+def test_isomap_keeps_its_shape_in_float32_at_any_scale(scale):
+    X = normal(1, 60, 3)
+    one = PatchIsomap(n_neighbors=8, divergence="euclidean").fit(X.astype(np.float32))
+    other = PatchIsomap(n_neighbors=8, divergence="euclidean").fit((scale * X).astype(np.float32))
+    assert_equal_up_to_sign(other.embedding_ / np.float32(scale), one.embedding_, 1e-4)
+    far = PatchIsomap(n_neighbors=8, divergence="euclidean").fit(X.astype(np.float32))
+    assert np.isfinite(far.transform(np.full((1, 3), 1e12, dtype=np.float32))).all()
+
+
+def test_all_points_equal_give_an_embedding_in_one_place():
+    found = PatchIsomap(n_neighbors=4).fit_transform(np.ones((12, 3)))
+    np.testing.assert_array_equal(found, 0)

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import dijkstra
 from scipy.spatial.distance import cdist
-from sklearn.datasets import load_iris
 
 from equations import DATA, normal
 from patchfold import (
@@ -27,11 +26,10 @@ from patchfold import (
 )
 from patchfold.datasets import make_manifold
 from patchfold.graph.edges import symmetric
-from patchfold.graph.lengths import Lengths
-from patchfold.graph.short_circuits import CEILING, stretches
+from patchfold.graph.short_circuits import stretches
 from patchfold.metrics import rank_correlation
-from patchfold.neighbors import ExactNeighbors, SharedNeighbors, find_neighbors
-from patchfold.patches import patch_means, recommended_patch
+from patchfold.neighbors import ExactNeighbors, SharedNeighbors
+from patchfold.patches import recommended_patch
 
 ESTIMATORS = [
     pytest.param(PatchIsomap(), id="isomap"),
@@ -188,52 +186,10 @@ def test_new_points_are_treated_like_the_fitted_ones(data):
     np.testing.assert_allclose(found, expected, rtol=1e-7)
 
 
-@pytest.mark.parametrize("setting", [{"n_neighbors": 4}, {"radius": 1.5}])
-def test_patch_means_are_those_of_a_loop(setting):
-    X, Y = normal(0, 40, 3) + 1e3, normal(1, 6, 3) + 1e3
-    near = find_neighbors(X, setting.get("n_neighbors"), radius=setting.get("radius"))
-    rows = np.split(near.indices, near.indptr[1:-1])
-    expected = [np.mean(X[[i, *row]], axis=0) for i, row in enumerate(rows)]
-    np.testing.assert_allclose(patch_means(X, near), expected, rtol=1e-14)
-    near = near[np.arange(len(Y))]
-    expected = [np.mean([y, *X[row]], axis=0) for y, row in zip(Y, rows, strict=False)]
-    np.testing.assert_allclose(patch_means(X, near, points=Y), expected, rtol=1e-14)
-
-
-@pytest.mark.parametrize("covariance", ["ridge", "diagonal-shrinkage", "low-rank"])
-def test_denoised_points_come_back_along_any_patch(covariance):
-    X = normal(2, 30, 4)
-    near = find_neighbors(X, 6)
-    Z = patch_means(X, near)
-    recipe = GaussianPatch(covariance=covariance, rank=2 if covariance == "low-rank" else None)
-    found = recipe.gaussians(X, near, denoised=(Z, Z))
-    for x, z, mean, S in zip(X, Z, found.means, found.covariances(), strict=True):
-        # A bound of the largest eigenvalue where the ridge differs from feature to feature.
-        ratio = np.linalg.norm(mean - z) / np.linalg.norm(S @ (x - z))
-        np.testing.assert_allclose(np.cross((mean - z)[:3], (S @ (x - z))[:3]), 0, atol=1e-9)
-        assert 0 < ratio <= (1 + 1e-9) / np.linalg.eigvalsh(S)[-1]
-        if covariance != "diagonal-shrinkage":
-            np.testing.assert_allclose(ratio, 1 / np.linalg.eigvalsh(S)[-1])
-
-
 def test_the_recommended_size_grows_with_the_cube_root_up_to_a_thousand_points():
     sizes = [recommended_patch(n).size for n in (2, 3, 30, 125, 1000, 10**6)]
     assert sizes == [1, 2, 5, 8, 15, 15]
     assert recommended_patch(100, sized=False).size is None
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_edges_are_as_long_as_their_patches_are_apart_or_stretched(dtype):
-    u, v = np.random.default_rng(0).uniform(size=(2, 400))
-    X = np.column_stack([u, v, u * v]).astype(dtype)
-    fitted = PatchIsomap(n_neighbors=10).fit(X)
-    i, j = fitted.graph_.tocoo().coords
-    apart = cdist(fitted.patches_.points, fitted.patches_.points)[i, j]
-    factors = fitted.graph_.data * fitted.patch_graph_.lengths.typical.distance / apart
-    assert fitted.graph_.dtype == dtype
-    assert factors.min() >= 1 - 1e-4
-    assert factors.max() <= CEILING + 1e-4
-    assert np.isclose(factors, 1, rtol=1e-4).mean() >= 0.9
 
 
 @pytest.mark.parametrize("k", [6, 12])
@@ -298,56 +254,6 @@ def test_tsne_can_be_given_what_the_others_have_by_default(setting):
     assert np.abs(found.graph_ - default.fit(X).graph_).max() > 0
 
 
-@pytest.mark.filterwarnings("ignore:supervision='dissimilarity' stretches edges:UserWarning")
-@pytest.mark.parametrize("rule", ["min-sum", "cut", "dissimilarity"])
-@pytest.mark.parametrize("patch", [None, GaussianPatch()], ids=["default", "given"])
-def test_lengths_are_what_they_are_called_with_labels_and_without(rule, patch):
-    X, y = load_iris(return_X_y=True)
-    for supervision in (None, rule):
-        setting = {"supervision": supervision, "patch": patch, "n_neighbors": 30}
-        found, stretched, plain = (
-            PatchSpace(**setting, **lengths).fit(X, y)
-            for lengths in ({}, {"lengths": "stretched"}, {"lengths": "divergence"})
-        )
-        np.testing.assert_array_equal(found.graph_.toarray(), stretched.graph_.toarray())
-        assert abs(found.graph_ - plain.graph_).max() > 0
-        assert repr(found.patch_) == repr(plain.patch_)
-
-
-@pytest.mark.parametrize("rule", ["cut", "min-sum"])
-@pytest.mark.parametrize("graph", ["neighbors", "divergence"])
-def test_labels_change_stretched_lengths_too(rule, graph, monkeypatch):
-    X, y = load_iris(return_X_y=True)
-    X = X[::2] + 1e-3 * normal(0, 75, 4)
-    y = y[::2]
-    before = np.full((75, 75), np.nan)
-    stretched = Lengths.stretched
-
-    def kept(self, i, j, compared):
-        before[i, j] = before[j, i] = lengths = stretched(self, i, j, compared)
-        return lengths
-
-    setting = {"n_neighbors": 20, "lengths": "stretched", "graph": graph}
-    plain = PatchIsomap(**setting).fit(X)
-    monkeypatch.setattr(Lengths, "stretched", kept)
-    labelled = PatchIsomap(**setting, supervision=rule).fit(X, y)
-    if graph == "neighbors":  # where labels do not choose the edges
-        i, j = plain.graph_.tocoo().coords
-        np.testing.assert_array_equal(plain.graph_.data, before[i, j])
-    i, j = labelled.graph_.tocoo().coords
-    within = y[i] == y[j]
-    distances = cdist(plain.patches_.points, plain.patches_.points)[i, j]
-    distances /= plain.patch_graph_.lengths.typical.distance
-    if rule == "cut":
-        assert (~within).sum() == 4  # the bridges alone
-        np.testing.assert_allclose(labelled.graph_.data[within], before[i, j][within], rtol=1e-9)
-        np.testing.assert_allclose(labelled.graph_.data[~within], distances[~within], rtol=1e-9)
-    else:
-        lengths = np.where(np.isnan(before[i, j]), distances, before[i, j])  # those of bridges
-        expected = np.where(within, np.minimum(lengths, distances), lengths + distances)
-        np.testing.assert_allclose(labelled.graph_.data, expected, rtol=1e-9)
-
-
 def test_nothing_is_added_where_there_are_no_patches():
     X = DATA["k > m"][0]
     found = PatchIsomap(n_neighbors=7, divergence="euclidean").fit(X)
@@ -374,11 +280,6 @@ def test_lengths_and_patch_have_no_meaning_without_patches(estimator, divergence
         found = sklearn.clone(estimator).set_params(**setting).fit(X)
         assert found.patch_ is None
         np.testing.assert_array_equal(found.graph_.toarray(), plain.graph_.toarray())
-
-
-def test_a_wrong_denoise_is_named():
-    with pytest.raises(TypeError, match="denoise='yes' must be True or False"):
-        PatchLLE(n_neighbors=7, patch=GaussianPatch(denoise="yes")).fit(DATA["k > m"][0])
 
 
 def test_no_preset_of_a_paper_is_changed():
@@ -449,16 +350,6 @@ def test_few_equal_wide_and_single_precision_points_have_a_finite_graph(divergen
         assert (graph.data >= 0).all()
 
 
-def test_a_radius_leaves_the_size_of_patches_to_the_neighbourhoods():
-    X = normal(0, 60, 3)
-    fitted = PatchSpace(radius=2.5).fit(X)
-    near = find_neighbors(X, None, radius=2.5)
-    Z = patch_means(X, near)
-    assert repr(fitted.patch_) == repr(recommended_patch(60, sized=False))
-    expected = fitted.patch_.gaussians(X, find_neighbors(Z, None, radius=2.5), denoised=(Z, Z))
-    np.testing.assert_array_equal(fitted.patches_.means, expected.means)
-
-
 # ------------------------------------------------------------------- what it is for
 
 
@@ -500,21 +391,3 @@ def test_patches_of_one_size_only_are_kept_to_be_shared():
     del fitted
     gc.collect()
     assert [patches() is None for patches in kept] == [True, True, False]
-
-
-def assert_as_typical(found, expected):
-    for name in ("distance", "divergence", "leaving", "around", "noise"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
-
-
-@pytest.mark.filterwarnings("ignore:the neighbourhood graph has")
-def test_what_is_typical_does_not_depend_on_the_degree_or_the_perplexity():
-    X = normal(7, 1000, 3)  # of patches with 15 neighbours
-    expected = PatchSpace(n_neighbors=15).fit(X).patch_graph_.lengths.typical
-    for k in (3, 10, 40):
-        found = PatchSpace(n_neighbors=k).fit(X)
-        assert_as_typical(found.patch_graph_.lengths.typical, expected)
-    setting = {"patch": recommended_patch(1000), "lengths": "stretched"}
-    for perplexity in (1.5, 10.0):
-        found = PatchTSNE(perplexity=perplexity, n_iter=1, random_state=0, **setting).fit(X)
-        assert_as_typical(found.patch_graph_.lengths.typical, expected)

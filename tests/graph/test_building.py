@@ -16,6 +16,7 @@ from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE, Patc
 from patchfold.engines import engine_for
 from patchfold.graph.building import build_graph
 from patchfold.graph.patch_graph import CANDIDATES, GraphSetting
+from patchfold.neighbors import ExactNeighbors, SharedNeighbors
 from patchfold.patches import recommended_patch
 from patchfold.supervision import encode
 
@@ -82,6 +83,16 @@ def test_given_distances_are_not_kept():
     assert built.lengths.mean == pytest.approx(D[np.triu_indices(len(X), 1)].mean())
     plain = replace(given, supervision=None)
     assert build_graph(D, plain).lengths.known_mean is None
+
+
+def test_a_graph_does_not_keep_what_estimators_share():
+    X, knn = normal(0, 60, 3), SharedNeighbors("exact")
+    for k in (20, 10):
+        graph = PatchIsomap(n_neighbors=k, knn=knn).fit(X).patch_graph_
+        assert graph.setting.knn == "exact"
+        assert isinstance(graph.search, ExactNeighbors)
+        alone = PatchIsomap(n_neighbors=k, knn="exact").fit(X).patch_graph_
+        assert_same_rows(graph.place(X + 0.1), alone.place(X + 0.1))
 
 
 # ------------------------------------------------------------------- pools of candidates

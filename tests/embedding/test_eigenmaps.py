@@ -1,0 +1,99 @@
+"""Laplacian eigenmaps: bandwidths that keep the graph whole, and those that do not."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import slow_reference as slow
+from equations import (
+    DATA,
+    PLAIN,
+    assert_equal_up_to_sign,
+    normal,
+    slow_space,
+)
+from patchfold import PatchEigenmaps
+
+JOINED = "the neighbourhood graph has .* components"
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "exponential"])
+def test_a_given_bandwidth_follows_the_equations(kernel):
+    setting = {"kernel": kernel, "bandwidth": 2.5, "laplacian": "unnormalized"}
+    found = PatchEigenmaps(n_neighbors=7, **PLAIN, **setting).fit(DATA["k > m"][0])
+    expected = slow.eigenmaps(slow_space("k > m"), 2, **setting)[1]
+    assert_equal_up_to_sign(found.embedding_, expected, 1e-8)
+    assert found.bandwidth_ == 2.5
+
+
+BANDWIDTH_DATA = {
+    "normal": normal(0, 80, 3),
+    "far outlier": np.vstack([normal(0, 80, 3), [[1e4, 0, 0]]]),
+    "clusters far apart": np.vstack([normal(0, 40, 3), normal(1, 40, 3) + 1e3]),
+    "duplicates": np.vstack([normal(0, 20, 3)] * 4),
+    "mostly one point": np.vstack([np.zeros((60, 3)), normal(0, 20, 3)]),
+    "one point": np.ones((30, 3)),
+}
+
+
+@pytest.mark.parametrize("name", ["kl", "hellinger", "euclidean"])
+@pytest.mark.parametrize("kernel", ["gaussian", "exponential"])
+@pytest.mark.parametrize("data", BANDWIDTH_DATA)
+def test_the_median_bandwidth_keeps_the_graph_whole(data, kernel, name):
+    X = BANDWIDTH_DATA[data]
+    setting = {"kernel": kernel, "bandwidth": "median", "laplacian": "symmetric"}
+    estimator = PatchEigenmaps(n_neighbors=8, divergence=name, **setting)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", JOINED, UserWarning)
+        estimator.fit(X)
+    assert np.isfinite(estimator.embedding_).all()
+    assert (estimator.eigenvalues_ > 0).all()
+
+
+@pytest.mark.filterwarnings("ignore:the embedding is unreadable")  # a pair, a triple and a dot
+@pytest.mark.parametrize("laplacian", ["unnormalized", "random-walk", "symmetric"])
+@pytest.mark.parametrize("kernel", ["gaussian", "exponential"])
+def test_a_bandwidth_too_small_is_named(kernel, laplacian):
+    estimator = PatchEigenmaps(
+        n_neighbors=8, bandwidth=1e-6, kernel=kernel, laplacian=laplacian, divergence="euclidean"
+    )
+    X = normal(0, 40, 3)
+    # A pair and a triple close enough to keep their weights: something is left to embed.
+    X = np.vstack([X, X[:2] + 1e-7, X[:1] - 1e-7])
+    message = (
+        r"bandwidth=1e-06 is small beside the longest edge that the graph needs, .* the graph "
+        r"falls into 40 parts, and .* Enlarge bandwidth, or use bandwidth='median'\."
+    )
+    with pytest.warns(UserWarning, match=message):
+        estimator.fit(X)
+    assert np.isfinite(estimator.embedding_).all()
+
+
+def test_points_that_the_bandwidth_isolates_stay_at_the_origin():
+    estimator = PatchEigenmaps(2, n_neighbors=8, bandwidth=1e-6, divergence="euclidean")
+    with pytest.warns(UserWarning, match="bandwidth=1e-06"):
+        assert (estimator.fit_transform(normal(0, 40, 3)) == 0).all()
+    X = np.vstack([normal(0, 30, 3), [[50.0, 0, 0]]])
+    estimator = PatchEigenmaps(n_neighbors=8, bandwidth=1.0, divergence="euclidean")
+    with pytest.warns(UserWarning, match="bandwidth=1 ") as caught:
+        embedding = estimator.fit_transform(X)
+    assert (embedding[-1] == 0).all()
+    assert (embedding[:-1] != 0).any(axis=1).all()
+    # Whatever is said, it is said at the line of the call.
+    assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_a_point_next_to_alone_is_warned_of():
+    X = np.vstack([normal(0, 30, 3), [[7.0, 0, 0]]])
+    with pytest.warns(UserWarning, match="1 points have next to no weight"):
+        PatchEigenmaps(n_neighbors=8, divergence="euclidean", bandwidth=1.0).fit(X)
+
+
+def test_a_new_point_that_loses_all_weight_is_named():
+    estimator = PatchEigenmaps(divergence="euclidean", n_neighbors=7, bandwidth=1.0)
+    fitted = estimator.fit(DATA["k > m"][0])
+    with pytest.raises(
+        ValueError, match=r"bandwidth=1 leaves 1 new points .*too far from all fitted points"
+    ):
+        fitted.transform([[0.0, 0, 0], [500.0, 0, 0]])

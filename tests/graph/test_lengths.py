@@ -1,0 +1,132 @@
+"""How long edges are: stretched distances or divergences, with labels and without."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.datasets import load_iris
+
+from equations import normal
+from patchfold import GaussianPatch, PatchIsomap, PatchSpace, PatchTSNE
+from patchfold.engines import engine_for
+from patchfold.graph.edges import undirected
+from patchfold.graph.lengths import Lengths, even_pairs
+from patchfold.graph.short_circuits import CEILING
+from patchfold.neighbors import find_neighbors
+from patchfold.patches import recommended_patch
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_edges_are_as_long_as_their_patches_are_apart_or_stretched(dtype):
+    u, v = np.random.default_rng(0).uniform(size=(2, 400))
+    X = np.column_stack([u, v, u * v]).astype(dtype)
+    fitted = PatchIsomap(n_neighbors=10).fit(X)
+    i, j = fitted.graph_.tocoo().coords
+    apart = cdist(fitted.patches_.points, fitted.patches_.points)[i, j]
+    factors = fitted.graph_.data * fitted.patch_graph_.lengths.typical.distance / apart
+    assert fitted.graph_.dtype == dtype
+    assert factors.min() >= 1 - 1e-4
+    assert factors.max() <= CEILING + 1e-4
+    assert np.isclose(factors, 1, rtol=1e-4).mean() >= 0.9
+
+
+@pytest.mark.filterwarnings("ignore:supervision='dissimilarity' stretches edges:UserWarning")
+@pytest.mark.parametrize("rule", ["min-sum", "cut", "dissimilarity"])
+@pytest.mark.parametrize("patch", [None, GaussianPatch()], ids=["default", "given"])
+def test_lengths_are_what_they_are_called_with_labels_and_without(rule, patch):
+    X, y = load_iris(return_X_y=True)
+    for supervision in (None, rule):
+        setting = {"supervision": supervision, "patch": patch, "n_neighbors": 30}
+        found, stretched, plain = (
+            PatchSpace(**setting, **lengths).fit(X, y)
+            for lengths in ({}, {"lengths": "stretched"}, {"lengths": "divergence"})
+        )
+        np.testing.assert_array_equal(found.graph_.toarray(), stretched.graph_.toarray())
+        assert abs(found.graph_ - plain.graph_).max() > 0
+        assert repr(found.patch_) == repr(plain.patch_)
+
+
+@pytest.mark.parametrize("rule", ["cut", "min-sum"])
+@pytest.mark.parametrize("graph", ["neighbors", "divergence"])
+def test_labels_change_stretched_lengths_too(rule, graph, monkeypatch):
+    X, y = load_iris(return_X_y=True)
+    X = X[::2] + 1e-3 * normal(0, 75, 4)
+    y = y[::2]
+    before = np.full((75, 75), np.nan)
+    stretched = Lengths.stretched
+
+    def kept(self, i, j, compared):
+        before[i, j] = before[j, i] = lengths = stretched(self, i, j, compared)
+        return lengths
+
+    setting = {"n_neighbors": 20, "lengths": "stretched", "graph": graph}
+    plain = PatchIsomap(**setting).fit(X)
+    monkeypatch.setattr(Lengths, "stretched", kept)
+    labelled = PatchIsomap(**setting, supervision=rule).fit(X, y)
+    if graph == "neighbors":  # where labels do not choose the edges
+        i, j = plain.graph_.tocoo().coords
+        np.testing.assert_array_equal(plain.graph_.data, before[i, j])
+    i, j = labelled.graph_.tocoo().coords
+    within = y[i] == y[j]
+    distances = cdist(plain.patches_.points, plain.patches_.points)[i, j]
+    distances /= plain.patch_graph_.lengths.typical.distance
+    if rule == "cut":
+        assert (~within).sum() == 4  # the bridges alone
+        np.testing.assert_allclose(labelled.graph_.data[within], before[i, j][within], rtol=1e-9)
+        np.testing.assert_allclose(labelled.graph_.data[~within], distances[~within], rtol=1e-9)
+    else:
+        lengths = np.where(np.isnan(before[i, j]), distances, before[i, j])  # those of bridges
+        expected = np.where(within, np.minimum(lengths, distances), lengths + distances)
+        np.testing.assert_allclose(labelled.graph_.data, expected, rtol=1e-9)
+
+
+def assert_as_typical(found, expected):
+    for name in ("distance", "divergence", "leaving", "around", "noise"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
+@pytest.mark.filterwarnings("ignore:the neighbourhood graph has")
+def test_what_is_typical_does_not_depend_on_the_degree_or_the_perplexity():
+    X = normal(7, 1000, 3)  # of patches with 15 neighbours
+    expected = PatchSpace(n_neighbors=15).fit(X).patch_graph_.lengths.typical
+    for k in (3, 10, 40):
+        found = PatchSpace(n_neighbors=k).fit(X)
+        assert_as_typical(found.patch_graph_.lengths.typical, expected)
+    setting = {"patch": recommended_patch(1000), "lengths": "stretched"}
+    for perplexity in (1.5, 10.0):
+        found = PatchTSNE(perplexity=perplexity, n_iter=1, random_state=0, **setting).fit(X)
+        assert_as_typical(found.patch_graph_.lengths.typical, expected)
+
+
+def test_what_is_learned_is_in_other_lengths_and_the_first_stay_as_they_are():
+    X = normal(0, 60, 3)
+    near = find_neighbors(X, 8)
+    patches = GaussianPatch().fit(X, near)
+    plain = Lengths(X, patches, "kl", engine_for("threads"))
+    i, j, _ = undirected(near)
+    before = plain.plain(i, j)
+    compared = plain.compared(i, j)
+    learned = plain.learned(i, j, compared)
+    assert plain.typical is None
+    np.testing.assert_array_equal(plain.plain(i, j), before)
+    np.testing.assert_array_equal(before, compared.divergences)
+    unit = np.median(compared.distances[compared.distances > 0])
+    np.testing.assert_allclose(learned.plain(i, j), compared.distances / unit)
+    stretched = learned.stretched(i, j, compared)
+    assert (stretched >= learned.plain(i, j) * (1 - 1e-12)).all()
+
+
+def test_the_mean_length_is_that_of_all_pairs_or_of_an_even_sample():
+    i, j = even_pairs(7, 21)
+    assert sorted(zip(i.tolist(), j.tolist(), strict=True)) == [
+        (a, b) for a in range(7) for b in range(a + 1, 7)
+    ]
+    i, j = even_pairs(1000, 20_000)
+    assert (i != j).all()
+    assert (np.bincount(i) == 20).all()
+    rng = np.random.default_rng(0)
+    for period in (1, 2, 10, 100):  # rows that take turns
+        X = 20 * rng.normal(size=(period, 3))[np.arange(1000) % period] + rng.normal(size=(1000, 3))
+        every = cdist(X, X)[np.triu_indices(1000, 1)].mean()
+        assert np.linalg.norm(X[i] - X[j], axis=1).mean() == pytest.approx(every, rel=0.02)

@@ -1,0 +1,77 @@
+"""New points placed by the graph: each by itself, next to their neighbours."""
+
+import numpy as np
+import pytest
+import sklearn
+from scipy.spatial.distance import cdist
+from sklearn.datasets import make_swiss_roll
+
+from equations import (
+    DATA,
+)
+from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE
+
+NEW = [
+    pytest.param(PatchIsomap(), id="isomap"),
+    pytest.param(PatchIsomap(divergence="wasserstein", graph="divergence"), id="x-isomap"),
+    pytest.param(PatchLLE(weights="entropic"), id="entropic"),
+    pytest.param(PatchLLE(weights="euclidean", graph="divergence"), id="x-lle"),
+    pytest.param(PatchEigenmaps(), id="eigenmaps"),
+    pytest.param(PatchEigenmaps(laplacian="symmetric"), id="normalised"),
+    pytest.param(PatchIsomap(divergence="euclidean"), id="classical"),
+]
+
+
+@pytest.fixture(scope="module")
+def roll():
+    X, _ = make_swiss_roll(430, noise=0.1, random_state=5)
+    return X[:400], X[400:]
+
+
+@pytest.mark.parametrize("estimator", NEW)
+def test_fitted_points_get_exactly_their_place(estimator, roll):
+    X, _ = roll
+    fitted = sklearn.clone(estimator).fit(X)
+    np.testing.assert_array_equal(fitted.transform(X), fitted.embedding_)
+    np.testing.assert_array_equal(fitted.transform(X[7:9]), fitted.embedding_[7:9])
+
+
+@pytest.mark.parametrize("estimator", NEW)
+def test_new_points_do_not_influence_each_other(estimator, roll):
+    X, Y = roll
+    fitted = sklearn.clone(estimator).fit(X)
+    together = fitted.transform(Y)
+    scale = np.abs(fitted.embedding_).max()
+    alone = np.vstack([fitted.transform(y[None]) for y in Y])
+    np.testing.assert_allclose(alone, together, rtol=0, atol=1e-12 * scale)
+    order = np.random.default_rng(0).permutation(len(Y))
+    np.testing.assert_allclose(
+        fitted.transform(Y[order]), together[order], rtol=0, atol=1e-12 * scale
+    )
+    mixed = fitted.transform(np.vstack([Y[:3], X[:2], Y[3:]]))
+    np.testing.assert_array_equal(mixed[3:5], fitted.embedding_[:2])
+    np.testing.assert_allclose(np.delete(mixed, [3, 4], 0), together, atol=1e-12 * scale)
+
+
+@pytest.mark.parametrize("estimator", NEW)
+def test_held_out_points_land_near_their_neighbours(estimator, roll):
+    X, Y = roll
+    fitted = sklearn.clone(estimator).fit(X)
+    nearest = np.argsort(cdist(Y, X), axis=1)[:, :5]
+    spread = np.ptp(fitted.embedding_, axis=0)
+    gap = np.abs(fitted.transform(Y) - fitted.embedding_[nearest].mean(axis=1)) / spread
+    assert np.median(gap) < 0.03
+    assert gap.max() < 0.3
+
+
+def test_a_new_point_beyond_the_radius_is_named():
+    fitted = PatchIsomap(radius=4.0).fit(DATA["k > m"][0])
+    far = np.array([[0.0, 0, 0], [50.0, 0, 0]])
+    with pytest.raises(ValueError, match=r"row 1 of X has no neighbour .*radius=4\.0"):
+        fitted.transform(far)
+
+
+def test_new_points_must_have_the_fitted_features():
+    fitted = PatchIsomap(n_neighbors=7).fit(DATA["k > m"][0])
+    with pytest.raises(ValueError, match="X has 2 features, but PatchIsomap is expecting 3"):
+        fitted.transform(np.ones((2, 2)))
