@@ -140,7 +140,15 @@ def _found(X: Any, setting: GraphSetting, stage: Stage) -> _Found:
             )
     with stage("neighbours"):
         search, near = setting.engine.neighbors(_search_for(X, setting, reach), X)
-    return _Found(near if reach is None else near.nearest(reach), search, reach, pooled)
+    if reach is None:
+        return _Found(near, search, reach, pooled)
+    fewest = int(near.degrees.min())
+    if fewest < reach:
+        raise ValueError(
+            f"knn={type(setting.knn).__name__} found only {fewest} neighbours of a point, and "
+            f"{reach} are needed; give a search for as many, or lower n_neighbors."
+        )
+    return _Found(near.nearest(reach), search, reach, pooled)
 
 
 def _search_for(X: Floats, setting: GraphSetting, n_neighbors: int | None) -> NeighborSearch:
