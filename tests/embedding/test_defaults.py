@@ -20,6 +20,7 @@ from sklearn.neighbors import KNeighborsRegressor, KNeighborsTransformer
 from equations import DATA, normal
 from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE, PatchSpace, PatchTSNE
 from patchfold.neighbors import ApproximateNeighbors, ExactNeighbors
+from patchfold.neighbors.given import TransformerNeighbors
 from patchfold.patches import recommended_patch
 from patchfold.supervision import Dissimilarity
 
@@ -225,6 +226,7 @@ def state_of(value):
         pytest.param(ExactNeighbors(20), id="search"),
         pytest.param(ExactNeighbors(20).build(normal(9, 60, 3)), id="built search"),
         pytest.param(KNeighborsTransformer(n_neighbors=20), id="transformer"),
+        pytest.param(TransformerNeighbors(KNeighborsTransformer(n_neighbors=20), 19), id="wrapped"),
         pytest.param(KNeighborsTransformer(n_neighbors=20).fit(normal(9, 60, 3)), id="fitted"),
     ],
 )

@@ -95,6 +95,14 @@ def test_a_graph_does_not_keep_what_estimators_share():
         assert_same_rows(graph.place(X + 0.1), alone.place(X + 0.1))
 
 
+@pytest.mark.parametrize("name", ["kl", "euclidean"])
+def test_a_given_search_that_finds_too_few_is_refused(name):
+    few = PatchIsomap(knn=ExactNeighbors(10), divergence=name)
+    with pytest.raises(ValueError, match=r"ExactNeighbors found only 10 .* 15 are needed; give"):
+        few.fit(normal(0, 60, 3))
+    assert few.set_params(n_neighbors=10).fit(normal(0, 60, 3)).n_neighbors_ == 10
+
+
 # ------------------------------------------------------------------- pools of candidates
 
 

@@ -472,7 +472,7 @@ def test_auto_is_exact_up_to_the_documented_sizes(monkeypatch):
     assert kind(10**9, 100) is ExactNeighbors
 
 
-def test_every_search_satisfies_the_protocol_and_one_is_used_as_it_is():
+def test_every_search_satisfies_the_protocol_and_a_copy_of_a_given_one_is_used():
     searches = [
         ExactNeighbors(2),
         RadiusNeighbors(1.0),
@@ -481,7 +481,9 @@ def test_every_search_satisfies_the_protocol_and_one_is_used_as_it_is():
     ]
     for search in searches:
         assert isinstance(search, NeighborSearch)
-        assert neighbor_search(search, n_samples=10, n_features=2) is search
+        used = neighbor_search(search, n_samples=10, n_features=2)
+        assert used is not search
+        assert vars(used) == vars(search)
 
 
 @pytest.mark.parametrize(
