@@ -29,7 +29,6 @@ EXPECTED_IMPORTS = {
 }
 EXPECTED_MODULES = {
     "embedding/_base.py": "the estimators are being rewritten around PatchGraph",
-    "tables/reading.py": "is to be split",
 }
 EXPECTED_FUNCTIONS = {
     "cli/comparing.py compare": "moves with the comparison of methods",
