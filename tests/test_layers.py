@@ -32,10 +32,6 @@ EXPECTED_MODULES = {
 }
 EXPECTED_FUNCTIONS = {
     "cli/comparing.py compare": "moves with the comparison of methods",
-    "cli/embedding.py embed": "options are to be gathered",
-    "cli/embedding.py apply": "options are to be gathered",
-    "cli/exploring.py explore": "options are to be gathered",
-    "cli/papers.py reproduce": "options are to be gathered",
 }
 
 # What stands around the names of layers in pyproject.toml: "a | b" must not know each other,
