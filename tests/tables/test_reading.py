@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from patchfold.tables import TableError, read_table
 from patchfold.tables import _naming as naming
-from patchfold.tables.reading import _precision
+from patchfold.tables.delimited import _precision
 
 PLAIN = "x,kind\n1.5,a\n-2,b\n"
 

@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -132,6 +133,17 @@ Divergence = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of what is random.")]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Coordinates: .csv, .tsv (also .gz) or .parquet. [standard output, where no other "
+        "output is asked for]",
+        show_default=False,
+    ),
+]
 Json = Annotated[
     bool, typer.Option("--json", help="Print a summary for programs on standard output.")
 ]
@@ -140,6 +152,46 @@ DEFAULT_NEIGHBORS = 15
 # So few rows are done before threads have found each other: on two busy cores t-SNE of 150 rows
 # took half a minute with two threads, and 0.6 s with one.
 FEW_ROWS = 2000
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """What options say about a table: where it is, what its columns are, how they become points."""
+
+    data: str
+    target: str | None
+    ids: str | None
+    drop: list[str] | None
+    missing: str
+    header: bool | None
+    categories: str
+    standardize: bool
+
+    def load(self) -> Any:
+        """Read the table and choose its features."""
+        return load(
+            self.data,
+            target=self.target,
+            ids=self.ids,
+            drop=self.drop,
+            missing=self.missing,
+            header=self.header,
+        )
+
+    @property
+    def coding(self) -> dict[str, Any]:
+        """How columns become points, as arguments of :func:`patchfold.tables.preprocessor`."""
+        return {
+            "categories": self.categories,
+            "standardize": self.standardize,
+            "impute": self.missing == "impute",
+        }
+
+    def described(self, selection: Any) -> str:
+        """Say in a sentence what was read, and what was made of it."""
+        return described(
+            self.data, selection, standardize=self.standardize, categories=self.categories
+        )
 
 
 def neighbors(value: str | None, n: int, notes: list[str]) -> int | str:

@@ -38,35 +38,44 @@ ACCOUNTS = ("published", "equations", "honest")
 PROBE = "probe"
 
 
+PaperName = Annotated[str, typer.Argument(metavar="PAPER", help=f"One of: {', '.join(PAPERS)}.")]
+Tables = Annotated[
+    list[str] | None,
+    typer.Option(metavar="T", help="A table of the paper; repeat for several. [all]"),
+]
+Datasets = Annotated[
+    str | None,
+    typer.Option(metavar="A,B", help="Names of data sets. [all that need no network]"),
+]
+Accounts = Annotated[
+    list[str] | None,
+    typer.Option(metavar="ACCOUNT", help=f"{', '.join(ACCOUNTS)}; repeat for several. [all]"),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Worker processes; results stay the same. [cores]"),
+]
+Quick = Annotated[bool, typer.Option("--quick", help="Only what takes minutes.")]
+Folder = Annotated[
+    Path,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="DIR",
+        file_okay=False,
+        help="Folder of the report and of stored results.",
+    ),
+]
+
+
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"One of: {', '.join(PAPERS)}.")],
-    table: Annotated[
-        list[str] | None,
-        typer.Option(metavar="T", help="A table of the paper; repeat for several. [all]"),
-    ] = None,
-    datasets: Annotated[
-        str | None,
-        typer.Option(metavar="A,B", help="Names of data sets. [all that need no network]"),
-    ] = None,
-    account: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ACCOUNT", help=f"{', '.join(ACCOUNTS)}; repeat for several. [all]"),
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Worker processes; results stay the same. [cores]"),
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Only what takes minutes.")] = False,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="DIR",
-            file_okay=False,
-            help="Folder of the report and of stored results.",
-        ),
-    ] = Path("reproduction"),
+    paper: PaperName,
+    table: Tables = None,
+    datasets: Datasets = None,
+    account: Accounts = None,
+    jobs: Jobs = None,
+    quick: Quick = False,
+    output: Folder = Path("reproduction"),
     as_json: options.Json = False,
 ) -> None:
     """Compute the tables of a paper again and report them beside the printed ones.
@@ -80,34 +89,12 @@ def reproduce(
     """
     import joblib
 
-    from patchfold._validation import check_choice
-    from patchfold.datasets.registry import registry
-    from patchfold.papers.reproduction.engine import Store, load_paper, stamp
-    from patchfold.papers.reproduction.report import render
+    from patchfold.papers.reproduction.engine import Store, stamp
 
     console = stderr()
     names = _names(datasets)
-    try:
-        module = load_paper(paper)
-        tables = [check_choice("--table", name, module.TABLES) for name in table or module.TABLES]
-        accounts = [check_choice("--account", name, ACCOUNTS) for name in account or ACCOUNTS]
-        for name in names:
-            check_choice("--datasets", name, registry())
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
-    except ImportError as error:
-        raise Refused(f"{paper} cannot be computed here: {error}", FAILED) from error
-    asked = [
-        task
-        for name in tables
-        for task in _tasks(paper, module, name, names, accounts, quick=quick)
-    ]
-    tasks = list(dict.fromkeys(asked))
-    if not tasks:
-        raise typer.BadParameter(
-            "there is nothing to compute with these options; ask for other tables, accounts or "
-            "data sets ('patchfold datasets' lists them with the papers that use them)."
-        )
+    module = _paper(paper, table, names, account)
+    tasks = _all_tasks(paper, module, table, names, account, quick=quick)
     left_out = [name for name in names if name not in {task.dataset for task in tasks}]
     if left_out:
         console.print(f"Nothing to compute for {', '.join(left_out)} with these options.")
@@ -121,27 +108,12 @@ def reproduce(
         console.print(f"Stopped. The same command goes on from what is in {store.folder}.")
         raise typer.Exit(STOPPED) from None
     command = _command(paper, table, names, account, quick=quick)
-    others = sorted(stored.keys() - set(tasks), key=str)
-    if others:
-        console.print(f"The report has {len(others)} results of other commands, too.")
-        command += "  # and others, into the same folder"
-    report = render(
-        paper,
-        [stored[task] for task in (*tasks, *others)],
-        command=command,
-        stamp=store.stamp,
-        note=module.NOTE,
-    )
+    report = _report(paper, module, tasks, stored, store, command, console)
     pages = _write(report, output, paper)
     failed = sum(bool(stored[task].error) for task in tasks)
     if as_json:
-        summary = {
-            "command": "reproduce",
-            "paper": paper,
-            "tasks": len(tasks),
-            "failed": failed,
-            "outputs": pages,
-        }
+        counts = {"tasks": len(tasks), "failed": failed}
+        summary = {"command": "reproduce", "paper": paper, **counts, "outputs": pages}
         print_result(json.dumps(summary, ensure_ascii=False) + "\n")
     else:
         print_result("".join(f"{page}\n" for page in pages))
@@ -225,6 +197,53 @@ def _command(
     return shlex.join(words)
 
 
+def _paper(
+    paper: str, table: list[str] | None, names: list[str], account: list[str] | None
+) -> "Paper":
+    """Load the module of a paper; refuse tables, data sets and accounts that are not known."""
+    from patchfold._validation import check_choice
+    from patchfold.datasets.registry import registry
+    from patchfold.papers.reproduction.engine import load_paper
+
+    try:
+        module = load_paper(paper)
+        for name in table or []:
+            check_choice("--table", name, module.TABLES)
+        for name in account or []:
+            check_choice("--account", name, ACCOUNTS)
+        for name in names:
+            check_choice("--datasets", name, registry())
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    except ImportError as error:
+        raise Refused(f"{paper} cannot be computed here: {error}", FAILED) from error
+    return module
+
+
+def _all_tasks(
+    paper: str,
+    module: "Paper",
+    table: list[str] | None,
+    names: list[str],
+    account: list[str] | None,
+    *,
+    quick: bool,
+) -> list["Task"]:
+    """List the tasks of all tables, each once; refuse options that leave none."""
+    accounts = account or list(ACCOUNTS)
+    asked = [
+        task
+        for name in table or module.TABLES
+        for task in _tasks(paper, module, name, names, accounts, quick=quick)
+    ]
+    if not asked:
+        raise typer.BadParameter(
+            "there is nothing to compute with these options; ask for other tables, accounts or "
+            "data sets ('patchfold datasets' lists them with the papers that use them)."
+        )
+    return list(dict.fromkeys(asked))
+
+
 def _tasks(
     paper: str, module: "Paper", table: str, names: list[str], accounts: list[str], *, quick: bool
 ) -> list["Task"]:
@@ -266,3 +285,28 @@ def _complete(
                 left = (time.monotonic() - start) * (total - done) / done
                 console.print(f"{place}, about {duration(left)} left")
     return {**outcomes, **store.load()[0]}  # what another command has stored meanwhile, too
+
+
+def _report(
+    paper: str,
+    module: "Paper",
+    tasks: list["Task"],
+    stored: dict["Task", "Outcome"],
+    store: "Store",
+    command: str,
+    console: Console,
+) -> dict[str, str]:
+    """Return the files of the report on all that is stored, this command's tasks first."""
+    from patchfold.papers.reproduction.report import render
+
+    others = sorted(stored.keys() - set(tasks), key=str)
+    if others:
+        console.print(f"The report has {len(others)} results of other commands, too.")
+        command += "  # and others, into the same folder"
+    return render(
+        paper,
+        [stored[task] for task in (*tasks, *others)],
+        command=command,
+        stamp=store.stamp,
+        note=module.NOTE,
+    )
