@@ -343,3 +343,13 @@ def test_edges_are_ordered_by_row_distance_and_column(seed, n, most, together):
         distances = distances.astype(int)
     expected = sorted(range(len(rows)), key=lambda e: (rows[e], distances[e], columns[e]))
     np.testing.assert_array_equal(nearest_first(rows, columns, distances), expected)
+
+
+def test_a_laplacian_has_row_sums_zero_and_the_degrees_on_its_diagonal():
+    rng = np.random.default_rng(0)
+    W = np.triu(rng.uniform(size=(9, 9)) * (rng.uniform(size=(9, 9)) < 0.5), 1)
+    W += W.T
+    L, degrees = joined.laplacian(csr_array(W))
+    np.testing.assert_allclose(L.toarray(), np.diag(W.sum(axis=1)) - W)
+    np.testing.assert_allclose(degrees, W.sum(axis=1))
+    np.testing.assert_allclose(L.sum(axis=1), 0, atol=1e-14)
