@@ -194,16 +194,10 @@ class TableOptions:
         )
 
 
-def neighbors(value: str | None, n: int, notes: list[str]) -> int | str:
-    """Return the number of neighbours to use for ``n`` rows."""
+def neighbors(value: str | None) -> int | str:
+    """Return ``n_neighbors`` of an estimator, which cuts what is too much for few rows."""
     if value is None:
-        if n > DEFAULT_NEIGHBORS:
-            return DEFAULT_NEIGHBORS
-        # Of half the rows: patches of all of them would all be the same.
-        fewer = max(n // 2, 1)
-        several = "neighbour" if fewer == 1 else "neighbours"
-        notes.append(f"{fewer} {several} instead of {DEFAULT_NEIGHBORS}, for {n} rows")
-        return fewer
+        return DEFAULT_NEIGHBORS
     return value if value == "auto" else int(value)
 
 
@@ -268,12 +262,11 @@ def pipeline(
     from sklearn.pipeline import Pipeline
 
     from patchfold.embedding.methods import METHODS as ESTIMATORS
-    from patchfold.embedding.methods import own_parameters
+    from patchfold.embedding.methods import supervised_parameters
     from patchfold.tables import preprocessor
 
-    n, supervised = len(features), parameters["supervision"] is not None
-    own = own_parameters(method, parameters["divergence"], n, supervised=supervised)
-    estimator = ESTIMATORS[method](n_jobs=threads(n), **own, **parameters)
+    own = {} if parameters["supervision"] is None else supervised_parameters(method)
+    estimator = ESTIMATORS[method](n_jobs=threads(len(features)), **own, **parameters)
     prepare = preprocessor(features, categories=categories, standardize=standardize, impute=impute)
     return Pipeline([("columns", prepare), ("embedding", estimator)])
 

@@ -165,19 +165,15 @@ def _fit(asked: _Request, ending: str) -> _Done:
 
 
 def _pipeline(asked: _Request, selection: Any) -> Any:
-    k = options.neighbors(asked.neighbors, len(selection.features), selection.notes)
-    model = asked.outputs["model"]
     return options.pipeline(
         selection.features,
         asked.method,
         **asked.table.coding,
         divergence=asked.divergence,
-        n_neighbors=k,
+        n_neighbors=options.neighbors(asked.neighbors),
         n_components=asked.components,
         random_state=asked.seed,
         supervision=SUPERVISION if asked.supervised else None,
-        # A search by descent cannot be saved.
-        knn="auto" if model is None else "exact",
     )
 
 
