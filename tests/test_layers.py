@@ -27,9 +27,7 @@ EXPECTED_IMPORTS = {
     ("evaluation", "metrics"): "the comparison of methods still scores by it",
     ("evaluation", "papers"): "the comparison of methods still takes its baselines there",
 }
-EXPECTED_MODULES = {
-    "embedding/_base.py": "the estimators are being rewritten around PatchGraph",
-}
+EXPECTED_MODULES: dict[str, str] = {}
 EXPECTED_FUNCTIONS = {
     "cli/comparing.py compare": "moves with the comparison of methods",
 }
