@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -95,6 +95,9 @@ def build_graph(
     near, matrix = _joined(near, (i[kept], j[kept], labelled[kept]), lengths, setting, stage)
     if setting.supervision is not None and held.any():
         _warn_of_stretch(matrix, lengths, float(np.median(plain[held])), setting)
+    # A search that others share is not kept: it knows all that they have found.
+    if isinstance(setting.knn, SharedNeighbors):
+        setting = replace(setting, knn=setting.knn.knn)
     return PatchGraph(
         setting,
         # Points that lost all their neighbours still are neighbours of others.
