@@ -25,10 +25,10 @@ from sklearn.pipeline import Pipeline
 from patchfold.embedding import PatchIsomap, PatchSpace
 from patchfold.embedding.methods import METHODS, own_parameters
 from patchfold.evaluation.intervals import mean_interval
+from patchfold.evaluation.peers import umap
+from patchfold.evaluation.prediction import accuracy
 from patchfold.graph.geodesics import shortest_paths
 from patchfold.metrics import stress, trustworthiness, visible_share
-from patchfold.papers.reproduction.baselines import umap
-from patchfold.papers.reproduction.ranking import accuracy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
