@@ -25,6 +25,7 @@ from scipy.spatial.distance import pdist, squareform
 
 from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
 from patchfold.datasets import make_manifold
+from patchfold.evaluation.peers import umap as umap_of
 from patchfold.metrics import rank_correlation, stress, visible_share
 from patchfold.tables.files import write_whole
 
@@ -50,9 +51,7 @@ MANIFOLDS = {
 
 
 def umap(k, d):
-    from umap import UMAP
-
-    return UMAP(n_neighbors=k, n_components=d, random_state=0, n_jobs=1)
+    return umap_of(d, k, 0)
 
 
 def phate(k, d):

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from command_line import iris
 from patchfold import cli
+from patchfold.cli import methods
 
 
 @pytest.fixture
@@ -34,18 +35,12 @@ def call(folder):
 @pytest.fixture
 def quick(monkeypatch):
     """Compare a few methods that take no time."""
-    everyone = comparing_methods()
+    everyone = methods.methods
 
     def some(n_train, **options):
         return [m for m in everyone(n_train, **options) if m.name in {"PCA", "Isomap", "PatchLLE"}]
 
-    monkeypatch.setattr("patchfold.evaluation.comparison.methods", some)
-
-
-def comparing_methods():
-    from patchfold.evaluation.comparison import methods
-
-    return methods
+    monkeypatch.setattr(methods, "methods", some)
 
 
 @pytest.fixture

@@ -1,16 +1,18 @@
-"""``patchfold compare`` lists methods with honest scores."""
+"""``patchfold compare`` scores methods on the user's table, and says what it did to the rows."""
 
 from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 
 from sklearn.base import BaseEstimator
 from typer.testing import CliRunner
 
-from command_line import done, iris, refuse, table, told
+from command_line import done, iris, table, told
 from patchfold import cli
-from patchfold.cli import _options, comparing
+from patchfold.cli import comparing
+from patchfold.cli.comparing import Report
 from patchfold.evaluation.comparison import Method, Score
 
 
@@ -30,7 +32,7 @@ def test_methods_are_listed_best_first_with_intervals(call, quick):
     values = [float(line[2]) for line in lines]
     assert values == sorted(values, reverse=True)
     assert "The most frequent of 3 classes has 0.336 of the rows" in result.stderr
-    page = _options.Path("page.html").read_text(encoding="utf-8")
+    page = Path("page.html").read_text(encoding="utf-8")
     assert "PatchLLE" in page
     assert "corrected for halves that overlap" in page
     assert "Stress is the stress of geodesics" in page
@@ -46,7 +48,7 @@ def test_values_are_compared_by_r_squared_and_rows_drawn(call, quick):
         "intervals of 2 splits say little; give --halves 5 or more",
     ]
     assert all(score["low"] <= score["mean"] <= score["high"] for score in summary["scores"])
-    assert _options.Path("page.md").read_text(encoding="utf-8").startswith("# Comparison on iris")
+    assert Path("page.md").read_text(encoding="utf-8").startswith("# Comparison on iris")
 
 
 def test_rare_classes_and_rows_without_a_class_are_left_out(call, quick):
@@ -81,7 +83,7 @@ def test_classes_that_a_sample_makes_rare_are_left_out(call, quick):
 
 
 def test_more_neighbours_than_half_the_rows_are_refused_beforehand(call, monkeypatch):
-    monkeypatch.setattr("patchfold.evaluation.comparison.evaluate", refuse)
+    monkeypatch.setattr("patchfold.evaluation.comparison.evaluate", None)
     table(60).to_csv("data.csv", index=False)
     line = told(call("compare", "data.csv", "--target", "kind", "--neighbors", 500))
     assert "--neighbors=500 needs more than 500 rows in each half, and there are 30" in line
@@ -98,17 +100,6 @@ def test_the_seed_of_a_comparison_changes_its_splits(call, quick):
     assert first != other
 
 
-def test_neighbours_are_chosen_on_request(call, quick):
-    words = ("compare", "iris.csv", "--target", "species", "--drop", "name", "--halves", 2)
-    result = done(call(*words, "--neighbors", "auto", "--divergence", "kl", "--json"))
-    assert json.loads(result.stdout)["neighbors"] == "auto"
-    for options in ([], ["--supervised"], ["--method", "lle"], ["--method", "eigenmaps"]):
-        words = ("--target", "species", "--id", "name", "--neighbors", "auto", *options)
-        result = done(call("embed", "iris.csv", *words, "--model", "m.skops", "--json"))
-        assert json.loads(result.stdout)["neighbors"] in {5, 10, 20, 40}
-        done(call("apply", "m.skops", "iris.csv"))
-
-
 def test_methods_that_failed_come_last(call, monkeypatch):
     def scores(method, *_, **__):
         mean = None if method.name == "fails" else -50.0
@@ -117,7 +108,7 @@ def test_methods_that_failed_come_last(call, monkeypatch):
 
     monkeypatch.setattr("patchfold.evaluation.comparison.evaluate", scores)
     monkeypatch.setattr(
-        "patchfold.evaluation.comparison.methods",
+        "patchfold.cli.methods.methods",
         lambda *_, **__: [Method("fails", "", None), Method("bad", "", None)],
     )
     result = call("compare", "iris.csv", "--target", "species", "--drop", "name")
@@ -132,7 +123,7 @@ def test_a_method_that_fails_is_reported_and_the_code_says_so(call, folder, monk
         fit = transform = fit_transform
 
     monkeypatch.setattr(
-        "patchfold.evaluation.comparison.methods", lambda *_, **__: [Method("odd", "kl", Fails())]
+        "patchfold.cli.methods.methods", lambda *_, **__: [Method("odd", "kl", Fails())]
     )
     words = ["compare", "iris.csv", "--target", "species", "--drop", "name", "-o", "page.html"]
     result = CliRunner().invoke(cli.app, words)
@@ -148,9 +139,17 @@ def test_a_terminal_gets_a_table(monkeypatch, capsys):
     monkeypatch.setattr("sys.stdout", screen)
     monkeypatch.setenv("COLUMNS", "80")
     numbers = 0.95, 0.85, 1.0, 0.987, None, 0.66, 123.45
-    comparing._print("accuracy", [Score("PatchIsomap, supervised", "wasserstein", *numbers, 1, 1)])
+    score = Score("PatchIsomap, supervised", "wasserstein", *numbers, 1, 1)
+    comparing._print(Report("t.csv", "y", 60, 5, 15, "accuracy", [score], [], []))
     shown = screen.getvalue()
     for word in ("accuracy", "95 % interval", "visible", "stress", "seconds", "supervised"):
         assert word in shown
     for number in ("0.950", "0.850 to 1.000", "0.987", "0.66", "123.45"):
         assert number in shown
+
+
+def test_the_number_of_neighbours_is_left_to_the_methods_on_request(call, quick):
+    words = ("compare", "iris.csv", "--target", "species", "--drop", "name", "--halves", 2)
+    result = done(call(*words, "--neighbors", "auto", "--divergence", "kl", "--json"))
+    assert json.loads(result.stdout)["neighbors"] == "auto"
+    assert "2 splits into halves, chosen neighbours" in result.stderr

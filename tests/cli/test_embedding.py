@@ -159,3 +159,11 @@ def test_a_column_named_as_a_coordinate_is_refused_before_the_fit(call, monkeypa
     table(patchisomap0=range(30)).to_csv("data.csv", index=False)
     line = told(call("embed", "data.csv", "--id", "patchisomap0"))
     assert "the column 'patchisomap0' has the name of a coordinate" in line
+
+
+def test_neighbours_are_chosen_on_request(call):
+    for options in ([], ["--supervised"], ["--method", "lle"], ["--method", "eigenmaps"]):
+        words = ("--target", "species", "--id", "name", "--neighbors", "auto", *options)
+        result = done(call("embed", "iris.csv", *words, "--model", "m.skops", "--json"))
+        assert json.loads(result.stdout)["neighbors"] in {5, 10, 20, 40}
+        done(call("apply", "m.skops", "iris.csv"))

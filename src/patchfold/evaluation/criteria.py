@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import check_random_state
 
@@ -24,13 +23,14 @@ from patchfold.evaluation.coranking import coranking, local_quality
 from patchfold.evaluation.correlations import residual_variance
 from patchfold.evaluation.correlations import stress as stress_of
 from patchfold.evaluation.legibility import visible_share
+from patchfold.evaluation.sampling import draw, folds
 from patchfold.graph.components import n_components
 from patchfold.graph.edges import laplacian
 from patchfold.graph.geodesics import shortest_paths
 from patchfold.supervision import encode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -70,7 +70,7 @@ class Setting:
 
     def sample(self, n: int, count: int) -> Indices:
         """Choose ``count`` of ``n`` points."""
-        return np.sort(self.random().permutation(n)[:count])
+        return draw(n, count, self.random())
 
     def random(self) -> Any:
         """Return the generator of random numbers."""
@@ -153,7 +153,7 @@ def stability(estimator: Any, X: Any, setting: Setting) -> float:
     random = setting.random()
     alike = []
     for _ in range(RESAMPLES):
-        rows = np.sort(random.permutation(n)[: int(np.ceil(RESAMPLED_SHARE * n))])
+        rows = draw(n, int(np.ceil(RESAMPLED_SHARE * n)), random)
         y = None if setting.y is None else np.asarray(setting.y)[rows]
         again = _fitted_on(estimator, X, rows, y)
         alike.append(_likeness(estimator.embedding_[rows], again.embedding_, setting))
@@ -259,17 +259,13 @@ def _part(estimator: Any, X: Any, rows: Indices, columns: Indices) -> Any:
     return X[np.ix_(rows, columns)] if estimator.divergence == "precomputed" else X[rows]
 
 
-def _folds(codes: Indices, setting: Setting) -> Iterator[tuple[Indices, Indices]]:
+def _folds(codes: Indices, setting: Setting) -> list[tuple[Indices, Indices]]:
     """Split the labelled points, keeping the shares of classes."""
     known = np.flatnonzero(codes >= 0)
-    splitter = setting.cv
-    if not hasattr(splitter, "split"):
-        most = int(np.bincount(codes[known]).max())
-        splitter = StratifiedKFold(
-            max(2, min(int(splitter), most)), shuffle=True, random_state=setting.random()
-        )
+    if not hasattr(setting.cv, "split"):
+        return folds(codes, int(setting.cv), rows=known, random_state=setting.random())
     with warnings.catch_warnings():
         # A class with fewer points than folds is missing in some of them.
         warnings.filterwarnings("ignore", message="The least populated class")
-        for train, test in splitter.split(known, codes[known]):
-            yield known[train], known[test]
+        found = list(setting.cv.split(known, codes[known]))
+    return [(known[train], known[test]) for train, test in found]

@@ -1,6 +1,5 @@
 """The ranking of all methods: what is compared, and that K is chosen honestly."""
 
-import numpy as np
 import pytest
 
 from patchfold.papers.reproduction import engine, ranking
@@ -24,9 +23,3 @@ def test_iris_is_classified_in_the_plane(method):
     assert result.row == "iris"
     assert 0.75 < result.low < result.value < result.high < 1
     assert result.note.startswith("K=") is (method != "PCA")
-
-
-def test_the_score_is_the_share_that_seven_neighbours_name():
-    plane = np.arange(20.0)[:, None]
-    y = np.array(["a"] * 10 + ["b"] * 10)
-    assert ranking.accuracy(plane, y, np.array([[0.0], [19.0], [0.5]]), ["a", "b", "b"]) == 2 / 3

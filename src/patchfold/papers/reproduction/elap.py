@@ -50,12 +50,13 @@ def compute(task: Task) -> list[Result]:
     return protocol.compute(task, "ELAP", published, presets.elap)
 
 
-def published(X: Floats, k: int) -> Floats:
+def published(X: Floats, k: int, *, dense_rows: int = DENSE_ROWS) -> Floats:
     """Embed as the released program does.
 
     Patches without their own point, divisor k - 1, 0.001 on the diagonal of singular covariances,
     weights ``exp(-d^2)`` for neighbours and 1 for all other pairs, ``L = D - W`` with the sums of
-    rows in D, eigenvectors 2 and 3 of the lower triangle.
+    rows in D, eigenvectors 2 and 3 of the lower triangle. With more than ``dense_rows`` points
+    Lanczos' iteration finds them.
 
     Examples
     --------
@@ -71,7 +72,7 @@ def published(X: Floats, k: int) -> Floats:
     patch = GaussianPatch(include_self=False, covariance="ridge-if-singular", gamma=1e-3)
     lengths = divergences.paired(patch.fit(X, around), start, end, "kl")
     weights = np.exp(-(lengths**2))
-    if n <= DENSE_ROWS:
+    if n <= dense_rows:
         W = np.ones((n, n))
         W[start, end] = weights
         return np.asarray(eigh(np.diag(W.sum(axis=1)) - W, subset_by_index=(1, 2))[1])

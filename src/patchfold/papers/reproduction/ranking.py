@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.neighbors import KNeighborsClassifier
 
 from patchfold import datasets as registered
 from patchfold.embedding import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
+from patchfold.evaluation.prediction import accuracy
 from patchfold.papers.reproduction import baselines, protocol
 from patchfold.papers.reproduction.cells import Result, Task
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
-    Labels = NDArray[np.str_]
 
 PROTOCOL = 3
 TABLES = ("accuracy",)
@@ -74,11 +73,6 @@ def compute(task: Task) -> list[Result]:
     experiment = protocol.Experiment(X, y, _embedding(task.method), accuracy)
     value, low, high, note = experiment.honest(_sizes(task.method, len(y)))
     return [Result(task.dataset, value, low, high, note)]
-
-
-def accuracy(plane: Floats, y: Labels, new: Floats, truth: Labels) -> float:
-    """Return the accuracy of seven nearest neighbours."""
-    return float(KNeighborsClassifier(n_neighbors=7).fit(plane, y).score(new, truth))
 
 
 def _sizes(method: str, n: int) -> list[int]:
