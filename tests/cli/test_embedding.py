@@ -17,15 +17,16 @@ from patchfold.tables import read_table
 
 CLASSICAL_LLE = PatchLLE(divergence="euclidean", weights="euclidean")
 # Labels change lengths, which the weights and the bandwidth have to use.
-SUPERVISED_LLE = PatchLLE(divergence="euclidean", supervision="dissimilarity", weights="entropic")
-SUPERVISED_EIGENMAPS = PatchEigenmaps(supervision="dissimilarity", bandwidth="median")
+LABELLED = {"supervision": "dissimilarity", "lengths": "divergence", "out_of_sample": "krr"}
+SUPERVISED_LLE = PatchLLE(divergence="euclidean", weights="entropic", **LABELLED)
+SUPERVISED_EIGENMAPS = PatchEigenmaps(bandwidth="median", **LABELLED)
 
 
 @pytest.mark.parametrize(
     ("method", "options", "estimator"),
     [
         ("isomap", [], PatchIsomap()),
-        ("isomap", ["--supervised"], PatchIsomap(supervision="dissimilarity")),
+        ("isomap", ["--supervised"], PatchIsomap(**LABELLED)),
         ("lle", ["--divergence", "hellinger"], PatchLLE(divergence="hellinger")),
         ("eigenmaps", ["--neighbors", 10], PatchEigenmaps(n_neighbors=10)),
         ("lle", ["--divergence", "euclidean"], CLASSICAL_LLE),

@@ -27,9 +27,9 @@ def test_values_of_options_are_completed():
 
 def test_few_rows_have_fewer_neighbours(call):
     np.save("few.npy", np.random.default_rng(0).normal(size=(9, 2)))
-    assert "Note: 4 neighbours instead of 15, for 9 rows." in done(call("embed", "few.npy")).stderr
-    line = told(call("embed", "few.npy", "--neighbors", 9))
-    assert "few.npy: --neighbors=9 needs more than 9 samples" in line
+    note = "Note: 9 samples have fewer neighbours than asked for: n_neighbors=8 instead of 15."
+    assert note in done(call("embed", "few.npy")).stderr
+    assert "n_neighbors=8 instead of 9" in done(call("embed", "few.npy", "--neighbors", 9)).stderr
 
 
 def german(frame):

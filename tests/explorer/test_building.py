@@ -163,15 +163,20 @@ def test_what_is_wrong_is_said(arguments: dict[str, Any], message: str) -> None:
         explore(X, **arguments)
 
 
+PLAIN = {"lengths": "divergence"}
+
+
 def test_a_page_of_estimators_shows_their_embeddings() -> None:
     X, t = roll(60)
     y = (t > np.median(t)).astype(int)
     fits = {
         "classical": PatchIsomap(n_neighbors=8, divergence="euclidean").fit(X),
-        "patches": PatchIsomap(n_neighbors=8, patch=GaussianPatch(size=12)).fit(X),
+        "patches": PatchIsomap(n_neighbors=8, patch=GaussianPatch(size=12), **PLAIN).fit(X),
         "supervised": PatchIsomap(n_neighbors=8, supervision="dissimilarity").fit(X, y),
-        "function": PatchIsomap(n_neighbors=8, divergence=_gap, patch=GaussianPatch()).fit(X),
-        "radius": PatchIsomap(radius=12.0, patch=GaussianPatch()).fit(X),
+        "function": PatchIsomap(n_neighbors=8, divergence=_gap, patch=GaussianPatch(), **PLAIN).fit(
+            X
+        ),
+        "radius": PatchIsomap(radius=12.0, patch=GaussianPatch(), **PLAIN).fit(X),
         "given": PatchIsomap(n_neighbors=8, divergence="precomputed").fit(cdist(X, X)),
     }
     page = Explorer.from_estimators(fits, X, columns={"t": t}, ids=range(60), title="six")

@@ -13,6 +13,7 @@ from patchfold.explorer import Explorer, explore, fitting, views
 
 if TYPE_CHECKING:
     import pytest
+from sklearn.base import clone
 
 
 def test_the_reference_is_the_middle_k_of_the_first_divergence_of_patches() -> None:
@@ -66,10 +67,11 @@ def test_edges_of_the_classical_method_are_coloured_by_divergence() -> None:
 
 def test_colours_are_divergences_also_where_lengths_are_none() -> None:
     X, _ = roll(60)
-    fitted = PatchIsomap(n_neighbors=6, patch=GaussianPatch()).fit(X)
+    given = PatchIsomap(n_neighbors=6, patch=GaussianPatch())
+    fitted = clone(given).set_params(lengths="divergence").fit(X)
     plain = data_of(Explorer.from_estimators({"a": fitted}, X))["views"][0]["graph"]
     assert plain["colours"] == plain["lengths"]
-    fitted.graph_ = fitted.graph_ / np.median(fitted.graph_.data)
+    fitted = given.fit(X)
     page = Explorer.from_estimators({"a": fitted}, X)
     stretched = data_of(page)["views"][0]["graph"]
     assert stretched["colours"] != stretched["lengths"]
