@@ -27,9 +27,9 @@ def test_values_of_options_are_completed():
 
 def test_few_rows_have_fewer_neighbours(call):
     np.save("few.npy", np.random.default_rng(0).normal(size=(9, 2)))
-    note = "Note: 9 samples have fewer neighbours than asked for: n_neighbors=8 instead of 15."
+    note = "Note: 9 samples have fewer neighbours than asked for: --neighbors=8 instead of 15."
     assert note in done(call("embed", "few.npy")).stderr
-    assert "n_neighbors=8 instead of 9" in done(call("embed", "few.npy", "--neighbors", 9)).stderr
+    assert "--neighbors=8 instead of 9" in done(call("embed", "few.npy", "--neighbors", 9)).stderr
 
 
 def german(frame):
