@@ -24,7 +24,7 @@ from sklearn.manifold import LocallyLinearEmbedding
 import patchfold
 from patchfold import GaussianPatch, PatchIsomap, divergences
 from patchfold.embedding.methods import METHODS
-from patchfold.explorer import Explorer, explore, fitting, trust, views
+from patchfold.explorer import Explorer, explore, fitting, views
 from patchfold.explorer.columns import MISSING, pack_column, pack_ids
 from patchfold.explorer.layout import ellipses, placed, turn, turned_ellipses
 from patchfold.explorer.packing import ArrayStore, safe_json
@@ -322,12 +322,11 @@ def test_trust_is_the_trustworthiness_of_each_point(n: int) -> None:
     np.testing.assert_allclose(got.mean(), trustworthiness(X, plane, k))
 
 
-def test_trust_from_a_sample_is_close(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trust_from_a_sample_is_close() -> None:
     X, _ = roll(1500)
     plane = X[:, [0, 1]]
     (exact,) = pointwise_trust(X, [plane])
-    monkeypatch.setattr(trust, "MOST_RANKED", 1000)
-    (estimated,) = pointwise_trust(X, [plane])
+    (estimated,) = pointwise_trust(X, [plane], most_ranked=1000)
     assert not np.array_equal(exact, estimated)
     assert np.abs(exact - estimated).max() < 0.05
 
@@ -426,14 +425,16 @@ def test_lengths_stay_finite_in_single_precision_and_zero_has_no_sign() -> None:
     assert not np.signbit(got).any()
 
 
-def test_a_graph_of_too_many_edges_is_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(views, "MOST_EDGES", 10)
+def test_a_graph_of_too_many_edges_is_left_out_and_counted() -> None:
     X, _ = roll(30)
-    (graph,) = (
-        view["graph"] for view in data_of(explore(X, n_neighbors=[5], divergences=["kl"]))["views"]
+    fits = fitting.fit_all(
+        X, ["isomap"], ["kl"], [5], n_jobs=None, random_state=0, progress=lambda *_: None
     )
-    assert set(graph) == {"edges"}
-    assert graph["edges"] > 10
+    (view,) = views.views_of(fits, X)
+    n_edges = fits[0].graph.nnz
+    packed = views.pack_view(view, ArrayStore(), most_edges=n_edges - 1)
+    assert packed["graph"] == {"edges": n_edges}
+    assert "targets" in views.pack_view(view, ArrayStore(), most_edges=n_edges)["graph"]
 
 
 def test_warnings_of_fits_become_notes() -> None:
