@@ -60,15 +60,15 @@ def phate(k, d):
     return PHATE(n_components=d, knn=k, random_state=0, verbose=0)
 
 
-PLAIN = GaussianPatch()
+PLAIN = {"patch": GaussianPatch(), "lengths": "divergence"}
 METHODS = {
     "Isomap": lambda k, d: PatchIsomap(d, n_neighbors=k, divergence="euclidean"),
     "UMAP": umap,
     "PHATE": phate,
     "Laplacian eigenmaps": lambda k, d: PatchEigenmaps(d, n_neighbors=k, divergence="euclidean"),
-    "Isomap of kl": lambda k, d: PatchIsomap(d, n_neighbors=k, patch=PLAIN),
+    "Isomap of kl": lambda k, d: PatchIsomap(d, n_neighbors=k, **PLAIN),
     "Isomap of hellinger": lambda k, d: PatchIsomap(
-        d, n_neighbors=k, patch=PLAIN, divergence="hellinger"
+        d, n_neighbors=k, **PLAIN, divergence="hellinger"
     ),
     "PatchIsomap": lambda k, d: PatchIsomap(d, n_neighbors=k),
     "PatchEigenmaps": lambda k, d: PatchEigenmaps(d, n_neighbors=k),

@@ -1,4 +1,4 @@
-"""Block-wise work: the one place that cuts rows into blocks and maps a function over them."""
+"""Blocks of rows, and threads to work on them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Told how many of how many blocks are done. Threads begin with None, so the innermost work of a
-# block that is itself cut into blocks is not reported.
+# Called with the number of finished blocks and of all blocks. Threads begin with None, so blocks
+# within a block are not reported.
 _report: ContextVar[Report | None] = ContextVar("_report", default=None)
 
-# A block that stays near the last-level cache is faster than one that fills the whole
-# working memory; scikit-learn's `working_memory` (MiB) remains the upper bound.
+# A block about the size of the last-level cache is faster than one that fills the whole working
+# memory; scikit-learn's `working_memory` (MiB) remains the upper bound.
 CACHE_BYTES = 16 * 2**20
 
 
@@ -45,9 +45,9 @@ def block_slices(n_rows: int, row_bytes: int, n_jobs: int | None = None) -> list
 def block_rows(row_bytes: int, n_jobs: int | None = None) -> int:
     """Return how many rows a block has at most.
 
-    ``row_bytes`` is what one row needs while it is being worked on; the blocks of all threads
-    together stay within ``sklearn.get_config()["working_memory"]``. Threads themselves do not know
-    what that is set to.
+    ``row_bytes`` is what work on one row needs. The blocks of all threads together stay within
+    ``sklearn.get_config()["working_memory"]``. Call it from the main thread: scikit-learn's setting
+    does not reach the others.
     """
     working_bytes = sklearn.get_config()["working_memory"] * 2**20
     budget = min(CACHE_BYTES, working_bytes / n_threads(n_jobs))
@@ -64,9 +64,9 @@ def map_blocks(
 def map_slices(
     function: Callable[[slice], T], blocks: list[slice], n_jobs: int | None = None
 ) -> list[T]:
-    """Return ``[function(block) for block in blocks]``, in threads when ``n_jobs`` says so.
+    """Return ``[function(block) for block in blocks]``, computed by ``n_jobs`` threads.
 
-    Where another backend of joblib is active, it gets the work.
+    If another backend of joblib is active, it gets the work.
     """
     report = _report.get()
     with one_blas_thread(), reported(None):
@@ -85,8 +85,7 @@ def _mapped(function: Callable[[slice], T], blocks: list[slice], n_jobs: int | N
     if len(blocks) <= 1 or workers == 1:
         yield from map(function, blocks)
     elif type(backend) is ThreadingBackend:
-        # joblib looks for the results of threads every hundredth of a second, which is longer
-        # than many a block takes.
+        # joblib asks its threads for results every hundredth of a second; many blocks take less.
         with ThreadPoolExecutor(workers) as threads:
             yield from threads.map(partial(_within, backend, function), blocks)
     else:
@@ -94,7 +93,7 @@ def _mapped(function: Callable[[slice], T], blocks: list[slice], n_jobs: int | N
 
 
 def _within(backend: Any, function: Callable[[slice], T], block: slice) -> T:
-    """Call a function in a thread, so that work within is not shared out again and again."""
+    """Run a function in a thread without nesting another pool in it."""
     nested, n_jobs = backend.get_nested_backend()
     with parallel_config(backend=nested, n_jobs=n_jobs):
         return function(block)
@@ -102,7 +101,7 @@ def _within(backend: Any, function: Callable[[slice], T], block: slice) -> T:
 
 @contextmanager
 def reported(report: Report | None) -> Iterator[None]:
-    """Tell ``report`` meanwhile how many of how many blocks of :func:`map_slices` are done."""
+    """Meanwhile, call ``report(done, total)`` whenever :func:`map_slices` finishes a block."""
     before = _report.set(report)
     try:
         yield
@@ -111,10 +110,10 @@ def reported(report: Report | None) -> Iterator[None]:
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
-    """Let BLAS have one thread meanwhile.
+    """Meanwhile, let BLAS use one thread.
 
-    Its own would fight over the cores, gain nothing on small matrices, and let the last bits of a
-    sum depend on how many there are.
+    More would compete with ours for the cores, gain nothing on small matrices, and let the last
+    bits of a sum depend on their number.
     """
     limit: AbstractContextManager[Any] = _threadpools().limit(limits=1, user_api="blas")
     return limit
