@@ -99,10 +99,10 @@ def test_a_class_of_the_package_that_starts_processes_is_not_trusted():
             content = old.read(name)
             if name == "schema.json":
                 content = content.replace(b'"RowTable"', b'"_Worker"').replace(
-                    b'"patchfold.neighbors.fitted_rows"', b'"patchfold.papers.reproduction.engine"'
+                    b'"patchfold.neighbors.fitted_rows"', b'"patchfold.papers.reproduction.workers"'
                 )
             new.writestr(name, content)
-    with pytest.raises(ModelError, match=r"not trusted.*engine\._Worker"):
+    with pytest.raises(ModelError, match=r"not trusted.*workers\._Worker"):
         load_model(changed.getvalue())
 
 

@@ -27,8 +27,9 @@ from patchfold.cli._session import (
 from patchfold.tables.files import remove_unfinished, write_whole
 
 if TYPE_CHECKING:
+    from patchfold.papers.reproduction import Paper
     from patchfold.papers.reproduction.cells import Outcome, Task
-    from patchfold.papers.reproduction.engine import Paper, Store
+    from patchfold.papers.reproduction.storage import Store
 
 # Those of patchfold.papers.reproduction, which takes long to import where only help is wanted.
 PAPERS = ("isomap-kl", "xspace", "pelle", "elap", "ranking")
@@ -56,7 +57,7 @@ Jobs = Annotated[
     typer.Option(min=1, metavar="N", help="Worker processes; results stay the same. [cores]"),
 ]
 Quick = Annotated[bool, typer.Option("--quick", help="Only what takes minutes.")]
-Folder = Annotated[
+Output = Annotated[
     Path,
     typer.Option(
         "--output",
@@ -75,7 +76,7 @@ def reproduce(
     account: Accounts = None,
     jobs: Jobs = None,
     quick: Quick = False,
-    output: Folder = Path("reproduction"),
+    output: Output = Path("reproduction"),
     as_json: options.Json = False,
 ) -> None:
     """Compute the tables of a paper again and report them beside the printed ones.
@@ -89,12 +90,12 @@ def reproduce(
     """
     import joblib
 
-    from patchfold.papers.reproduction.engine import Store, stamp
+    from patchfold.papers.reproduction.report import render
+    from patchfold.papers.reproduction.storage import Store, stamp
 
     console = stderr()
     names = _names(datasets)
-    module = _paper(paper, table, names, account)
-    tasks = _all_tasks(paper, module, table, names, account, quick=quick)
+    module, tasks = _asked(paper, table, names, account, quick=quick)
     left_out = [name for name in names if name not in {task.dataset for task in tasks}]
     if left_out:
         console.print(f"Nothing to compute for {', '.join(left_out)} with these options.")
@@ -108,15 +109,14 @@ def reproduce(
         console.print(f"Stopped. The same command goes on from what is in {store.folder}.")
         raise typer.Exit(STOPPED) from None
     command = _command(paper, table, names, account, quick=quick)
-    report = _report(paper, module, tasks, stored, store, command, console)
-    pages = _write(report, output, paper)
+    others = sorted(stored.keys() - set(tasks), key=str)
+    if others:
+        console.print(f"The report has {len(others)} results of other commands, too.")
+        command += "  # and others, into the same folder"
+    outcomes = [stored[task] for task in (*tasks, *others)]
+    report = render(paper, outcomes, command=command, stamp=store.stamp, note=module.NOTE)
     failed = sum(bool(stored[task].error) for task in tasks)
-    if as_json:
-        counts = {"tasks": len(tasks), "failed": failed}
-        summary = {"command": "reproduce", "paper": paper, **counts, "outputs": pages}
-        print_result(json.dumps(summary, ensure_ascii=False) + "\n")
-    else:
-        print_result("".join(f"{page}\n" for page in pages))
+    _print_pages(paper, len(tasks), failed, _write(report, output, paper), as_json=as_json)
     if failed:
         console.print(f"{failed} of {len(tasks)} tasks failed; the report says why.")
         raise typer.Exit(FAILED)
@@ -197,43 +197,32 @@ def _command(
     return shlex.join(words)
 
 
-def _paper(
-    paper: str, table: list[str] | None, names: list[str], account: list[str] | None
-) -> "Paper":
-    """Load the module of a paper; refuse tables, data sets and accounts that are not known."""
+def _asked(
+    paper: str,
+    tables: list[str] | None,
+    names: list[str],
+    accounts: list[str] | None,
+    *,
+    quick: bool,
+) -> tuple["Paper", list["Task"]]:
+    """Return the paper's module and the tasks that the options ask for, or refuse the options."""
     from patchfold._validation import check_choice
     from patchfold.datasets.registry import registry
-    from patchfold.papers.reproduction.engine import load_paper
+    from patchfold.papers.reproduction import load_paper
 
     try:
         module = load_paper(paper)
-        for name in table or []:
-            check_choice("--table", name, module.TABLES)
-        for name in account or []:
-            check_choice("--account", name, ACCOUNTS)
+        tables = [check_choice("--table", name, module.TABLES) for name in tables or module.TABLES]
+        accounts = [check_choice("--account", name, ACCOUNTS) for name in accounts or ACCOUNTS]
         for name in names:
             check_choice("--datasets", name, registry())
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
     except ImportError as error:
         raise Refused(f"{paper} cannot be computed here: {error}", FAILED) from error
-    return module
-
-
-def _all_tasks(
-    paper: str,
-    module: "Paper",
-    table: list[str] | None,
-    names: list[str],
-    account: list[str] | None,
-    *,
-    quick: bool,
-) -> list["Task"]:
-    """List the tasks of all tables, each once; refuse options that leave none."""
-    accounts = account or list(ACCOUNTS)
     asked = [
         task
-        for name in table or module.TABLES
+        for name in tables
         for task in _tasks(paper, module, name, names, accounts, quick=quick)
     ]
     if not asked:
@@ -241,7 +230,21 @@ def _all_tasks(
             "there is nothing to compute with these options; ask for other tables, accounts or "
             "data sets ('patchfold datasets' lists them with the papers that use them)."
         )
-    return list(dict.fromkeys(asked))
+    return module, list(dict.fromkeys(asked))
+
+
+def _print_pages(paper: str, tasks: int, failed: int, pages: list[str], *, as_json: bool) -> None:
+    if as_json:
+        summary = {
+            "command": "reproduce",
+            "paper": paper,
+            "tasks": tasks,
+            "failed": failed,
+            "outputs": pages,
+        }
+        print_result(json.dumps(summary, ensure_ascii=False) + "\n")
+    else:
+        print_result("".join(f"{page}\n" for page in pages))
 
 
 def _tasks(
@@ -260,7 +263,7 @@ def _complete(
     paper: "Paper", tasks: list["Task"], store: "Store", jobs: int, console: Console
 ) -> dict["Task", "Outcome"]:
     """Compute what is not stored yet, and return all that is stored then."""
-    from patchfold.papers.reproduction import engine
+    from patchfold.papers.reproduction import workers
 
     outcomes, ignored = store.load()
     for reason, count in Counter(ignored.values()).items():
@@ -269,14 +272,14 @@ def _complete(
     todo = [task for task in tasks if task not in outcomes or outcomes[task].error]
     if len(todo) < len(tasks):
         console.print(f"{len(tasks) - len(todo)} of {len(tasks)} tasks are stored already.")
-    total, done, start = sum(map(engine.cost, todo)), 0, time.monotonic()
+    total, done, start = sum(map(workers.cost, todo)), 0, time.monotonic()
     bar = progress(console)
-    with bar, closing(engine.run(paper, todo, jobs=jobs)) as finished:
+    with bar, closing(workers.run(paper, todo, jobs=jobs)) as finished:
         line = bar.add_task(f"0/{len(todo)}", total=total)
         for number, outcome in enumerate(finished, start=1):
             store.save(outcome)
             outcomes[outcome.task] = outcome
-            done += engine.cost(outcome.task)
+            done += workers.cost(outcome.task)
             place = f"{number}/{len(todo)} {outcome.task}"
             bar.update(line, completed=done, description=place)
             if outcome.error:
@@ -285,28 +288,3 @@ def _complete(
                 left = (time.monotonic() - start) * (total - done) / done
                 console.print(f"{place}, about {duration(left)} left")
     return {**outcomes, **store.load()[0]}  # what another command has stored meanwhile, too
-
-
-def _report(
-    paper: str,
-    module: "Paper",
-    tasks: list["Task"],
-    stored: dict["Task", "Outcome"],
-    store: "Store",
-    command: str,
-    console: Console,
-) -> dict[str, str]:
-    """Return the files of the report on all that is stored, this command's tasks first."""
-    from patchfold.papers.reproduction.report import render
-
-    others = sorted(stored.keys() - set(tasks), key=str)
-    if others:
-        console.print(f"The report has {len(others)} results of other commands, too.")
-        command += "  # and others, into the same folder"
-    return render(
-        paper,
-        [stored[task] for task in (*tasks, *others)],
-        command=command,
-        stamp=store.stamp,
-        note=module.NOTE,
-    )

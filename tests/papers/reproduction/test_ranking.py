@@ -2,7 +2,7 @@
 
 import pytest
 
-from patchfold.papers.reproduction import engine, ranking
+from patchfold.papers.reproduction import load_paper, ranking
 from patchfold.papers.reproduction.cells import Task
 
 
@@ -14,7 +14,7 @@ def test_every_method_is_compared_on_every_data_set_at_hand():
     assert ranking.tasks("accuracy", None, ["published", "equations"], quick=False) == []
     few = ranking.tasks("accuracy", ["iris", "mnist"], ["honest"], quick=False)
     assert {task.dataset for task in few} == {"iris"}
-    assert engine.load_paper("ranking") is ranking
+    assert load_paper("ranking") is ranking
 
 
 @pytest.mark.parametrize("method", ["PCA", "HLLE", "PatchIsomap"])

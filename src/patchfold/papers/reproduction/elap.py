@@ -18,7 +18,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from patchfold import divergences
 from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.papers import presets
-from patchfold.papers.reproduction import old_tree, protocol
+from patchfold.papers.reproduction import experiment, old_tree
 from patchfold.papers.reproduction.cells import ACCOUNTS_NOTE
 from patchfold.patches import GaussianPatch
 
@@ -42,12 +42,12 @@ def tasks(
     table: str, datasets: Sequence[str] | None, accounts: Sequence[str], quick: bool
 ) -> list[Task]:
     """List the cells of a table to compute."""
-    return protocol.tasks("elap", table, "ELAP", datasets, accounts, quick)
+    return experiment.tasks("elap", table, "ELAP", datasets, accounts, quick)
 
 
 def compute(task: Task) -> list[Result]:
     """Compute a cell."""
-    return protocol.compute(task, "ELAP", published, presets.elap)
+    return experiment.compute(task, "ELAP", published, presets.elap)
 
 
 def published(X: Floats, k: int, *, dense_rows: int = DENSE_ROWS) -> Floats:
@@ -61,7 +61,7 @@ def published(X: Floats, k: int, *, dense_rows: int = DENSE_ROWS) -> Floats:
     Examples
     --------
     >>> from sklearn.metrics import silhouette_score
-    >>> X, y = protocol.standardised("parity5")
+    >>> X, y = experiment.standardised("parity5")
     >>> f"{silhouette_score(published(X, 4), y):.3f}"
     '0.540'
     """
