@@ -6,7 +6,6 @@ how much accuracy each of them loses against a choice by labels.
 
 from __future__ import annotations
 
-import warnings
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from patchfold._validation import check_choice, check_count, check_points, is_sparse, warn_user
+from patchfold._validation import (
+    check_choice,
+    check_count,
+    check_points,
+    collected_warnings,
+    is_sparse,
+    warn_user,
+)
 from patchfold.evaluation.criteria import CRITERIA, Setting, agreement
 from patchfold.neighbors import SharedNeighbors
 
@@ -23,6 +29,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
+
+    from patchfold._validation import Warned
 
     Floats = NDArray[np.floating[Any]]
     Own = Callable[[Any, Any], float]
@@ -181,14 +189,14 @@ def fit_best(estimator: Any, X: Any, y: Any, *, draft: Any = None, candidates: A
     n = X.shape[0]
     ks = _check_candidates(candidates, n)
     run = _Run(estimator, X, X, y, SharedNeighbors(estimator.knn))
-    if len(ks) == 1:
-        return run.fit(ks[0])
     criteria = {DEFAULT: CRITERIA[DEFAULT]}
     judged = run if draft is None else replace(run, estimator=draft, quiet=True)
-    if n >= SAMPLED_FROM and estimator.supervision is None:
+    if len(ks) > 1 and n >= SAMPLED_FROM and estimator.supervision is None:
         # What needs more points than the sample, such as a large patch, is compared on all.
         with suppress(ValueError, RuntimeError):
-            return run.fit(judged.sampled().select(ks, criteria, Setting()).n_neighbors)
+            ks = [judged.sampled().select(ks, criteria, Setting()).n_neighbors]
+    if len(ks) == 1:
+        return run.fit(ks[0])
     chosen = judged.select(ks, criteria, Setting())
     return chosen.estimator if draft is None else run.fit(chosen.n_neighbors)
 
@@ -198,7 +206,7 @@ class _Trial:
     """A fitted candidate with the warnings of its fit, or the error of a failed one."""
 
     fitted: Any = None
-    warnings: Sequence[warnings.WarningMessage] = ()
+    warnings: Sequence[Warned] = ()
     failure: Exception | None = None
 
 
@@ -268,14 +276,12 @@ class _Run:
 
     def _warn(self, trial: _Trial) -> None:
         if not self.quiet:
-            for warning in trial.warnings:
-                warn_user(str(warning.message), warning.category)
+            for message, category in trial.warnings:
+                warn_user(message, category)
 
     def _attempt(self, k: int) -> _Trial:
         """Fit a candidate. It may fail: it has too few neighbours, or a solver gives up."""
-        with warnings.catch_warnings(record=True) as caught:
-            # The user sees only the warnings of the chosen candidate.
-            warnings.simplefilter("always")
+        with collected_warnings() as caught:  # the user sees those of the chosen candidate
             try:
                 return _Trial(self.fit(k), caught)
             except (ValueError, RuntimeError) as error:

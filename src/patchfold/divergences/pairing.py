@@ -288,6 +288,11 @@ def _checked(function: Divergence, value: Any, n: int) -> Array:
         )
         raise ValueError(msg)
     xp = array_namespace(value)
+    if not xp.isdtype(value.dtype, ("real floating", "integral", "bool")):
+        msg = f"divergence {name!r} gave values of type {value.dtype}; return real numbers."
+        raise TypeError(msg)
+    if not xp.isdtype(value.dtype, "real floating"):
+        value = xp.astype(value, xp.float64)
     if not bool(xp.all(xp.isfinite(value) & (value >= 0))):
         msg = (
             f"divergence {name!r} gave negative, NaN or infinite values, and a graph needs finite "

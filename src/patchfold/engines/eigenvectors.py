@@ -6,7 +6,6 @@ rounding, is positive. The residuals of every solver are checked.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra, reverse_cuthill
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, lobpcg, splu
 from sklearn.exceptions import ConvergenceWarning
 
-from patchfold._validation import warn_user
+from patchfold._validation import ignored_warnings, warn_user
 from patchfold.engines.memory import available_memory, check_memory
 from patchfold.engines.pools import one_blas_thread
 
@@ -143,7 +142,7 @@ def bottom_eigenvectors(
     known = None if kernel is None or parts is None else _kernels(kernel, parts)
     most = limits.dense_of_many if last > MANY else limits.dense
     if n <= max(most, 2 * (last if known is None else count) + 2):
-        values, vectors = eigh(M.toarray(), subset_by_index=(0, last - 1))
+        values, vectors = dense(M.toarray(), 0, last - 1)
     else:
         with one_blas_thread():
             found, large = None, n > limits.direct
@@ -161,6 +160,15 @@ def bottom_eigenvectors(
     check_residual(M @ vectors, values, vectors, float(abs(M).max()))
     order = np.argsort(values, kind="stable")[-count:]
     return values[order], fix_signs(vectors[:, order])
+
+
+def dense(M: Floats, first: int, last: int) -> tuple[Floats, Floats]:
+    """Return eigenpairs ``first`` to ``last`` of a symmetric matrix, counted from the smallest."""
+    values, vectors = eigh(M, subset_by_index=(first, last))
+    if len(values) <= last - first:  # where many eigenvalues are equal LAPACK may find none
+        values, vectors = eigh(M)
+        values, vectors = values[first : last + 1], vectors[:, first : last + 1]
+    return values, vectors
 
 
 def fix_signs(vectors: Floats) -> Floats:
@@ -260,8 +268,7 @@ def _iterated(
     """
     before = np.inf
     for _ in range(limits.rounds):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # lobpcg warns of residuals, which are checked below
+        with ignored_warnings():  # lobpcg warns of residuals, which are checked below
             try:
                 values, vectors = lobpcg(
                     M,

@@ -6,17 +6,17 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache, partial
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import sklearn
-from joblib import Parallel, delayed, effective_n_jobs, parallel_config
-from joblib.parallel import ThreadingBackend, get_active_backend
+from joblib import effective_n_jobs, parallel_config
+from joblib.parallel import SequentialBackend, ThreadingBackend, get_active_backend
 from sklearn.utils import gen_batches
 from threadpoolctl import ThreadpoolController
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
 
     Report = Callable[[int, int], None]
 
@@ -32,7 +32,15 @@ CACHE_BYTES = 16 * 2**20
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Return how many threads ``n_jobs`` means, also within a worker process."""
+    """Return how many threads ``n_jobs`` means, also within a worker process.
+
+    None means what joblib's configuration says of threads, one where it names another backend.
+    """
+    backend, configured = get_active_backend(prefer="threads")
+    if isinstance(backend, SequentialBackend):
+        return 1
+    if n_jobs is None and isinstance(backend, ThreadingBackend):
+        n_jobs = configured
     with parallel_config(backend="threading"):
         return int(effective_n_jobs(n_jobs))
 
@@ -66,7 +74,7 @@ def map_slices(
 ) -> list[T]:
     """Return ``[function(block) for block in blocks]``, computed by ``n_jobs`` threads.
 
-    If another backend of joblib is active, it gets the work.
+    Threads, whatever backend of joblib is active: functions write into arrays that they share.
     """
     report = _report.get()
     with one_blas_thread(), reported(None):
@@ -79,23 +87,18 @@ def map_slices(
 
 
 def _mapped(function: Callable[[slice], T], blocks: list[slice], n_jobs: int | None) -> Iterator[T]:
-    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-    backend, _ = get_active_backend(prefer="threads")
-    workers = backend.effective_n_jobs(parallel.n_jobs)
+    workers = n_threads(n_jobs)
     if len(blocks) <= 1 or workers == 1:
         yield from map(function, blocks)
-    elif type(backend) is ThreadingBackend:
+    else:
         # joblib asks its threads for results every hundredth of a second; many blocks take less.
         with ThreadPoolExecutor(workers) as threads:
-            yield from threads.map(partial(_within, backend, function), blocks)
-    else:
-        yield from parallel(delayed(function)(block) for block in blocks)
+            yield from threads.map(partial(_within, function), blocks)
 
 
-def _within(backend: Any, function: Callable[[slice], T], block: slice) -> T:
+def _within(function: Callable[[slice], T], block: slice) -> T:
     """Run a function in a thread without nesting another pool in it."""
-    nested, n_jobs = backend.get_nested_backend()
-    with parallel_config(backend=nested, n_jobs=n_jobs):
+    with parallel_config(backend="sequential"):
         return function(block)
 
 
@@ -109,14 +112,42 @@ def reported(report: Report | None) -> Iterator[None]:
         _report.reset(before)
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
+class _BlasLimit:
+    """One thread for BLAS while anyone asks for it: its number is the same for all threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._askers = 0
+        self._limit: Any = None
+
+    def enter(self) -> None:
+        with self._lock:
+            if not self._askers:
+                self._limit = _threadpools().limit(limits=1, user_api="blas")
+            self._askers += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._askers -= 1
+            if not self._askers:
+                self._limit.restore_original_limits()
+
+
+_blas_limit = _BlasLimit()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
     """Meanwhile, let BLAS use one thread.
 
     More would compete with ours for the cores, gain nothing on small matrices, and let the last
     bits of a sum depend on their number.
     """
-    limit: AbstractContextManager[Any] = _threadpools().limit(limits=1, user_api="blas")
-    return limit
+    _blas_limit.enter()
+    try:
+        yield
+    finally:
+        _blas_limit.leave()
 
 
 @lru_cache(maxsize=1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.linalg import eigh
 from sklearn.utils import gen_batches
 
 from patchfold.engines import eigenvectors
@@ -20,6 +19,10 @@ if TYPE_CHECKING:
 # Rows and columns of a tile of the matrix. A tile is small enough that a product with a block of
 # vectors copies nothing. Fixed, because a sum in another order has other last bits.
 TILE_ROWS, TILE_COLUMNS = 64, 1024
+
+
+# Squared lengths of axes, as a share of the longest, have about so many units of rounding.
+ROUNDING = 64.0
 
 
 def classical_mds(
@@ -61,7 +64,7 @@ def classical_mds(
         B -= squared_means[:, None]
         B += squared_means.mean()
         B *= -0.5
-        values, vectors = eigh(B, subset_by_index=(n - n_components, n - 1))
+        values, vectors = eigenvectors.dense(B, n - n_components, n - 1)
         image: Floats = B @ vectors
     else:
 
@@ -81,15 +84,16 @@ def classical_mds(
     return values[order], eigenvectors.fix_signs(vectors[:, order]), squared_means
 
 
-def triangulation(places: Floats) -> Floats:
+def triangulation(places: Floats, precision: Any = np.float64) -> Floats:
     """Return the matrix ``A`` (n, d) that places a point by its distances to n known ``places``.
 
     The point is at ``-(d^2 - m) A / 2``: ``d^2`` are its squared distances from the places, ``m``
     the mean squared distances of the places from all points, whose mean is the origin. This is the
     least squares solution (de Silva and Tenenbaum, 2004), and classical scaling itself if the
-    places are all points.
+    places are all points. Axes as short as rounding get no share: data along a curve have such.
     """
-    return np.asarray(np.linalg.pinv(places - places.mean(axis=0)).T)
+    least = float(np.sqrt(ROUNDING * np.finfo(precision).eps))
+    return np.asarray(np.linalg.pinv(places - places.mean(axis=0), rcond=least).T)
 
 
 def _centred_product(squared: Floats, V: Floats, n_jobs: int | None) -> Floats:
