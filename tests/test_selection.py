@@ -64,7 +64,7 @@ def test_candidates_have_the_bits_of_fits_of_their_own(estimator, setting):
 
 
 def test_candidates_under_the_divergence_see_the_pool_of_a_fit_of_their_own():
-    estimator = PatchIsomap(graph="divergence", n_candidates=30)
+    estimator = PatchIsomap(graph="divergence")
     with sklearn.config_context(working_memory=0.01):
         chosen = select_n_neighbors(estimator, ROLL, candidates=[9, 12, 25])
         for k, embedding in chosen.embeddings.items():
@@ -330,7 +330,7 @@ def test_auto_leaves_the_degree_alone_where_t_sne_does_not_use_it():
 def test_auto_judges_all_points_where_a_sample_is_too_small():
     X = make_swiss_roll(420, random_state=0)[0]
     wide = PatchTSNE(
-        n_neighbors="auto", patch=GaussianPatch(), perplexity=230, n_iter=1, random_state=0
+        n_neighbors="auto", patch=GaussianPatch(), perplexity=139, n_iter=1, random_state=0
     ).fit(X)
     assert wide.n_neighbors_ in {5, 10, 20, 40}
     large = PatchLLE(n_neighbors="auto", patch=GaussianPatch(size=300)).fit(X)

@@ -20,7 +20,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import slow_reference as slow
-from equations import DATA, DIVERGENCES, THREE, assert_follows_the_equations, assert_same_graph
+from equations import (
+    DATA,
+    DIVERGENCES,
+    PLAIN,
+    THREE,
+    assert_follows_the_equations,
+    assert_same_graph,
+)
 from patchfold import (
     GaussianPatch,
     PatchEigenmaps,
@@ -35,13 +42,18 @@ from patchfold.supervision import Cut, Dissimilarity, Edges, MinSum, encode, kin
 
 SLOW = {"dissimilarity": slow.dissimilarity, "cut": slow.cut, "min-sum": slow.min_sum}
 RULES = {"dissimilarity": Dissimilarity, "cut": Cut, "min-sum": MinSum}
+# Labels change divergences, and new points are mapped by a regression, as in the papers.
+DIVERGENCE = {"lengths": "divergence", "out_of_sample": "krr"}
 FOUR = [
-    pytest.param(PatchIsomap(), id="isomap"),
+    pytest.param(PatchIsomap(**DIVERGENCE), id="isomap"),
     # Weights that use lengths: those that are recommended know of edges alone.
-    pytest.param(PatchLLE(weights="entropic"), id="lle"),
-    pytest.param(PatchEigenmaps(bandwidth="median", laplacian="unnormalized"), id="eigenmaps"),
+    pytest.param(PatchLLE(weights="entropic", **DIVERGENCE), id="lle"),
+    pytest.param(
+        PatchEigenmaps(bandwidth="median", laplacian="unnormalized", **DIVERGENCE), id="eigenmaps"
+    ),
     pytest.param(PatchTSNE(perplexity=10, n_iter=50, random_state=0), id="tsne"),
 ]
+SPACE = pytest.param(PatchSpace(lengths="divergence"), id="space")
 
 # The kernel of ELAP, without labels, puts many points of iris on one dot.
 unreadable_is_fine = pytest.mark.filterwarnings("ignore:the embedding is unreadable:UserWarning")
@@ -69,7 +81,7 @@ def iris():
 # ------------------------------------------------------------------- the papers' formulas
 
 
-PLANE = PatchIsomap(2, patch=GaussianPatch()), lambda space, Y: slow.isomap(space, 2, Y)
+PLANE = PatchIsomap(2, **PLAIN), lambda space, Y: slow.isomap(space, 2, Y)
 
 
 @pytest.mark.parametrize("unlabelled", [0.0, 0.3])
@@ -206,7 +218,7 @@ def test_lengths_that_are_none_are_refused_with_the_name_of_the_rule(iris, wrong
 def test_a_cut_between_clusters_far_apart_is_no_stretch(iris):
     X, y = iris
     far = np.vstack([X, X[:50] + 1e8])
-    fitted = PatchIsomap(divergence="euclidean", supervision="cut", out_of_sample="nystrom")
+    fitted = PatchIsomap(divergence="euclidean", supervision="cut")
     assert fitted.fit(far, np.r_[y, y[:50]]).graph_.data.max() > 1e7
 
 
@@ -262,7 +274,7 @@ def test_kinship_is_known_only_between_labelled_points():
     np.testing.assert_array_equal(kinship(a, b), [1, -1, 0, 0])
 
 
-@pytest.mark.parametrize("estimator", [*FOUR, pytest.param(PatchSpace(), id="space")])
+@pytest.mark.parametrize("estimator", [*FOUR, SPACE])
 @pytest.mark.parametrize(
     ("y", "words"),
     [
@@ -284,9 +296,10 @@ def test_wrong_labels_are_refused(iris, estimator, y, words):
 
 def test_a_column_of_labels_is_taken_with_a_warning(iris):
     X, y = iris
-    expected = PatchIsomap(supervision="min-sum").fit_transform(X, y)
+    isomap = PatchIsomap(supervision="min-sum", lengths="divergence")
+    expected = isomap.fit_transform(X, y)
     with pytest.warns(DataConversionWarning):
-        found = PatchIsomap(supervision="min-sum").fit_transform(X, y[:, None])
+        found = isomap.fit_transform(X, y[:, None])
     np.testing.assert_array_equal(found, expected)
 
 
@@ -318,13 +331,13 @@ def test_labels_are_ignored_without_supervision(iris):
 
 @unreadable_is_fine
 @pytest.mark.parametrize("rule", ["cut", "min-sum"])
-@pytest.mark.parametrize("estimator", [*FOUR[:3], pytest.param(PatchSpace(), id="space")])
+@pytest.mark.parametrize("estimator", [*FOUR[:3], SPACE])
 def test_unlabelled_points_keep_their_edges(iris, estimator, rule):
     X, y = iris
     unlabelled = np.arange(150) % 3 == 0
     found = sklearn.clone(estimator).set_params(supervision=rule)
     found.fit(X, np.where(unlabelled, -1, y))
-    plain = sklearn.clone(estimator).set_params(lengths="divergence").fit(X)
+    plain = sklearn.clone(estimator).fit(X)
     np.testing.assert_array_equal(
         found.graph_[unlabelled].toarray(), plain.graph_[unlabelled].toarray()
     )
@@ -334,7 +347,8 @@ def test_the_dissimilarity_leaves_edges_of_unlabelled_points_in_proportion(iris)
     X, y = iris
     unlabelled = np.arange(150) % 3 == 0
     rule = Dissimilarity(beta=1e4)
-    found = PatchIsomap(supervision=rule).fit(X, np.where(unlabelled, -1, y))
+    found = PatchIsomap(supervision=rule, lengths="divergence")
+    found.fit(X, np.where(unlabelled, -1, y))
     plain = PatchIsomap(lengths="divergence").fit(X)
     np.testing.assert_allclose(
         found.graph_[unlabelled].toarray(), plain.graph_[unlabelled].toarray() / 100, rtol=1e-12
@@ -357,7 +371,6 @@ def test_the_dissimilarity_leaves_edges_of_unlabelled_points_in_proportion(iris)
 )
 def test_supervision_separates_the_classes(iris, estimator, rule):
     X, y = iris
-    # The same lengths with labels and without: the recommended ones are others without.
     estimator = sklearn.clone(estimator).set_params(patch=GaussianPatch())
     plain = estimator.fit_transform(X)
     supervised = estimator.set_params(supervision=rule).fit_transform(X, y)
@@ -388,11 +401,12 @@ def test_tsne_takes_classes_smaller_than_its_perplexity(iris):
 
 def test_the_rule_may_be_an_object_with_its_own_parameters(iris):
     X, y = iris
-    expected = PatchIsomap(supervision="dissimilarity").fit_transform(X, y)
-    np.testing.assert_array_equal(
-        PatchIsomap(supervision=Dissimilarity()).fit_transform(X, y), expected
-    )
-    estimator = PatchIsomap(supervision=Dissimilarity()).set_params(supervision__alpha=0.9)
+    plain = PatchIsomap(lengths="divergence")
+    named = sklearn.clone(plain).set_params(supervision="dissimilarity")
+    expected = named.fit_transform(X, y)
+    estimator = sklearn.clone(plain).set_params(supervision=Dissimilarity())
+    np.testing.assert_array_equal(estimator.fit_transform(X, y), expected)
+    estimator.set_params(supervision__alpha=0.9)
     assert not np.allclose(estimator.fit_transform(X, y), expected)
 
     class Doubled:
@@ -402,14 +416,17 @@ def test_the_rule_may_be_an_object_with_its_own_parameters(iris):
             assert edges.between_patches
             return np.where(edges.kin < 0, 2 * edges.lengths, edges.lengths)
 
-    found = PatchIsomap(supervision=Doubled(), out_of_sample="nystrom").fit(X, y)
-    plain = PatchIsomap(lengths="divergence").fit(X)
+    found = sklearn.clone(plain).set_params(supervision=Doubled()).fit(X, y)
+    plain.fit(X)
     i, j = plain.graph_.nonzero()
     np.testing.assert_allclose(
         found.graph_[i, j], np.where(y[i] == y[j], 1, 2) * plain.graph_[i, j]
     )
     np.testing.assert_array_equal(  # lengths of new points are not changed by this rule
-        PatchSpace(supervision=Doubled()).fit(X, y).transform(X[:9] + 1e-3).toarray(),
+        PatchSpace(supervision=Doubled(), lengths="divergence")
+        .fit(X, y)
+        .transform(X[:9] + 1e-3)
+        .toarray(),
         PatchSpace(lengths="divergence").fit(X).transform(X[:9] + 1e-3).toarray(),
     )
 
@@ -431,7 +448,7 @@ def test_euclidean_weights_without_a_use_for_lengths_are_warned_of(iris):
 def test_given_distances_are_changed_as_those_of_points(iris, rule, graph):
     X, y = iris
     setting = {"supervision": rule, "graph": graph, "n_neighbors": 8}
-    points = PatchIsomap(divergence="euclidean", out_of_sample="nystrom", **setting).fit(X, y)
+    points = PatchIsomap(divergence="euclidean", **setting).fit(X, y)
     given = PatchIsomap(divergence="precomputed", **setting).fit(cdist(X, X), y)
     np.testing.assert_allclose(given.graph_.toarray(), points.graph_.toarray(), rtol=1e-12)
     Y = X[:20] + 0.1
@@ -475,18 +492,6 @@ def test_a_given_graph_that_labels_cut_apart_is_refused(iris):
         PatchIsomap(supervision="cut", **setting).fit(graph, y)
 
 
-def test_candidates_and_all_pairs_agree_where_the_pool_is_everything(iris):
-    X, y = iris
-    setting = {"graph": "divergence", "supervision": "dissimilarity", "n_neighbors": 7}
-    for name in ("euclidean", "kl"):
-        expected = PatchIsomap(divergence=name, **setting).fit(X, y)
-        with sklearn.config_context(working_memory=0.1):
-            found = PatchIsomap(divergence=name, n_candidates=149, **setting).fit(X, y)
-        np.testing.assert_allclose(
-            found.graph_.toarray(), expected.graph_.toarray(), rtol=1e-9, atol=1e-12
-        )
-
-
 # ------------------------------------------------------------------- behind a classifier
 
 
@@ -505,7 +510,7 @@ def test_a_pipeline_is_scored_without_the_labels_of_held_out_points():
 
 def test_a_grid_search_chooses_the_rule(iris):
     X, y = iris
-    pipeline = make_pipeline(PatchIsomap(n_neighbors=40), KNeighborsClassifier())
+    pipeline = make_pipeline(PatchIsomap(n_neighbors=40, **DIVERGENCE), KNeighborsClassifier())
     grid = {"patchisomap__supervision": [None, "cut", Dissimilarity(alpha=0.2)]}
     search = GridSearchCV(pipeline, grid, cv=3).fit(X, y)
     assert search.best_score_ > 0.9

@@ -1,3 +1,5 @@
+"""scikit-learn's own checks, of estimators as they come and of every rule and map."""
+
 from __future__ import annotations
 
 import pytest
@@ -8,7 +10,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE, PatchSpace, PatchTSNE
 from patchfold.supervision import Dissimilarity
 
-# The checks fit on as few as ten points, so the degree is below the default of 15.
+DEFAULTS = [PatchSpace(), PatchIsomap(), PatchLLE(), PatchEigenmaps(), PatchTSNE()]
+# The checks fit on as few as ten points: with this degree, not all are neighbours.
 PLAIN = [
     PatchSpace(n_neighbors=5),
     PatchIsomap(n_neighbors=5),
@@ -27,26 +30,30 @@ WITH_LENGTHS = [
     PatchEigenmaps(n_neighbors=5, bandwidth="median"),
     PLAIN[5],
 ]
+DIVERGENCE = {"lengths": "divergence"}
 LABELS_AND_MAPS = [
     type(estimator)(**{**estimator.get_params(deep=False), **setting})
     for estimator in WITH_LENGTHS
     for setting in (
-        {"supervision": "dissimilarity"},
-        {"supervision": "cut", "out_of_sample": "grnn"},
-        {"supervision": "min-sum", "out_of_sample": Ridge()},
-        {"supervision": Dissimilarity(alpha=0.1), "out_of_sample": "nystrom"},
+        {"supervision": "cut"},
+        {"supervision": "dissimilarity", "out_of_sample": "krr", **DIVERGENCE},
+        {"supervision": "cut", "out_of_sample": "grnn", **DIVERGENCE},
+        {"supervision": "min-sum", "out_of_sample": Ridge(), **DIVERGENCE},
+        {"supervision": Dissimilarity(alpha=0.1), "out_of_sample": "nystrom", **DIVERGENCE},
         {"out_of_sample": "krr"},
     )
 ]
 SPACES = [
-    PatchSpace(n_neighbors=5, supervision=rule) for rule in ("dissimilarity", "cut", "min-sum")
+    PatchSpace(n_neighbors=5, supervision=rule, lengths="divergence")
+    for rule in ("dissimilarity", "cut", "min-sum")
 ]
 
 
 # Some of them fit on clusters far apart, and a graph in several parts is joined with a warning.
 # In some, a bandwidth of one isolates points, which is said as well.
+@pytest.mark.filterwarnings("ignore:.* samples have fewer neighbours than asked for:UserWarning")
 @pytest.mark.filterwarnings("ignore:the neighbourhood graph has:UserWarning")
 @pytest.mark.filterwarnings("ignore:bandwidth=1 is small:UserWarning")
-@parametrize_with_checks([*PLAIN, *AUTO, *ADAPTIVE, *LABELS_AND_MAPS, *SPACES])
+@parametrize_with_checks([*DEFAULTS, *PLAIN, *AUTO, *ADAPTIVE, *LABELS_AND_MAPS, *SPACES])
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)

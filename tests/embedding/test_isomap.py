@@ -52,15 +52,17 @@ def test_all_points_are_placed_by_landmark_scaling(roll):
 
 @pytest.mark.parametrize("count", [50, 200])
 def test_few_landmarks_embed_as_well_as_all_points(roll, count):
-    exact = PatchIsomap().fit_transform(roll)
-    found = PatchIsomap(landmarks=count).fit_transform(roll)
+    exact = PatchIsomap(landmarks=None).fit_transform(roll)
+    found = PatchIsomap(landmarks=count, random_state=0).fit_transform(roll)
     assert agreement(found, exact) > 0.995
 
 
 def test_as_many_landmarks_as_points_are_all_points(roll):
-    exact = PatchIsomap().fit_transform(roll)
-    for count in (600, 601, "auto"):
-        np.testing.assert_array_equal(PatchIsomap(landmarks=count).fit_transform(roll), exact)
+    exact = PatchIsomap(landmarks=None).fit_transform(roll)
+    for setting in ({"landmarks": 600}, {"landmarks": 601}, {"landmarks": "auto"}, {}):
+        found = PatchIsomap(**setting).fit(roll)
+        np.testing.assert_array_equal(found.embedding_, exact)
+        assert found.landmarks_ is None
 
 
 def test_landmarks_depend_on_the_seed_alone(roll):
@@ -70,17 +72,28 @@ def test_landmarks_depend_on_the_seed_alone(roll):
     )
     other = PatchIsomap(landmarks=30, random_state=2).fit_transform(roll)
     assert not np.allclose(other, first)
-    unseeded = PatchIsomap(landmarks=30).fit_transform(roll)
-    np.testing.assert_array_equal(PatchIsomap(landmarks=30).fit_transform(roll), unseeded)
+    for given in (1, np.random.RandomState(1)):
+        seeded = PatchIsomap(landmarks=30, random_state=given).fit(roll)
+        np.testing.assert_array_equal(seeded.embedding_, first)
+        np.testing.assert_array_equal(seeded.landmarks_, np.unique(seeded.landmarks_))
+        assert len(seeded.landmarks_) == 30
+
+
+def test_landmarks_are_drawn_anew_without_a_seed(roll):
+    drawn = [PatchIsomap(landmarks=30).fit(roll).landmarks_ for _ in range(3)]
+    assert len({tuple(rows) for rows in drawn}) == 3
 
 
 def test_landmarks_are_taken_where_all_geodesics_have_no_room(roll, monkeypatch):
     monkeypatch.setattr(isomap, "EXACT_BYTES", 8 * 599**2)
     monkeypatch.setattr(isomap, "LANDMARKS", 60)
-    found = PatchIsomap(landmarks="auto").fit(roll)
-    np.testing.assert_array_equal(found.embedding_, PatchIsomap(landmarks=60).fit_transform(roll))
-    exact = PatchIsomap(landmarks="auto").fit_transform(roll.astype(np.float32))
-    np.testing.assert_array_equal(exact, PatchIsomap().fit_transform(roll.astype(np.float32)))
+    found = PatchIsomap(random_state=0).fit(roll)
+    assert len(found.landmarks_) == 60
+    some = PatchIsomap(landmarks=60, random_state=0).fit_transform(roll)
+    np.testing.assert_array_equal(found.embedding_, some)
+    half = roll.astype(np.float32)
+    exact = PatchIsomap(landmarks=None).fit_transform(half)
+    np.testing.assert_array_equal(PatchIsomap().fit_transform(half), exact)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +112,7 @@ def test_wrong_landmarks_are_named(roll, landmarks, words):
 def test_what_does_not_fit_into_memory_is_refused_with_figures(roll, monkeypatch):
     monkeypatch.setattr(memory, "available_memory", lambda: 2_000_000)
     with pytest.raises(MemoryError, match=r"needs about 0\.0 GB.*use landmarks='auto'"):
-        PatchIsomap().fit(roll)
+        PatchIsomap(landmarks=None).fit(roll)
     with pytest.raises(MemoryError, match=r"300 landmarks of 600 points.*give fewer landmarks"):
         PatchIsomap(landmarks=300).fit(roll)
     with pytest.raises(MemoryError, match="kernel ridge regression on 600 points needs"):

@@ -167,7 +167,7 @@ def test_new_points_are_treated_like_the_fitted_ones(data):
     slow = Slow(X, k)
     fitted = PatchIsomap(n_neighbors=k).fit(X)
     ways = dijkstra(fitted.graph_)
-    found = fitted._place(Y).matrix(len(X)).toarray()
+    found = fitted.patch_graph_.place(Y).matrix(len(X)).toarray()
     expected = np.zeros_like(found)
     for row, y in enumerate(Y):
         near, new = slow.nearest(X, None, y)[:k], slow.new(y)
@@ -206,7 +206,7 @@ def test_denoised_points_come_back_along_any_patch(covariance):
     near = find_neighbors(X, 6)
     Z = patch_means(X, near)
     recipe = GaussianPatch(covariance=covariance, rank=2 if covariance == "low-rank" else None)
-    found = recipe.fit(X, near, denoised=(Z, Z))
+    found = recipe.gaussians(X, near, denoised=(Z, Z))
     for x, z, mean, S in zip(X, Z, found.means, found.covariances(), strict=True):
         # A bound of the largest eigenvalue where the ridge differs from feature to feature.
         ratio = np.linalg.norm(mean - z) / np.linalg.norm(S @ (x - z))
@@ -229,7 +229,7 @@ def test_edges_are_as_long_as_their_patches_are_apart_or_stretched(dtype):
     fitted = PatchIsomap(n_neighbors=10).fit(X)
     i, j = fitted.graph_.tocoo().coords
     apart = cdist(fitted.patches_.points, fitted.patches_.points)[i, j]
-    factors = fitted.graph_.data * fitted._lengths.typical.distance / apart
+    factors = fitted.graph_.data * fitted.patch_graph_.lengths.typical.distance / apart
     assert fitted.graph_.dtype == dtype
     assert factors.min() >= 1 - 1e-4
     assert factors.max() <= CEILING + 1e-4
@@ -253,11 +253,13 @@ def test_rows_that_lose_short_circuits_are_filled_and_geodesics_stay(k):
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_a_given_patch_gets_nothing_added(estimator):
     X = DATA["k > m"][0]
-    given_patch = sklearn.clone(estimator).set_params(n_neighbors=7, patch=GaussianPatch())
-    spelled = sklearn.clone(given_patch).set_params(denoise=False, lengths="divergence")
-    found, expected = given_patch.fit(X), spelled.fit(X)
-    np.testing.assert_array_equal(found.graph_.toarray(), expected.graph_.toarray())
+    recipe = GaussianPatch()
+    found = sklearn.clone(estimator).set_params(n_neighbors=7, patch=recipe).fit(X)
+    assert found.patch_ is not recipe
+    assert found.patch_.get_params() == recipe.get_params()
     np.testing.assert_array_equal(found.patches_.points, X)
+    np.testing.assert_array_equal(found.patches_.means, GaussianPatch(7).fit(X).means)
+    assert found.patch_graph_.denoised is None
 
 
 @pytest.mark.parametrize("estimator", [*ESTIMATORS[:3], ESTIMATORS[4]])
@@ -265,38 +267,51 @@ def test_the_default_is_the_recommended_patch_denoised_and_stretched(estimator):
     X = DATA["k > m"][0]
     default = sklearn.clone(estimator).set_params(n_neighbors=7)
     spelled = sklearn.clone(default).set_params(
-        patch=recommended_patch(len(X)), denoise=True, lengths="stretched"
+        patch=GaussianPatch(5, covariance="flattened", denoise=True), lengths="stretched"
     )
     found, expected = default.fit(X), spelled.fit(X)
+    assert repr(found.patch_) == repr(expected.patch_) == repr(recommended_patch(len(X)))
     np.testing.assert_array_equal(found.graph_.toarray(), expected.graph_.toarray())
+    again = sklearn.clone(default).set_params(patch=found.patch_).fit(X)
+    np.testing.assert_array_equal(found.graph_.toarray(), again.graph_.toarray())
 
 
 def test_the_default_of_tsne_is_a_plain_patch_and_its_divergences():
     X = DATA["k > m"][0]
     default = PatchTSNE(perplexity=8, n_iter=20, n_neighbors=7, random_state=0)
-    spelled = sklearn.clone(default).set_params(
-        patch=GaussianPatch(), denoise=False, lengths="divergence"
-    )
+    spelled = sklearn.clone(default).set_params(patch=GaussianPatch(), lengths="divergence")
     found, expected = default.fit(X), spelled.fit(X)
     np.testing.assert_array_equal(found.graph_.toarray(), expected.graph_.toarray())
     np.testing.assert_array_equal(found.embedding_, expected.embedding_)
     np.testing.assert_array_equal(found.patches_.points, X)
 
 
-@pytest.mark.parametrize("setting", [{"denoise": True}, {"lengths": "stretched"}])
+@pytest.mark.parametrize(
+    "setting", [{"patch": GaussianPatch(denoise=True)}, {"lengths": "stretched"}]
+)
 def test_tsne_can_be_given_what_the_others_have_by_default(setting):
     X = DATA["k > m"][0]
     default = PatchTSNE(perplexity=8, n_iter=1, n_neighbors=7, random_state=0)
     found = sklearn.clone(default).set_params(**setting).fit(X)
-    assert (found._denoised is None) == (found._lengths.typical is not None)
+    graph = found.patch_graph_
+    assert (graph.denoised is None) == (graph.lengths.typical is not None)
     assert np.abs(found.graph_ - default.fit(X).graph_).max() > 0
 
 
-def test_with_labels_lengths_are_divergences():
+@pytest.mark.filterwarnings("ignore:supervision='dissimilarity' stretches edges:UserWarning")
+@pytest.mark.parametrize("rule", ["min-sum", "cut", "dissimilarity"])
+@pytest.mark.parametrize("patch", [None, GaussianPatch()], ids=["default", "given"])
+def test_lengths_are_what_they_are_called_with_labels_and_without(rule, patch):
     X, y = load_iris(return_X_y=True)
-    found = PatchSpace(supervision="min-sum").fit(X, y)
-    expected = PatchSpace(supervision="min-sum", lengths="divergence").fit(X, y)
-    np.testing.assert_array_equal(found.graph_.toarray(), expected.graph_.toarray())
+    for supervision in (None, rule):
+        setting = {"supervision": supervision, "patch": patch, "n_neighbors": 30}
+        found, stretched, plain = (
+            PatchSpace(**setting, **lengths).fit(X, y)
+            for lengths in ({}, {"lengths": "stretched"}, {"lengths": "divergence"})
+        )
+        np.testing.assert_array_equal(found.graph_.toarray(), stretched.graph_.toarray())
+        assert abs(found.graph_ - plain.graph_).max() > 0
+        assert repr(found.patch_) == repr(plain.patch_)
 
 
 @pytest.mark.parametrize("rule", ["cut", "min-sum"])
@@ -308,8 +323,8 @@ def test_labels_change_stretched_lengths_too(rule, graph, monkeypatch):
     before = np.full((75, 75), np.nan)
     stretched = Lengths.stretched
 
-    def kept(self, i, j, few):
-        before[i, j] = before[j, i] = lengths = stretched(self, i, j, few)
+    def kept(self, i, j, compared):
+        before[i, j] = before[j, i] = lengths = stretched(self, i, j, compared)
         return lengths
 
     setting = {"n_neighbors": 20, "lengths": "stretched", "graph": graph}
@@ -322,7 +337,7 @@ def test_labels_change_stretched_lengths_too(rule, graph, monkeypatch):
     i, j = labelled.graph_.tocoo().coords
     within = y[i] == y[j]
     distances = cdist(plain.patches_.points, plain.patches_.points)[i, j]
-    distances /= plain._lengths.typical.distance
+    distances /= plain.patch_graph_.lengths.typical.distance
     if rule == "cut":
         assert (~within).sum() == 4  # the bridges alone
         np.testing.assert_allclose(labelled.graph_.data[within], before[i, j][within], rtol=1e-9)
@@ -342,22 +357,28 @@ def test_nothing_is_added_where_there_are_no_patches():
 
 
 @pytest.mark.parametrize("divergence", ["euclidean", "precomputed"])
-@pytest.mark.parametrize("setting", [{"denoise": True}, {"lengths": "stretched"}])
-def test_what_needs_patches_says_so(divergence, setting):
-    with pytest.raises(ValueError, match=f"needs patches, and divergence='{divergence}' has none"):
-        PatchIsomap(divergence=divergence, **setting).fit(np.zeros((20, 20)))
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_lengths_and_patch_have_no_meaning_without_patches(estimator, divergence):
+    X = DATA["k > m"][0]
+    X = X if divergence == "euclidean" else cdist(X, X)
+    estimator = sklearn.clone(estimator).set_params(divergence=divergence, n_neighbors=7)
+    if isinstance(estimator, PatchLLE):
+        estimator.set_params(weights="entropic")
+    plain = sklearn.clone(estimator).fit(X)
+    assert plain.patch_ is plain.patches_ is plain.patch_graph_.lengths.typical is None
+    for setting in (
+        {"lengths": "stretched"},
+        {"lengths": "divergence"},
+        {"patch": GaussianPatch()},
+    ):
+        found = sklearn.clone(estimator).set_params(**setting).fit(X)
+        assert found.patch_ is None
+        np.testing.assert_array_equal(found.graph_.toarray(), plain.graph_.toarray())
 
 
-@pytest.mark.parametrize(
-    ("setting", "error", "message"),
-    [
-        ({"denoise": "yes"}, TypeError, "denoise='yes' must be True, False or None"),
-        ({"lengths": "strechted"}, ValueError, "did you mean 'stretched'"),
-    ],
-)
-def test_wrong_settings_are_named(setting, error, message):
-    with pytest.raises(error, match=message):
-        PatchLLE(**setting).fit(DATA["k > m"][0])
+def test_a_wrong_denoise_is_named():
+    with pytest.raises(TypeError, match="denoise='yes' must be True or False"):
+        PatchLLE(n_neighbors=7, patch=GaussianPatch(denoise="yes")).fit(DATA["k > m"][0])
 
 
 def test_no_preset_of_a_paper_is_changed():
@@ -365,8 +386,9 @@ def test_no_preset_of_a_paper_is_changed():
     presets += [papers.x_lle, papers.x_tsne, papers.supervised_isomap]
     for preset in presets:
         estimator = preset()
-        assert estimator.patch is not None or estimator.divergence == "euclidean"
-        assert (estimator.denoise, estimator.lengths) == (None, None)
+        if estimator.divergence != "euclidean":
+            assert estimator.lengths == "divergence"
+            assert not estimator.patch.denoise
 
 
 # ------------------------------------------------------------------- invariants
@@ -432,9 +454,8 @@ def test_a_radius_leaves_the_size_of_patches_to_the_neighbourhoods():
     fitted = PatchSpace(radius=2.5).fit(X)
     near = find_neighbors(X, None, radius=2.5)
     Z = patch_means(X, near)
-    expected = recommended_patch(60, sized=False).fit(
-        X, find_neighbors(Z, None, radius=2.5), denoised=(Z, Z)
-    )
+    assert repr(fitted.patch_) == repr(recommended_patch(60, sized=False))
+    expected = fitted.patch_.gaussians(X, find_neighbors(Z, None, radius=2.5), denoised=(Z, Z))
     np.testing.assert_array_equal(fitted.patches_.means, expected.means)
 
 
@@ -489,12 +510,11 @@ def assert_as_typical(found, expected):
 @pytest.mark.filterwarnings("ignore:the neighbourhood graph has")
 def test_what_is_typical_does_not_depend_on_the_degree_or_the_perplexity():
     X = normal(7, 1000, 3)  # of patches with 15 neighbours
-    expected = PatchSpace(n_neighbors=15).fit(X)._lengths.typical
+    expected = PatchSpace(n_neighbors=15).fit(X).patch_graph_.lengths.typical
     for k in (3, 10, 40):
-        assert_as_typical(PatchSpace(n_neighbors=k).fit(X)._lengths.typical, expected)
-    stretched = PatchTSNE(n_iter=1, random_state=0).set_params(
-        patch=recommended_patch(1000), denoise=True, lengths="stretched"
-    )
+        found = PatchSpace(n_neighbors=k).fit(X)
+        assert_as_typical(found.patch_graph_.lengths.typical, expected)
+    setting = {"patch": recommended_patch(1000), "lengths": "stretched"}
     for perplexity in (1.5, 10.0):
-        found = stretched.set_params(perplexity=perplexity).fit(X)
-        assert_as_typical(found._lengths.typical, expected)
+        found = PatchTSNE(perplexity=perplexity, n_iter=1, random_state=0, **setting).fit(X)
+        assert_as_typical(found.patch_graph_.lengths.typical, expected)

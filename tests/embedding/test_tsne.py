@@ -283,7 +283,7 @@ def test_given_divergences_are_fitted_as_points_are(iris, optimiser):
     np.testing.assert_array_equal(given.embedding_, points.embedding_)
     single = (D == 0).sum(axis=1) == 1  # others are taken for the first they equal
     np.testing.assert_array_equal(given.transform(D)[single], points.embedding_[single])
-    found = points._searcher.query(new).nearest(15)
+    found = points.patch_graph_.search.query(new).nearest(15)
     patches = GaussianPatch().fit(X, found, points=new)
     i, j = np.divmod(np.arange(len(new) * len(X)), len(X))
     D = divergences.paired(patches, i, j, "kl", other=points.patches_).reshape(len(new), len(X))
@@ -308,13 +308,38 @@ def test_a_radius_gives_the_neighbours(iris, optimiser):
     assert np.isfinite(model.embedding_).all()
 
 
+# -------------------------------------------------------------------- few points
+
+
+def test_a_perplexity_that_few_points_cannot_have_is_cut_to_a_third_of_them(iris):
+    with pytest.warns(UserWarning, match=r"^30 samples .*: perplexity=9\.67 instead of 30\.$"):
+        cut = PatchTSNE(perplexity=30, **QUICK).fit(iris[:30])
+    assert cut.perplexity_ == 29 / 3
+    assert cut.perplexity == 30
+    fits = PatchTSNE(perplexity=29 / 3, **QUICK).fit(iris[:30])  # without a word
+    assert fits.perplexity_ == 29 / 3
+    np.testing.assert_array_equal(cut.embedding_, fits.embedding_)
+    np.testing.assert_array_equal(cut.affinities_.toarray(), fits.affinities_.toarray())
+
+
+def test_one_warning_names_all_that_was_cut(iris):
+    message = r"^12 samples .*: n_neighbors=11 instead of 15; perplexity=3\.67 instead of 30\.$"
+    with pytest.warns(UserWarning, match=message) as caught:
+        cut = PatchTSNE(**QUICK).fit(iris[::13])
+    assert len(caught) == 1
+    assert (cut.n_neighbors_, cut.perplexity_) == (11, 11 / 3)
+
+
+@pytest.mark.filterwarnings("ignore:.* samples have fewer neighbours than asked for:UserWarning")
+@pytest.mark.parametrize(("n", "size"), [(3, 1), (12, 5), (30, 14), (31, 15), (50, 15)])
+def test_a_patch_has_n_neighbors_points_but_at_most_half_of_all(iris, n, size):
+    fitted = PatchTSNE(**QUICK).fit(iris[:n])
+    assert fitted.patch_.get_params() == GaussianPatch(size=size).get_params()
+    expected = GaussianPatch(size=size).fit(iris[:n])
+    np.testing.assert_array_equal(fitted.patches_.means, expected.means)
+
+
 # -------------------------------------------------------------------- refusals
-
-
-def test_the_perplexity_has_to_be_below_the_number_of_samples(iris):
-    with pytest.raises(ValueError, match=r"perplexity=30 needs more than 30 samples, got 30; lowe"):
-        PatchTSNE(perplexity=30).fit(iris[:30])
-    assert PatchTSNE(perplexity=29, **QUICK).fit(iris[:30]).affinities_.shape == (30, 30)
 
 
 def test_a_radius_has_to_leave_as_many_neighbours_as_the_perplexity(iris):
@@ -326,11 +351,6 @@ def test_a_given_graph_has_to_have_as_many_neighbours_as_the_perplexity(iris):
     graph = PatchSpace(n_neighbors=10).fit_transform(iris[50:])
     with pytest.raises(ValueError, match=r"perplexity=30.0 .* the given graph has a point with 10"):
         PatchTSNE(divergence="precomputed").fit(graph)
-
-
-def test_n_neighbors_has_to_be_below_the_number_of_samples(iris):
-    with pytest.raises(ValueError, match="n_neighbors=20 needs more than 20 samples, got 20"):
-        PatchTSNE(n_neighbors=20, perplexity=3).fit(iris[:20])
 
 
 @pytest.mark.parametrize(
@@ -396,5 +416,5 @@ def test_new_points_fall_among_their_class(iris, fitted, graph):
 
 
 def test_new_points_keep_the_type_of_the_embedding(iris):
-    model = PatchTSNE(**QUICK).fit(iris[::2].astype(np.float32))
+    model = PatchTSNE(perplexity=20, **QUICK).fit(iris[::2].astype(np.float32))
     assert model.transform(iris[1::2].astype(np.float32)).dtype == np.float32

@@ -67,19 +67,23 @@ def slow_space(data, name="kl", graph="neighbors", recipe=None, radius=None):
     return slow.Space(X, None if radius else k, name, graph, radius, **setting)
 
 
+# A plain patch, and edges as long as the divergence: the seeds' equations, with nothing added.
+PLAIN = {"patch": GaussianPatch(), "lengths": "divergence"}
+
+
 def estimators(bandwidth="median"):
     """List every method with the slow one it must agree with."""
-    yield PatchIsomap(3, patch=GaussianPatch()), lambda space, Y: slow.isomap(space, 3, Y)
+    yield PatchIsomap(3, **PLAIN), lambda space, Y: slow.isomap(space, 3, Y)
     for weights in ("entropic", "euclidean"):
         yield (
-            PatchLLE(2, weights=weights, patch=GaussianPatch()),
+            PatchLLE(2, weights=weights, **PLAIN),
             lambda space, Y, weights=weights: slow.lle(space, 2, weights, Y=Y),
         )
     for kernel in ("gaussian", "exponential"):
         for laplacian in ("unnormalized", "random-walk", "symmetric"):
             setting = {"kernel": kernel, "laplacian": laplacian, "bandwidth": bandwidth}
             yield (
-                PatchEigenmaps(2, patch=GaussianPatch(), **setting),
+                PatchEigenmaps(2, **PLAIN, **setting),
                 lambda space, Y, setting=setting: slow.eigenmaps(space, 2, **setting, Y=Y),
             )
 
@@ -90,7 +94,6 @@ def label(estimator):
     return "-".join([type(estimator).__name__, *chosen])
 
 
-# A given patch is taken literally: these are the seeds' equations, with nothing added.
 METHODS = [pytest.param(e, f, id=label(e)) for e, f in estimators()]
 THREE = [METHODS[0], METHODS[1], METHODS[3]]  # one of each estimator
 

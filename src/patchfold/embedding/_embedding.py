@@ -29,6 +29,7 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
     n_components: Any
     out_of_sample: Any
     embedding_: Floats
+    eigenvalues_: Floats
     map_: Any
 
     def fit(self, X: Any, y: Any = None) -> Any:
@@ -53,13 +54,7 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         if isinstance(self.n_neighbors, str):
             self._fit_chosen(X, y)
         else:
-            graph = self._fit_graph(X, y)
-            if self.n_components >= len(graph):
-                raise ValueError(
-                    f"n_components={self.n_components} needs more than {self.n_components} "
-                    f"samples, got {len(graph)}."
-                )
-            self._embed(graph)
+            self._embed_spanned(self._fit_graph(X, y))
             self._warn_unreadable(X)
         self.map_ = None
         if not self._by_graph():
@@ -109,7 +104,20 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
                 f"row {row} of X has no neighbour among the fitted points "
                 f"(radius={self.radius}); {remedy}."
             )
-        return self._extend(near, X)
+        return widened(self._extend(near, X), self.embedding_.shape[1])
+
+    def _embed_spanned(self, graph: PatchGraph) -> None:
+        """Embed the graph; so few points that they span fewer dimensions leave the others zero."""
+        spanned = min(int(self.n_components), len(graph) - 1)
+        self._embed(graph, spanned)
+        if spanned < self.n_components:
+            warn_user(
+                f"{len(graph)} samples span {spanned} of n_components={self.n_components} "
+                "dimensions; the others are zero."
+            )
+            self.embedding_ = widened(self.embedding_, self.n_components)
+            if "eigenvalues_" in self._own:
+                self.eigenvalues_ = widened(self.eigenvalues_[None], self.n_components)[0]
 
     def _warn_unreadable(self, X: Any) -> None:
         """Warn where a plot of the embedding would be a dot and strays."""
@@ -128,7 +136,8 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         """Whether new points get their place by the graph, and not by a regression."""
         return isinstance(self.out_of_sample, str) and self.out_of_sample == "nystrom"
 
-    def _embed(self, graph: PatchGraph) -> None:
+    def _embed(self, graph: PatchGraph, n_components: int) -> None:
+        """Set ``embedding_`` of so many dimensions, and what else is learned with it."""
         raise NotImplementedError
 
     def _extend(self, near: Neighborhoods, X: Any) -> Floats:
@@ -147,3 +156,14 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
     @property
     def _n_features_out(self) -> int:
         return int(self.embedding_.shape[1])
+
+
+def widened(places: Floats, width: int) -> Floats:
+    """Append columns of zeros, up to ``width``.
+
+    Examples
+    --------
+    >>> widened(np.ones((1, 1)), 3)
+    array([[1., 0., 0.]])
+    """
+    return np.pad(places, ((0, 0), (0, width - places.shape[1])))

@@ -197,7 +197,7 @@ class PatchEigenmaps(BasePatchEmbedding):
                     "supervision='cut'."
                 )
 
-    def _embed(self, graph: PatchGraph) -> None:
+    def _embed(self, graph: PatchGraph, n_components: int) -> None:
         with self._stage("embedding"):
             self.bandwidth_ = self._bandwidth(graph.matrix)
             W = graph.matrix.astype(np.float64)
@@ -207,9 +207,9 @@ class PatchEigenmaps(BasePatchEmbedding):
             # and is left out with those of the other parts: it stays at the origin.
             held = np.flatnonzero(np.bincount(parts)[parts] > 1)
             labels, of_held = np.unique(parts[held], return_inverse=True)
-            count = min(self.n_components, len(held) - len(labels))
-            self.eigenvalues_ = np.zeros(self.n_components)
-            self.embedding_ = np.zeros((len(graph), self.n_components), dtype=graph.matrix.dtype)
+            count = min(n_components, len(held) - len(labels))
+            self.eigenvalues_ = np.zeros(n_components)
+            self.embedding_ = np.zeros((len(graph), n_components), dtype=graph.matrix.dtype)
             if count < 1:
                 return
             L, degrees = laplacian(csr_array(W[held][:, held]))

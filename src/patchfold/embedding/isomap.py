@@ -123,7 +123,7 @@ class PatchIsomap(BasePatchEmbedding):
     --------
     >>> from sklearn.datasets import load_iris
     >>> from patchfold import PatchIsomap
-    >>> isomap = PatchIsomap().fit(load_iris().data)
+    >>> isomap = PatchIsomap(n_neighbors=30).fit(load_iris().data)
     >>> isomap.embedding_.shape
     (150, 2)
     >>> isomap.patch_
@@ -178,7 +178,7 @@ class PatchIsomap(BasePatchEmbedding):
             least = int(self.n_components) + 1  # as many span the embedding
             check_count("landmarks", self.landmarks, minimum=least)
 
-    def _embed(self, graph: PatchGraph) -> None:
+    def _embed(self, graph: PatchGraph, n_components: int) -> None:
         self.landmarks_ = landmarks = self._choose_landmarks(graph)
         with self._stage("geodesics"):
             geodesics = graph.setting.engine.geodesics(graph.matrix, landmarks)
@@ -190,7 +190,7 @@ class PatchIsomap(BasePatchEmbedding):
             some = drawn_rows(len(graph), PLACING_POINTS, 0) if landmarks is None else slice(None)
             paths = np.ascontiguousarray(geodesics[some].T)
             between = geodesics if landmarks is None else geodesics[:, landmarks]
-            scaled = graph.setting.engine.leading_eigenvectors(between, self.n_components)
+            scaled = graph.setting.engine.leading_eigenvectors(between, n_components)
             values, vectors, means = scaled
             places = vectors * np.sqrt(np.clip(values, 0, None))
             self.eigenvalues_ = values * unit**2

@@ -177,7 +177,7 @@ class PatchLLE(BasePatchEmbedding):
                     "weights='entropic' or supervision='cut'."
                 )
 
-    def _embed(self, graph: PatchGraph) -> None:
+    def _embed(self, graph: PatchGraph, n_components: int) -> None:
         with self._stage("embedding"):
             near = graph.neighborhoods
             if graph.lengths.typical is not None and self.weights == "euclidean":
@@ -188,7 +188,7 @@ class PatchLLE(BasePatchEmbedding):
             W = csr_array((self._weights(near, self._centres()), near.indices, near.indptr), (n, n))
             R = eye_array(n, format="csr", dtype=W.dtype) - W
             self.eigenvalues_, vectors = graph.setting.engine.bottom_eigenvectors(
-                (R.T @ R).tocsr(), self.n_components, skip=1
+                (R.T @ R).tocsr(), n_components, skip=1
             )
             self.embedding_ = vectors.astype(near.distances.dtype, copy=False)
 

@@ -271,13 +271,13 @@ class PatchTSNE(BasePatchEmbedding):
         """Return how many neighbours have an affinity."""
         return min(n - 1, int(NEIGHBORS_PER_PERPLEXITY * self.perplexity_))
 
-    def _embed(self, graph: PatchGraph) -> None:
+    def _embed(self, graph: PatchGraph, n_components: int) -> None:
         with self._stage("embedding"):
             near = graph.neighborhoods.nearest(self._most(len(graph)))
             exponents = gaussian_exponents(near, self.perplexity_, self.n_jobs)
             self.affinities_ = joint_affinities(near, exponents)
-            start = spectral_start(self.affinities_, self.n_components, self.random_state)
-            if self.n_components <= 2 and find_spec("openTSNE") is not None:
+            start = spectral_start(self.affinities_, n_components, self.random_state)
+            if n_components <= 2 and find_spec("openTSNE") is not None:
                 embedding = self._optimise_with_opentsne(start)
             else:
                 embedding = self._optimise_with_sklearn(near, exponents, start)
@@ -287,7 +287,7 @@ class PatchTSNE(BasePatchEmbedding):
         import openTSNE
 
         optimiser = openTSNE.TSNE(
-            n_components=self.n_components,
+            n_components=start.shape[1],
             learning_rate=self.learning_rate,
             early_exaggeration=self.early_exaggeration,
             early_exaggeration_iter=EXAGGERATED_STEPS,
@@ -304,9 +304,9 @@ class PatchTSNE(BasePatchEmbedding):
     def _optimise_with_sklearn(
         self, near: Neighborhoods, exponents: Floats, start: Floats
     ) -> Floats:
-        every = self.n_components > 3  # no tree of more dimensions, all pairs instead
+        every = start.shape[1] > 3  # no tree of more dimensions, all pairs instead
         optimiser = TSNE(
-            self.n_components,
+            start.shape[1],
             perplexity=self.perplexity_,
             learning_rate=self.learning_rate,
             early_exaggeration=self.early_exaggeration,

@@ -1,0 +1,182 @@
+"""The graph from points, without any estimator: pools of candidates, and what is frozen."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, fields, is_dataclass, replace
+
+import numpy as np
+import pytest
+import sklearn
+from scipy.spatial.distance import cdist
+from sklearn.datasets import load_iris
+from sklearn.preprocessing import StandardScaler
+
+from equations import DATA, normal
+from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE, PatchSpace, PatchTSNE
+from patchfold.engines import engine_for
+from patchfold.graph.building import build_graph
+from patchfold.graph.patch_graph import CANDIDATES, GraphSetting
+from patchfold.patches import recommended_patch
+from patchfold.supervision import encode
+
+THREADS = engine_for("threads")
+
+
+def setting(k, n, recipe=None, **others):
+    """Return the setting that an estimator with this degree has by default."""
+    recipe = recommended_patch(n) if recipe is None else recipe
+    return GraphSetting(k, THREADS, recipe=recipe, patch_size=recipe.reach(k, n), **others)
+
+
+def assert_same_rows(found, expected):
+    np.testing.assert_array_equal(found.indptr, expected.indptr)
+    np.testing.assert_array_equal(found.indices, expected.indices)
+    np.testing.assert_array_equal(found.distances, expected.distances)
+
+
+# ------------------------------------------------------------------- as estimators build it
+
+
+@pytest.mark.parametrize("graph", ["neighbors", "divergence"])
+@pytest.mark.parametrize("lengths", ["stretched", "divergence"])
+def test_estimators_have_the_graph_that_the_steps_build(lengths, graph):
+    X, k = DATA["k > m"]
+    chosen = {"stretched": lengths == "stretched", "by_divergence": graph == "divergence"}
+    built = build_graph(X, setting(k, len(X), **chosen))
+    fitted = PatchIsomap(n_neighbors=k, lengths=lengths, graph=graph).fit(X)
+    np.testing.assert_array_equal(fitted.graph_.toarray(), built.matrix.toarray())
+    assert len(built) == len(X)
+    assert fitted.graph_ is fitted.patch_graph_.matrix
+    assert fitted.patches_ is fitted.patch_graph_.patches
+    Y = normal(9, 6, X.shape[1])
+    assert_same_rows(fitted.patch_graph_.place(Y), built.place(Y))
+    np.testing.assert_array_equal(built.fitted_as(np.vstack([Y, X[3:5]])), [-1] * 6 + [3, 4])
+
+
+def test_stages_are_entered_in_their_order():
+    X, k = DATA["k > m"]
+    entered = []
+
+    class Stage:
+        def __init__(self, name):
+            self.name = name
+
+        def __enter__(self):
+            entered.append(self.name)
+
+        def __exit__(self, *_):
+            entered.append("")
+
+    build_graph(X, setting(k, len(X), by_divergence=True), stage=Stage)
+    stages = ["neighbours", "patches", "neighbours under the divergence", "divergences"]
+    assert entered == [name for stage in stages for name in (stage, "")]
+
+
+def test_given_distances_are_not_kept():
+    X, k = DATA["k > m"]
+    given = GraphSetting(k, THREADS, divergence="precomputed", supervision="dissimilarity")
+    D = cdist(X, X)
+    codes = encode(np.arange(len(X)) % 2, len(X), "PatchIsomap")
+    built = build_graph(D, given, codes)
+    assert built.lengths.points is None
+    assert built.lengths.mean == pytest.approx(D[np.triu_indices(len(X), 1)].mean())
+    plain = replace(given, supervision=None)
+    assert build_graph(D, plain).lengths.known_mean is None
+
+
+# ------------------------------------------------------------------- pools of candidates
+
+
+def test_a_pool_has_ten_candidates_a_neighbour_or_as_many_as_given_but_never_fewer_than_k():
+    assert GraphSetting(8, THREADS).pool == 8 * CANDIDATES
+    assert GraphSetting(8, THREADS, n_candidates=30).pool == 30
+    assert GraphSetting(8, THREADS, n_candidates=3).pool == 8
+    assert GraphSetting(None, THREADS).pool == 0
+
+
+@pytest.mark.parametrize("stretched", [True, False])
+def test_a_pool_of_all_points_gives_what_all_pairs_give(stretched):
+    X = np.random.default_rng(6).normal(size=(80, 3))
+    new = np.random.default_rng(7).normal(size=(5, 3))
+    chosen = setting(8, 80, by_divergence=True, stretched=stretched)
+    everything = build_graph(X, chosen)
+    with sklearn.config_context(working_memory=0.01):
+        pooled = build_graph(X, replace(chosen, n_candidates=79))
+        few = build_graph(X, replace(chosen, n_candidates=9))
+        assert_same_rows(pooled.place(new), everything.place(new))
+    assert (everything.pooled, pooled.pooled, few.pooled) == (False, True, True)
+    assert (pooled.reach, few.reach) == (79, 9)
+    np.testing.assert_array_equal(pooled.matrix.toarray(), everything.matrix.toarray())
+    assert abs(few.matrix - everything.matrix).max() > 0
+
+
+@pytest.mark.parametrize("name", ["euclidean", "kl"])
+def test_labels_choose_from_a_pool_of_all_points_as_from_all_pairs(name):
+    X, y = load_iris(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    recipe = None if name == "euclidean" else GaussianPatch(size=7)
+    chosen = GraphSetting(
+        7,
+        THREADS,
+        divergence=name,
+        recipe=recipe,
+        patch_size=0 if recipe is None else 7,
+        stretched=False,
+        by_divergence=True,
+        supervision="dissimilarity",
+        n_candidates=149,
+    )
+    codes = encode(y, 150, "PatchIsomap")
+    expected = build_graph(X, chosen, codes)
+    with sklearn.config_context(working_memory=0.1):
+        found = build_graph(X, chosen, codes)
+    assert found.pooled
+    assert not expected.pooled
+    np.testing.assert_allclose(
+        found.matrix.toarray(), expected.matrix.toarray(), rtol=1e-9, atol=1e-12
+    )
+
+
+def test_estimators_have_a_pool_of_ten_candidates_a_neighbour():
+    X = normal(6, 150, 3)
+    with sklearn.config_context(working_memory=0.01):
+        graph = PatchIsomap(n_neighbors=8, graph="divergence").fit(X).patch_graph_
+    assert graph.pooled
+    assert graph.reach == 80
+
+
+# ------------------------------------------------------------------- frozen
+
+
+def parts_of(value, found):
+    """Collect the objects that a graph consists of."""
+    if not is_dataclass(value) or value in found:
+        return found
+    found.append(value)
+    for field in fields(value):
+        parts_of(getattr(value, field.name), found)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("estimator", "names"),
+    [
+        (PatchIsomap(), {"GraphSetting", "Denoised", "Typical", "Triangulation"}),
+        (PatchLLE(lengths="divergence"), {"GraphSetting", "Denoised"}),
+        (PatchEigenmaps(patch=GaussianPatch()), {"GraphSetting", "Typical"}),
+        (PatchTSNE(n_neighbors=7, perplexity=5, n_iter=1, random_state=0), {"GraphSetting"}),
+        (PatchSpace(divergence="euclidean"), {"GraphSetting"}),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_a_fit_leaves_is_frozen(estimator, names):
+    fitted = estimator.fit(DATA["k > m"][0])
+    parts = parts_of(fitted.patch_graph_, [])
+    parts = parts_of(getattr(fitted, "_placing", None), parts)
+    assert {type(part).__name__ for part in parts} >= names | {"PatchGraph", "Lengths", "Threads"}
+    for part in parts:
+        for field in fields(part):
+            with pytest.raises(FrozenInstanceError):
+                setattr(part, field.name, None)
+        with pytest.raises(FrozenInstanceError):
+            part.another = None
