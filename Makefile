@@ -29,10 +29,11 @@ demo: $(VENV)/.demo-installed  ## run the demo; it writes into demo/
 test: lint  ## lint, then the tests with coverage
 	@OMP_NUM_THREADS=1 MPLBACKEND=Agg $(py) -m pytest -n auto --maxprocesses 8 --dist loadgroup --cov
 
-lint: $(VENV)/.dev-installed  ## style, format and types
+lint: $(VENV)/.dev-installed  ## style, format, types and the order of the folders
 	@$(py) -m ruff check
 	@$(py) -m ruff format --check
 	@$(py) -m mypy
+	@$(VENV)/bin/lint-imports --no-logo --no-cache
 
 bench: $(VENV)/.bench-installed  ## patchfold beside its peers: time, memory and quality
 	@$(py) -m benchmarks.peers --json bench/peers.json $(BENCH)

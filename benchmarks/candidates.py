@@ -1,7 +1,7 @@
 """Recall of neighbours under the divergence when they are sought in a Euclidean candidate pool.
 
 ``graph="divergence"`` compares all pairs while these fit in memory; beyond that it looks among
-``n_candidates`` Euclidean neighbours. Here both are done, and the share of the true neighbours
+the 10 k nearest points. Here both are done, and the share of the true neighbours
 that the pool contains is reported, for pools of several sizes.
 """
 

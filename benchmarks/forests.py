@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from patchfold.papers import tables
-from patchfold.papers.reproduction import baselines, elap, pelle, protocol
+from patchfold.papers.reproduction import baselines, elap, experiment, pelle
 from patchfold.papers.reproduction.cells import row_name
 
 TABLES = {"elap": ("II", "ELAP", elap.published), "pelle": ("1", "PELLE", pelle.published)}
@@ -41,21 +41,21 @@ def cells_off(paper, table):
 def means(planes, y, seeds):
     """Return the mean accuracies of the classifiers in each plane, for its share of the seeds."""
     train, test = train_test_split(
-        np.arange(len(y)), test_size=0.5, random_state=protocol.PUBLISHED_SPLIT
+        np.arange(len(y)), test_size=0.5, random_state=experiment.PUBLISHED_SPLIT
     )
     for plane in planes:
         for seed in range(seeds // len(planes)):
-            with mock.patch.object(protocol, "FOREST_SEED", seed):
-                yield protocol.accuracy(plane[train], y[train], plane[test], y[test])
+            with mock.patch.object(experiment, "FOREST_SEED", seed):
+                yield experiment.accuracy(plane[train], y[train], plane[test], y[test])
 
 
 def planes_of(method, X, k, own, published):
     if method == own:
         return [published(X, k)]
     if method == "UMAP":
-        given = {"n_neighbors": protocol.UMAP_SIZE}
+        given = {"n_neighbors": experiment.UMAP_SIZE}
         return [baselines.embed(method, X, random_state=s, **given) for s in range(UMAP_SEEDS)]
-    return [protocol.baseline(method, X, protocol.BASELINE_SIZE)]
+    return [experiment.baseline(method, X, experiment.BASELINE_SIZE)]
 
 
 def main() -> None:
@@ -70,7 +70,7 @@ def main() -> None:
     for row, method, printed, k in cells_off(asked.paper, table):
         if not data_sets.get(row) or (asked.rows and row not in asked.rows):
             continue
-        X, y = protocol.standardised(data_sets[row])
+        X, y = experiment.standardised(data_sets[row])
         found = list(means(planes_of(method, X, k, own, published), y, asked.seeds))
         # Printed digits are rounded, or cut off.
         inside = min(found) - 0.001 <= printed <= max(found) + 0.0005

@@ -23,11 +23,15 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.datasets import load_digits
 from sklearn.manifold import Isomap, SpectralEmbedding
-from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import scale
 
 from patchfold import PatchEigenmaps, PatchIsomap, datasets
+from patchfold.evaluation.peers import umap as umap_of
+from patchfold.evaluation.prediction import NEAREST
+from patchfold.evaluation.sampling import draw as draw_rows
+from patchfold.evaluation.sampling import folds
 from patchfold.metrics import visible_share
 from patchfold.tables.files import write_whole
 
@@ -45,9 +49,7 @@ METHODS = {
 
 
 def umap(k):
-    from umap import UMAP
-
-    return UMAP(n_neighbors=k, random_state=0, n_jobs=1)
+    return umap_of(2, k, 0)
 
 
 # Which method each is compared with.
@@ -63,7 +65,7 @@ def points(name, kind):
         X, y = np.asarray(data.X, dtype=float), np.asarray(data.y)
     most, seed = (MOST_IMAGES, IMAGE_SEED) if kind == "image" else (MOST, 0)
     if len(X) > most:
-        rows = np.random.default_rng(seed).permutation(len(X))[:most]
+        rows = draw_rows(len(X), most, seed, ordered=False)
         X, y = X[rows], y[rows]
     return (scale(X) if kind == "standardised" else X), y
 
@@ -76,9 +78,8 @@ def measured(name, kind, method, k):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             plane = {**METHODS, "UMAP": umap}[method](min(k, len(X) - 1)).fit_transform(X)
-            folds = StratifiedKFold(max(2, min(5, np.bincount(y).max())), shuffle=True,
-                                    random_state=0)  # fmt: skip
-            accuracy = cross_val_score(KNeighborsClassifier(7), plane, y, cv=folds).mean()
+            knn = KNeighborsClassifier(NEAREST)
+            accuracy = cross_val_score(knn, plane, y, cv=folds(y, 5)).mean()
         FOLDER.mkdir(parents=True, exist_ok=True)
         values = {"visible": visible_share(plane), "accuracy": float(accuracy)}
         write_whole(path, json.dumps(values))

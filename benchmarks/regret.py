@@ -25,33 +25,54 @@ from pathlib import Path
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.preprocessing import scale
 
-from patchfold.datasets.registry import registry
-from patchfold.papers.reproduction import protocol, ranking
-from patchfold.papers.reproduction.engine import write_whole
+from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE, datasets
+from patchfold.evaluation.intervals import standard_error
+from patchfold.evaluation.prediction import accuracy
+from patchfold.evaluation.sampling import folds, halves
 from patchfold.selection import CANDIDATES, NAMES, select_n_neighbors
+from patchfold.tables.files import write_whole
 
 FOLDER = Path("studies/regret-3")
 HALVES, FOLDS = 10, 5
 FIXED = 15
+DEGREES = (5, 10, 15, 20, 30, 40)
+# The data sets of the ranking: points in all, at least so many of each class.
+LEAST_ROWS, MOST_ROWS, LEAST_CLASS = 60, 720, 4
+ESTIMATORS = {
+    "PatchIsomap": PatchIsomap(n_neighbors=FIXED),
+    "PatchLLE": PatchLLE(n_neighbors=FIXED),
+    "PatchEigenmaps": PatchEigenmaps(n_neighbors=FIXED),
+    "PatchTSNE": PatchTSNE(n_neighbors=FIXED, random_state=0),
+}
 CRITERIA = tuple(name for name in NAMES if name != "cross-validation")
 
 
 def data_sets(most):
     """Return the data sets of the ranking with at most so many points, the smallest first."""
-    tasks = ranking.tasks("accuracy", None, ("honest",), quick=False)
-    sizes = {task.dataset: registry()[task.dataset].shape[0] for task in tasks}
-    return [
-        name for name in sorted(sizes, key=lambda name: (sizes[name], name)) if sizes[name] <= most
-    ]
+    sizes = {
+        entry.name: entry.shape[0]
+        for entry, source in datasets.available()
+        if entry.papers
+        and source not in {"", "OpenML"}
+        and LEAST_ROWS <= entry.shape[0] <= min(most, MOST_ROWS)
+        and min(entry.classes.values(), default=0) >= LEAST_CLASS
+    }
+    return sorted(sizes, key=lambda name: (sizes[name], name))
 
 
-def cell(name, method, halves):
+def standardised(name):
+    """Return points and classes; columns are scaled one by one, as they lie in a data frame."""
+    data = datasets.load(name)
+    return scale(np.asfortranarray(data.X)), np.array(data.labels)[data.y]
+
+
+def cell(name, method, n_halves):
     """Return scores, chosen degrees and accuracies of one estimator on one data set."""
-    X, y = protocol.standardised(name)
-    estimator = ranking.ESTIMATORS[method](FIXED)
-    ks = [k for k in protocol.HONEST_SIZES if 2 * k < len(y)]
+    X, y = standardised(name)
+    estimator = ESTIMATORS[method]
+    ks = [k for k in DEGREES if 2 * k < len(y)]
     found = select_n_neighbors(estimator, X, criterion=CRITERIA, candidates=ks)
     auto = clone(estimator).set_params(n_neighbors="auto").fit(X)
     planes = {k: found.embeddings[k].astype(float) for k in ks}
@@ -62,36 +83,35 @@ def cell(name, method, halves):
         "scores": {
             criterion: list(map(float, column)) for criterion, column in found.scores.items()
         },
-        "halves": [half(planes, y, seed) for seed in range(halves)],
+        "halves": [half(planes, y, seed) for seed in range(n_halves)],
     }
 
 
 def half(planes, y, seed):
     """Return the accuracy in every plane on a test half, and by folds of the training half."""
-    train, test = train_test_split(np.arange(len(y)), test_size=0.5, random_state=seed, stratify=y)
+    ((train, test),) = halves(y, random_state=seed)
     fewest = int(np.unique(y[train], return_counts=True)[1].min())
-    splitter = StratifiedKFold(max(2, min(FOLDS, fewest)), shuffle=True, random_state=seed)
-    folds = [(train[a], train[b]) for a, b in splitter.split(train, y[train])]
+    parts = folds(y, min(FOLDS, fewest), rows=train, random_state=seed)
+
+    def score(plane, train, test):
+        return accuracy(plane[train], y[train], plane[test], y[test])
+
     return {
         str(k): {
-            "test": accuracy(plane, y, train, test),
-            "folds": float(np.mean([accuracy(plane, y, a, b) for a, b in folds])),
+            "test": score(plane, train, test),
+            "folds": float(np.mean([score(plane, a, b) for a, b in parts])),
         }
         for k, plane in planes.items()
     }
 
 
-def accuracy(plane, y, train, test):
-    return ranking.accuracy(plane[train], y[train], plane[test], y[test])
-
-
-def kept(name, method, halves):
+def kept(name, method, n_halves):
     """Return a cell from its file, computing and writing it first if it is not there."""
-    path = FOLDER / f"{name}-{method}-{halves}.json"
+    path = FOLDER / f"{name}-{method}-{n_halves}.json"
     if not path.exists():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            result = cell(name, method, halves)
+            result = cell(name, method, n_halves)
         write_whole(path, json.dumps(result))
         print(f"{name} {method}", flush=True)
     return json.loads(path.read_text(encoding="utf-8"))
@@ -133,12 +153,12 @@ def winner(table):
 
 def main(arguments=()) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.regret", description=__doc__)
-    parser.add_argument("--most", type=int, default=ranking.MOST_ROWS, help="points of a data set")
+    parser.add_argument("--most", type=int, default=MOST_ROWS, help="points of a data set")
     parser.add_argument("--halves", type=int, default=HALVES)
     parser.add_argument("--jobs", type=int, default=-1)
     asked = parser.parse_args(list(arguments))
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    names, methods = data_sets(asked.most), list(ranking.ESTIMATORS)
+    names, methods = data_sets(asked.most), list(ESTIMATORS)
     tasks = [(name, method, asked.halves) for name in names for method in methods]
     cells = Parallel(n_jobs=asked.jobs)(delayed(kept)(*task) for task in tasks)
     table = {method: [] for method in methods}
@@ -159,7 +179,7 @@ def report(table) -> None:
         for method in methods:
             values = np.array([row[way] for row in table[method]])
             lost = np.array([row["labels"] for row in table[method]]) - values
-            error = lost.std(ddof=1) / np.sqrt(len(lost))
+            error = standard_error(lost)
             parts.append(f"{values.mean():.3f}, {lost.mean():+.4f} ± {error:.4f}")
             largest.append(lost.mean())
         print(f"| {way} | " + " | ".join(parts) + f" | {max(largest):+.4f} |")

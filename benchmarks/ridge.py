@@ -32,7 +32,10 @@ def correlations(noise: float, k: int, seed: int) -> list[tuple[float, float]]:
     true = pdist(np.column_stack([arc, smooth[:, 1]]))
     variance = X.var(axis=0).mean()
     estimators = [PatchIsomap(n_neighbors=k, divergence="euclidean")] + [
-        PatchIsomap(n_neighbors=k, patch=GaussianPatch(gamma=share * variance)) for share in SHARES
+        PatchIsomap(
+            n_neighbors=k, patch=GaussianPatch(gamma=share * variance), lengths="divergence"
+        )
+        for share in SHARES
     ]
     values = []
     for estimator in estimators:

@@ -25,6 +25,7 @@ from scipy.spatial.distance import pdist, squareform
 
 from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
 from patchfold.datasets import make_manifold
+from patchfold.evaluation.peers import umap as umap_of
 from patchfold.metrics import rank_correlation, stress, visible_share
 from patchfold.tables.files import write_whole
 
@@ -50,9 +51,7 @@ MANIFOLDS = {
 
 
 def umap(k, d):
-    from umap import UMAP
-
-    return UMAP(n_neighbors=k, n_components=d, random_state=0, n_jobs=1)
+    return umap_of(d, k, 0)
 
 
 def phate(k, d):
@@ -61,15 +60,15 @@ def phate(k, d):
     return PHATE(n_components=d, knn=k, random_state=0, verbose=0)
 
 
-PLAIN = GaussianPatch()
+PLAIN = {"patch": GaussianPatch(), "lengths": "divergence"}
 METHODS = {
     "Isomap": lambda k, d: PatchIsomap(d, n_neighbors=k, divergence="euclidean"),
     "UMAP": umap,
     "PHATE": phate,
     "Laplacian eigenmaps": lambda k, d: PatchEigenmaps(d, n_neighbors=k, divergence="euclidean"),
-    "Isomap of kl": lambda k, d: PatchIsomap(d, n_neighbors=k, patch=PLAIN),
+    "Isomap of kl": lambda k, d: PatchIsomap(d, n_neighbors=k, **PLAIN),
     "Isomap of hellinger": lambda k, d: PatchIsomap(
-        d, n_neighbors=k, patch=PLAIN, divergence="hellinger"
+        d, n_neighbors=k, **PLAIN, divergence="hellinger"
     ),
     "PatchIsomap": lambda k, d: PatchIsomap(d, n_neighbors=k),
     "PatchEigenmaps": lambda k, d: PatchEigenmaps(d, n_neighbors=k),

@@ -18,12 +18,12 @@ from pathlib import Path
 import numpy as np
 from joblib import Parallel, delayed
 from scipy.stats import wilcoxon
-from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from patchfold import datasets, papers
+from patchfold.evaluation.sampling import folds, halves
 
 REPETITIONS, FOLDS = 10, 3
 MIN_SAMPLES, MAX_SAMPLES, MIN_CLASS = 100, 600, 12
@@ -61,13 +61,12 @@ def accuracies(X, y, X_new, y_new):
 def half(name, repetition):
     """Return the accuracy of the six methods on one half, tuned inside the other."""
     data = datasets.load(name)
-    X, X_new, y, y_new = train_test_split(
-        data.X, data.y, test_size=0.5, stratify=data.y, random_state=repetition
-    )
-    scaler = StandardScaler().fit(X)
-    X, X_new = scaler.transform(X), scaler.transform(X_new)
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=repetition).split(X, y)
-    inner = [accuracies(X[a], y[a], X[b], y[b]) for a, b in folds]
+    ((train, test),) = halves(data.y, random_state=repetition)
+    y, y_new = data.y[train], data.y[test]
+    scaler = StandardScaler().fit(data.X[train])
+    X, X_new = scaler.transform(data.X[train]), scaler.transform(data.X[test])
+    parts = folds(y, FOLDS, random_state=repetition)
+    inner = [accuracies(X[a], y[a], X[b], y[b]) for a, b in parts]
     outer = accuracies(X, y, X_new, y_new)
     chosen = {}
     for method, scores in outer.items():
@@ -113,13 +112,13 @@ def main() -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     chosen = list(names())
     tasks = [(name, repetition) for name in chosen for repetition in range(REPETITIONS)]
-    halves = Parallel(n_jobs=-1)(delayed(kept)(*task) for task in tasks)
+    done = Parallel(n_jobs=-1)(delayed(kept)(*task) for task in tasks)
     means = {name: {} for name in chosen}
-    for method in halves[0]:
+    for method in done[0]:
         for name in chosen:
-            values = [h[method] for (n, _), h in zip(tasks, halves, strict=True) if n == name]
+            values = [h[method] for (n, _), h in zip(tasks, done, strict=True) if n == name]
             means[name][method] = float(np.mean(values))
-    methods = list(halves[0])
+    methods = list(done[0])
     print(f"mean accuracy over {REPETITIONS} halves")
     print(f"{'':34}" + "".join(f"{method:>12}" for method in methods))
     for name, row in means.items():

@@ -1,3 +1,5 @@
+"""Choosing n_neighbors: candidates share their neighbours, and the best one is fitted."""
+
 from __future__ import annotations
 
 import pickle
@@ -5,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
@@ -15,9 +18,9 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from candidates import ALONG, ESTIMATORS, NAMES, ROLL
 from patchfold import (
     GaussianPatch,
-    PatchEigenmaps,
     PatchIsomap,
     PatchLLE,
     PatchSpace,
@@ -28,14 +31,6 @@ from patchfold.neighbors import ExactNeighbors, SharedNeighbors
 from patchfold.selection import select_n_neighbors
 
 SEEDS = st.integers(0, 2**32 - 1)
-ROLL, ALONG = make_swiss_roll(150, random_state=0)
-ESTIMATORS = [
-    PatchIsomap(),
-    PatchLLE(),
-    PatchEigenmaps(),
-    PatchTSNE(perplexity=8, n_iter=20, random_state=0),
-]
-NAMES = [type(estimator).__name__ for estimator in ESTIMATORS]
 
 each = pytest.mark.parametrize("estimator", ESTIMATORS, ids=NAMES)
 
@@ -70,9 +65,7 @@ def test_candidates_have_the_bits_of_fits_of_their_own(estimator, setting):
 
 def test_candidates_under_the_divergence_see_the_pool_of_a_fit_of_their_own():
     estimator = PatchIsomap(graph="divergence")
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("sklearn.get_config", lambda: {"working_memory": 0.01})
-        patched.setattr("patchfold.graph.patch_graph.CANDIDATES", 3)
+    with sklearn.config_context(working_memory=0.01):
         chosen = select_n_neighbors(estimator, ROLL, candidates=[9, 12, 25])
         for k, embedding in chosen.embeddings.items():
             alone = clone(estimator).set_params(n_neighbors=k).fit_transform(ROLL)

@@ -10,6 +10,9 @@ import difflib
 import inspect
 import numbers
 import warnings
+from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import RLock
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -17,13 +20,21 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 # Lists of columns in messages stop here: a frame with thousands of text columns is named by a few.
 NAMED_COLUMNS = 5
 
 # Frames of these packages stand between the user's call and the place that warns.
 _INNER = ("patchfold", "sklearn", "joblib", "contextlib")
+
+Warned = tuple[str, type[Warning]]
+
+# What collects warnings in this thread; None where they go to the user.
+_collected: ContextVar[list[Warned] | None] = ContextVar("_collected", default=None)
+
+# Filters of warnings belong to the whole process: threads that change them have to take turns.
+_ignoring = RLock()
 
 
 def check_points(
@@ -291,8 +302,34 @@ def checked_points(estimator: Any, X: Any, *, y: Any = "no_validation", reset: b
     return points
 
 
+@contextmanager
+def collected_warnings() -> Iterator[list[Warned]]:
+    """Meanwhile, collect what :func:`warn_user` is given, in this thread alone.
+
+    Python's own way switches the warnings of all threads on and off.
+    """
+    found: list[Warned] = []
+    token = _collected.set(found)
+    try:
+        yield found
+    finally:
+        _collected.reset(token)
+
+
+@contextmanager
+def ignored_warnings() -> Iterator[None]:
+    """Meanwhile, ignore warnings of other libraries; one thread after the other."""
+    with _ignoring, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the innermost line outside the library."""
+    collected = _collected.get()
+    if collected is not None:
+        collected.append((message, category))
+        return
     level = 1
     frame = inspect.currentframe()
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in _INNER:

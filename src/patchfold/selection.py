@@ -1,12 +1,11 @@
-"""Choosing ``n_neighbors``, with labels or without: candidates are fitted and compared.
+"""Choose ``n_neighbors``, with labels or without: fit candidates and compare them.
 
-Neighbours are searched once, for the largest candidate. docs/choosing-k.md has the criteria, and
-what each of them loses against labels.
+Neighbours are searched once, for the largest candidate. docs/choosing-k.md lists the criteria and
+how much accuracy each of them loses against a choice by labels.
 """
 
 from __future__ import annotations
 
-import warnings
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from patchfold._validation import check_choice, check_count, check_points, is_sparse, warn_user
+from patchfold._validation import (
+    check_choice,
+    check_count,
+    check_points,
+    collected_warnings,
+    is_sparse,
+    warn_user,
+)
 from patchfold.evaluation.criteria import CRITERIA, Setting, agreement
 from patchfold.neighbors import SharedNeighbors
 
@@ -24,6 +30,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
+    from patchfold._validation import Warned
+
     Floats = NDArray[np.floating[Any]]
     Own = Callable[[Any, Any], float]
 
@@ -31,37 +39,37 @@ __all__ = ["NAMES", "Selection", "select_n_neighbors"]
 
 AGREEMENT = "agreement"
 
-# The criteria that have a name.
+# All criteria with a name.
 NAMES = (*CRITERIA, AGREEMENT)
 
-# What is tried where nothing is said: each twice the one before.
+# The default candidates, each twice the one before.
 CANDIDATES = (5, 10, 20, 40)
 
-# "auto" judges candidates on half of the points from the first number on, and on no more than the
-# second: the choice has to be cheap beside the fit.
+# From SAMPLED_FROM points on, "auto" compares candidates on half of the points, and on at most
+# MOST_JUDGED: the choice has to be cheap beside the fit.
 SAMPLED_FROM, MOST_JUDGED = 400, 1000
 
-# What "auto" goes by: the least loss against labels over all estimators (docs/choosing-k.md).
+# The criterion of "auto": over all estimators it loses least against labels (docs/choosing-k.md).
 DEFAULT = "lcmc"
 
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """The candidates, their scores and the one that was chosen; printing it gives the table.
+    """The candidates, their scores and the chosen one; printing it shows the table.
 
     Attributes
     ----------
     n_neighbors : int
-        The choice: the candidate with the best score, the smaller of equals.
+        The choice: the candidate with the best score, the smallest if several are equal.
     criterion : str
-        The name of the criterion that chose.
+        The name of the criterion that made the choice.
     candidates : list of int
         In rising order.
     scores : dict
-        Name of a criterion to its scores of all candidates, greater being better; ``-inf`` for a
-        candidate that cannot be fitted.
+        Maps the name of a criterion to the scores of all candidates. Greater is better; ``-inf``
+        marks a candidate that cannot be fitted.
     embeddings : dict
-        Candidate to its embedding.
+        Maps a candidate to its embedding.
     estimator : estimator
         Fitted with the chosen ``n_neighbors``.
     """
@@ -110,8 +118,8 @@ def select_n_neighbors(
 ) -> Selection:
     """Choose ``n_neighbors`` of an estimator.
 
-    Neighbours are searched once, for the largest candidate; where the search is exact, every
-    candidate's embedding has the bits of a fit on its own.
+    Neighbours are searched once, for the largest candidate. If the search is exact, the embedding
+    of every candidate equals that of a separate fit to the last bit.
 
     Parameters
     ----------
@@ -124,16 +132,16 @@ def select_n_neighbors(
         Classes, for ``"cross-validation"`` and for estimators with ``supervision``; -1, NaN or None
         for points without a label.
     criterion : str, callable or list of these, default="lcmc"
-        A name of :data:`NAMES`, or a function of a fitted estimator and X whose value is greater
-        for a better one. Of several the first one chooses, and the others are reported.
+        A name of :data:`NAMES`, or a function of a fitted estimator and X that returns a greater
+        value for a better one. Of several, the first chooses and the others are reported.
     candidates : sequence of int or None
-        None means 5, 10, 20 and 40, as far as they are below half the number of samples.
+        None means those of 5, 10, 20 and 40 that are below half the number of samples.
     cv : int or splitter, default=5
         Folds of ``"cross-validation"``, as in scikit-learn.
     n_jobs : int or None
         Number of threads; None leaves it to the estimator. Results do not depend on it.
     random_state : int, RandomState or None
-        Seed of samples and folds; None makes always the same ones.
+        Seed of samples and folds; None gives the same ones every time.
     verbose : int, default=0
         1 prints a line a candidate.
 
@@ -174,31 +182,31 @@ def select_n_neighbors(
 def fit_best(estimator: Any, X: Any, y: Any, *, draft: Any = None, candidates: Any = None) -> Any:
     """Fit a clone of an estimator with the ``n_neighbors`` that the default criterion chooses.
 
-    This is ``n_neighbors="auto"``. Without supervision, large data are judged by a sample.
-    ``draft`` is an estimator that is quicker to fit, and judged instead; ``candidates`` are those
-    that there are to choose from.
+    This is ``n_neighbors="auto"``. Without supervision, large data are compared on a sample.
+    ``draft`` is an estimator that is quicker to fit, and compared instead; ``candidates`` are the
+    numbers of neighbours to choose from.
     """
     n = X.shape[0]
     ks = _check_candidates(candidates, n)
     run = _Run(estimator, X, X, y, SharedNeighbors(estimator.knn))
-    if len(ks) == 1:
-        return run.fit(ks[0])
     criteria = {DEFAULT: CRITERIA[DEFAULT]}
     judged = run if draft is None else replace(run, estimator=draft, quiet=True)
-    if n >= SAMPLED_FROM and estimator.supervision is None:
-        # What needs more points than a sample has, such as a large patch, is judged on all.
+    if len(ks) > 1 and n >= SAMPLED_FROM and estimator.supervision is None:
+        # What needs more points than the sample, such as a large patch, is compared on all.
         with suppress(ValueError, RuntimeError):
-            return run.fit(judged.sampled().select(ks, criteria, Setting()).n_neighbors)
+            ks = [judged.sampled().select(ks, criteria, Setting()).n_neighbors]
+    if len(ks) == 1:
+        return run.fit(ks[0])
     chosen = judged.select(ks, criteria, Setting())
     return chosen.estimator if draft is None else run.fit(chosen.n_neighbors)
 
 
 @dataclass(frozen=True, eq=False)
 class _Trial:
-    """A candidate that was fitted, with what was warned of, or why it could not be."""
+    """A fitted candidate with the warnings of its fit, or the error of a failed one."""
 
     fitted: Any = None
-    warnings: Sequence[warnings.WarningMessage] = ()
+    warnings: Sequence[Warned] = ()
     failure: Exception | None = None
 
 
@@ -215,7 +223,7 @@ class _Run:
     quiet: bool = False
 
     def sampled(self) -> _Run:
-        """Return a run on half of the points, or on as many as are enough."""
+        """Return a run on half of the points, at most MOST_JUDGED."""
         n = self.X.shape[0]
         rows = Setting().sample(n, min(n // 2, MOST_JUDGED))
         given = self.estimator.divergence == "precomputed"
@@ -254,7 +262,7 @@ class _Run:
         return Selection(k, leading, candidates, scores, embeddings, best.fitted)
 
     def _judge(self, fitted: Any, criteria: dict[str, Any], setting: Setting) -> dict[str, float]:
-        """Score one fit by all criteria that look at one only."""
+        """Score one fit by all criteria that need no other."""
         scores = {
             name: _number(name, score(fitted, self.points, setting))
             for name, score in criteria.items()
@@ -268,24 +276,22 @@ class _Run:
 
     def _warn(self, trial: _Trial) -> None:
         if not self.quiet:
-            for warning in trial.warnings:
-                warn_user(str(warning.message), warning.category)
+            for message, category in trial.warnings:
+                warn_user(message, category)
 
     def _attempt(self, k: int) -> _Trial:
-        """Fit a candidate; it may have too few neighbours, or a solver may give up."""
-        with warnings.catch_warnings(record=True) as caught:
-            # Only those of the candidate that is chosen are for the user.
-            warnings.simplefilter("always")
+        """Fit a candidate. It may fail: it has too few neighbours, or a solver gives up."""
+        with collected_warnings() as caught:  # the user sees those of the chosen candidate
             try:
                 return _Trial(self.fit(k), caught)
             except (ValueError, RuntimeError) as error:
                 return _Trial(failure=error)
 
     def fit(self, k: int) -> Any:
-        """Fit a clone with ``k`` neighbours to the shared ones."""
+        """Fit a clone with ``k`` of the shared neighbours."""
         fitted = clone(self.estimator)
         fitted.set_params(n_neighbors=k, knn=self.shared).fit(self.X, self.y)
-        # As a parameter the search has served its purpose.
+        # The shared search was for the fit only; the parameter is the user's again.
         return fitted.set_params(knn=self.shared.knn)
 
 
@@ -318,7 +324,7 @@ def _check_estimator(estimator: Any) -> None:
 
 
 def _check_criteria(criterion: Any) -> dict[str, Any]:
-    """Return the functions by name; None for the one that looks at all candidates."""
+    """Return the functions by name; None stands for agreement, which needs all candidates."""
     asked = [criterion] if isinstance(criterion, str) or callable(criterion) else list(criterion)
     if not asked:
         raise ValueError(f"criterion={criterion!r} is empty; name one of {', '.join(NAMES)}.")

@@ -195,6 +195,8 @@ def label_rule(supervision: Any) -> LabelRule | None:
 def changed_lengths(rule: LabelRule, edges: Edges) -> Floats:
     """Return the lengths a rule makes of edges, or say what is wrong with them."""
     lengths = np.asarray(rule.lengths(edges))
+    if lengths.dtype.kind in "iub":
+        lengths = lengths.astype(edges.lengths.dtype)
     if lengths.shape != edges.lengths.shape or not (lengths >= 0).all():
         least = f", the least {lengths.min()}" if lengths.size else ""
         raise ValueError(
@@ -217,6 +219,8 @@ def encode(y: Any, n_samples: int, estimator: str) -> Codes:
             f"{estimator} requires y to be passed, but the target y is None: supervision needs the "
             "labels of the points, fit(X, y); use supervision=None where there are none."
         )
+    if isinstance(y, np.ma.MaskedArray):  # what is masked is not known
+        y = [None if label is np.ma.masked else label for label in y]
     # As objects: NumPy would turn the None or NaN of a list with text into text.
     labels = column_or_1d(
         np.array(y, dtype=object) if isinstance(y, list | tuple) else y, warn=True
@@ -270,6 +274,8 @@ def _plain(labels: NDArray[Any]) -> NDArray[Any]:
         if len(texts) > 1:
             raise ValueError("y mixes text and numbers; give labels of one kind.")
         labels = np.array(labels.tolist())
+    if labels.dtype.kind == "f" and np.isinf(labels).any():
+        raise ValueError("y has an infinite label; give classes, or NaN where it is not known.")
     if labels.dtype.kind == "f" and (labels != np.trunc(labels)).any():
         raise ValueError(
             f"Unknown label type: y is continuous, it has the value {labels[labels % 1 != 0][0]}; "

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from patchfold import GaussianPatch
 from patchfold.cli.models import ModelError, Origin, dump_model, load_model
-from patchfold.embedding.methods import METHODS, own_parameters
+from patchfold.embedding.methods import METHODS, supervised_parameters
 
 DATA = load_iris()
 X, y = DATA.data, DATA.target
@@ -99,10 +99,10 @@ def test_a_class_of_the_package_that_starts_processes_is_not_trusted():
             content = old.read(name)
             if name == "schema.json":
                 content = content.replace(b'"RowTable"', b'"_Worker"').replace(
-                    b'"patchfold.neighbors.fitted_rows"', b'"patchfold.papers.reproduction.engine"'
+                    b'"patchfold.neighbors.fitted_rows"', b'"patchfold.papers.reproduction.workers"'
                 )
             new.writestr(name, content)
-    with pytest.raises(ModelError, match=r"not trusted.*engine\._Worker"):
+    with pytest.raises(ModelError, match=r"not trusted.*workers\._Worker"):
         load_model(changed.getvalue())
 
 
@@ -167,12 +167,10 @@ def test_without_skops_the_extra_is_named(monkeypatch):
         dump_model(fitted(), Origin())
 
 
-def test_with_euclidean_distances_a_method_is_the_classical_one_on_any_number_of_rows():
-    assert own_parameters("lle", "euclidean", 100) == {"weights": "euclidean"}
-    assert own_parameters("lle", "kl", 100) == {}
-    assert own_parameters("lle", "euclidean", 100, supervised=True) == {"weights": "entropic"}
-    assert own_parameters("tsne", "kl", 3) == {"perplexity": 1.0}
+def test_labels_get_divergences_and_a_smooth_map_and_weights_that_use_lengths():
+    plain = {"lengths": "divergence", "out_of_sample": "krr"}
+    assert supervised_parameters("isomap") == supervised_parameters("tsne") == plain
+    assert supervised_parameters("lle") == {**plain, "weights": "entropic"}
+    assert supervised_parameters("eigenmaps") == {**plain, "bandwidth": "median"}
     for method, kind in METHODS.items():
-        for n in (9, 40):
-            estimator = kind(n_neighbors=4, **own_parameters(method, "kl", n))
-            assert estimator.fit(X[:n]).embedding_.shape == (n, 2)
+        kind(supervision="cut", **supervised_parameters(method))

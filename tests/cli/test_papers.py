@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import fake_paper
 from patchfold import cli, datasets
 from patchfold.cli import papers
-from patchfold.papers.reproduction import PAPERS, cells, engine
+from patchfold.papers.reproduction import PAPERS, cells, storage, workers
 from patchfold.tables.files import UNFINISHED
 
 
@@ -26,10 +26,10 @@ def computed(monkeypatch):
     def run(paper, tasks, *, jobs):
         for task in tasks:
             done.append(task)
-            yield engine._attempt(paper, task)
+            yield workers._attempt(paper, task)
 
     monkeypatch.setitem(PAPERS, "pelle", "fake_paper")
-    monkeypatch.setattr(engine, "run", run)
+    monkeypatch.setattr(workers, "run", run)
     return done
 
 
@@ -194,13 +194,13 @@ def test_a_paper_whose_packages_are_missing_says_so(call, monkeypatch):
 
 
 def test_a_stopped_run_says_how_to_go_on(call, computed, monkeypatch):
-    work = engine.run
+    work = workers.run
 
     def stopped(paper, tasks, *, jobs):
         yield next(work(paper, tasks, jobs=jobs))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(engine, "run", stopped)
+    monkeypatch.setattr(workers, "run", stopped)
     result = call("reproduce", "pelle")
     assert result.exit_code == cli.STOPPED
     assert "Stopped. The same command goes on from what is in " in result.stderr
@@ -212,7 +212,7 @@ def test_a_terminal_shows_a_bar_with_the_remaining_time(computed, tmp_path):
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, width=120, markup=False)
     tasks = fake_paper.tasks("1", None, ["published"], True)
-    store = engine.Store(tmp_path, engine.stamp(fake_paper))
+    store = storage.Store(tmp_path, storage.stamp(fake_paper))
     outcomes = papers._complete(fake_paper, tasks, store, 1, console)
     assert set(outcomes) == set(tasks)
     assert "14/14 1 parity5 PELLE published" in screen.getvalue()

@@ -1,4 +1,4 @@
-"""Eigenproblems: configurations are recovered, and both solvers find what a full one finds."""
+"""Eigenvectors: every solver finds what a full decomposition finds."""
 
 import numpy as np
 import pytest
@@ -7,15 +7,14 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.sparse import coo_array, csr_array, eye_array
 from scipy.sparse.linalg import eigsh
-from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 
-from patchfold.engines import eigenvectors, memory, scaling
+from patchfold.engines import eigenvectors
+from patchfold.engines.eigenvectors import Limits, bottom_eigenvectors
 from patchfold.graph import edges
 
-
-def centring(n):
-    return np.eye(n) - np.full((n, n), 1 / n)
+# Small matrices, too, are factorised.
+FACTORS = Limits(dense=1)
 
 
 def path_laplacian(lengths):
@@ -45,57 +44,12 @@ MATRICES = {
 
 
 @pytest.fixture(params=["dense", "iterative"])
-def solver(request, monkeypatch):
+def limits(request):
     """Run a test with either solver."""
-    if request.param == "iterative":
-        monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
-    return request.param
+    return Limits() if request.param == "dense" else Limits(dense=1)
 
 
-# ------------------------------------------------------------------- classical scaling
-
-
-@pytest.mark.parametrize("m", [1, 2, 5])
-def test_classical_scaling_recovers_points_up_to_rotation(m, solver):
-    X = np.random.default_rng(m).normal(size=(60, m))
-    D = cdist(X, X)
-    values, vectors, means = scaling.classical_mds(D.copy(), m)
-    found = vectors * np.sqrt(values)
-    np.testing.assert_allclose(cdist(found, found), D, atol=1e-10)
-    np.testing.assert_allclose(found.mean(axis=0), 0, atol=1e-12)
-    np.testing.assert_allclose(means, (D**2).mean(axis=0))
-
-
-def test_classical_scaling_has_the_leading_eigenpairs_of_the_centred_matrix(solver):
-    rng = np.random.default_rng(0)
-    D = rng.uniform(1, 2, (50, 50))
-    D = np.triu(D, 1) + np.triu(D, 1).T
-    B = -centring(50) @ D**2 @ centring(50) / 2
-    expected = np.linalg.eigvalsh(B)[::-1][:4]
-    values, vectors, _ = scaling.classical_mds(D.copy(), 4)
-    np.testing.assert_allclose(values, expected, rtol=1e-10)
-    np.testing.assert_allclose(B @ vectors, vectors * values, atol=1e-10)
-    np.testing.assert_allclose(vectors.T @ vectors, np.eye(4), atol=1e-10)
-
-
-def test_both_solvers_scale_alike(monkeypatch):
-    X = np.random.default_rng(0).normal(size=(120, 6))
-    dense = scaling.classical_mds(cdist(X, X), 3)
-    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
-    iterative = scaling.classical_mds(cdist(X, X), 3)
-    for a, b in zip(dense, iterative, strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
-
-
-def test_the_iterative_solver_gives_the_same_bits_every_time(monkeypatch):
-    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
-    X = np.random.default_rng(0).normal(size=(120, 6))
-    first, second = (scaling.classical_mds(cdist(X, X), 3) for _ in range(2))
-    for a, b in zip(first, second, strict=True):
-        np.testing.assert_array_equal(a, b)
-    first, second = (eigenvectors.bottom_eigenvectors(MATRICES["LLE"], 2, 1) for _ in range(2))
-    for a, b in zip(first, second, strict=True):
-        np.testing.assert_array_equal(a, b)
+# ------------------------------------------------------------------- leading eigenvectors
 
 
 def squares_of(rng, values):
@@ -127,56 +81,33 @@ def test_the_block_solver_finds_the_leading_pairs_of_any_spectrum(name, count):
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(count), atol=1e-12)
 
 
-def test_products_are_those_with_the_centred_matrix():
-    rng = np.random.default_rng(0)
-    squared = rng.uniform(size=(1500, 1500))
-    V = rng.normal(size=(1500, 3))
-    H = centring(1500)
-    found = scaling._centred_product(squared, V, 2)
-    np.testing.assert_allclose(found, -H @ squared @ H @ V / 2, atol=1e-10)
-    np.testing.assert_array_equal(found, scaling._centred_product(squared, V, None))
-
-
-def test_distances_in_float32_are_scaled_in_float64(solver):
-    X = np.random.default_rng(0).normal(size=(120, 3))
-    exact = scaling.classical_mds(cdist(X, X), 3)
-    rounded = scaling.classical_mds(cdist(X, X).astype(np.float32), 3)
-    for a, b in zip(exact, rounded, strict=True):
-        assert b.dtype == np.float64
-        np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
-
-
-def test_a_block_solver_that_is_stopped_early_is_reported(monkeypatch):
-    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
-    monkeypatch.setattr(eigenvectors, "PASSES", 2)
-    D = np.random.default_rng(0).uniform(1, 2, (80, 80))
-    with pytest.warns(ConvergenceWarning, match="residual"):
-        scaling.classical_mds(D + D.T, 2)
-
-
 # ------------------------------------------------------------------- bottom eigenvectors
 
 
 @pytest.mark.parametrize("skip", [0, 1, 2])
 @pytest.mark.parametrize("name", MATRICES)
-def test_bottom_eigenpairs_are_those_of_a_full_decomposition(name, skip, solver):
+def test_bottom_eigenpairs_are_those_of_a_full_decomposition(name, skip, limits):
     M = MATRICES[name]
     expected, full = np.linalg.eigh(M.toarray())
     wanted = slice(skip, skip + 3)
-    values, vectors = eigenvectors.bottom_eigenvectors(M, 3, skip)
+    values, vectors = bottom_eigenvectors(M, 3, skip, limits=limits)
     np.testing.assert_allclose(values, expected[wanted], rtol=1e-8, atol=1e-12)
     # Up to sign: the eigenvectors of an even path have two largest entries, of opposite signs.
     agreement = np.sign(np.sum(vectors * full[:, wanted], axis=0))
     np.testing.assert_allclose(vectors, full[:, wanted] * agreement, atol=1e-8)
 
 
+def test_the_iterative_solver_gives_the_same_bits_every_time():
+    first, second = (bottom_eigenvectors(MATRICES["LLE"], 2, 1, limits=FACTORS) for _ in range(2))
+    for a, b in zip(first, second, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
 @pytest.mark.parametrize("name", ["path of random weights", "LLE"])
-def test_both_solvers_give_eigenvectors_the_same_sign(name, monkeypatch):
-    dense = eigenvectors.bottom_eigenvectors(MATRICES[name], 3, 1)[1]
-    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
-    np.testing.assert_allclose(
-        eigenvectors.bottom_eigenvectors(MATRICES[name], 3, 1)[1], dense, atol=1e-8
-    )
+def test_both_solvers_give_eigenvectors_the_same_sign(name):
+    dense = bottom_eigenvectors(MATRICES[name], 3, 1)[1]
+    factors = bottom_eigenvectors(MATRICES[name], 3, 1, limits=FACTORS)[1]
+    np.testing.assert_allclose(factors, dense, atol=1e-8)
 
 
 @pytest.mark.parametrize("normalised", [False, True])
@@ -191,8 +122,6 @@ def test_kernels_of_many_parts_are_skipped_without_being_sought(monkeypatch, bet
         root = np.sqrt(L.diagonal())
         L = csr_array(L.multiply(1 / root[:, None]).multiply(1 / root[None, :]))
     expected, full = np.linalg.eigh(L.toarray())
-    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
-    monkeypatch.setattr(eigenvectors, "DENSE_SIZE_OF_MANY", 1)
     sought = []
     monkeypatch.setattr(
         eigenvectors,
@@ -200,21 +129,22 @@ def test_kernels_of_many_parts_are_skipped_without_being_sought(monkeypatch, bet
         lambda M, count, **given: sought.append(count) or eigsh(M, count, **given),
     )
     parts = np.arange(400) // 4
-    values, vectors = eigenvectors.bottom_eigenvectors(L, 3, 100, kernel=root, parts=parts)
+    limits = Limits(dense=1, dense_of_many=1)
+    values, vectors = bottom_eigenvectors(L, 3, 100, kernel=root, parts=parts, limits=limits)
     assert sought == [3]
     np.testing.assert_allclose(values, expected[100:103], rtol=1e-8)
     agreement = np.abs(np.sum(vectors * full[:, 100:103], axis=0))
     np.testing.assert_allclose(agreement, 1, rtol=1e-8)
 
 
-def test_the_null_vector_of_a_laplacian_is_constant(solver):
-    values, vectors = eigenvectors.bottom_eigenvectors(MATRICES["path"], 1, 0)
+def test_the_null_vector_of_a_laplacian_is_constant(limits):
+    values, vectors = bottom_eigenvectors(MATRICES["path"], 1, 0, limits=limits)
     assert abs(values[0]) < 1e-12
     np.testing.assert_allclose(vectors[:, 0], 80**-0.5, atol=1e-9)
 
 
-def test_the_spectrum_of_a_path_is_that_of_the_textbook(solver):
-    values, vectors = eigenvectors.bottom_eigenvectors(MATRICES["path"], 3, 1)
+def test_the_spectrum_of_a_path_is_that_of_the_textbook(limits):
+    values, vectors = bottom_eigenvectors(MATRICES["path"], 3, 1, limits=limits)
     order = np.arange(1, 4)
     np.testing.assert_allclose(values, 2 - 2 * np.cos(np.pi * order / 80), rtol=1e-8)
     waves = np.cos(np.pi * order * (np.arange(80)[:, None] + 0.5) / 80)
@@ -222,21 +152,10 @@ def test_the_spectrum_of_a_path_is_that_of_the_textbook(solver):
     np.testing.assert_allclose(np.abs(np.sum(waves * vectors, axis=0)), 1, rtol=1e-12)
 
 
-def test_small_matrices_are_solved_densely_whatever_is_wanted(monkeypatch):
-    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
+def test_small_matrices_are_solved_densely_whatever_is_wanted():
     M = path_laplacian(np.ones(5))
-    values, _ = eigenvectors.bottom_eigenvectors(M, 4, 1)
+    values, _ = bottom_eigenvectors(M, 4, 1, limits=FACTORS)
     np.testing.assert_allclose(values, np.linalg.eigvalsh(M.toarray())[1:5])
-
-
-def test_a_laplacian_has_row_sums_zero_and_the_degrees_on_its_diagonal():
-    rng = np.random.default_rng(0)
-    W = np.triu(rng.uniform(size=(9, 9)) * (rng.uniform(size=(9, 9)) < 0.5), 1)
-    W += W.T
-    L, degrees = edges.laplacian(csr_array(W))
-    np.testing.assert_allclose(L.toarray(), np.diag(W.sum(axis=1)) - W)
-    np.testing.assert_allclose(degrees, W.sum(axis=1))
-    np.testing.assert_allclose(L.sum(axis=1), 0, atol=1e-14)
 
 
 # ------------------------------------------------------------------- signs and residuals
@@ -268,31 +187,21 @@ def wrong_pairs(*args, **kwargs):
     return np.array([0.5, 0.7]), np.linalg.qr(np.cos(np.arange(160.0)).reshape(80, 2))[0]
 
 
-def test_vectors_that_are_none_of_the_matrix_are_reported(monkeypatch):
-    for module in (eigenvectors, scaling):
-        monkeypatch.setattr(module, "eigh", wrong_pairs)
+@pytest.mark.parametrize("solver", ["eigh", "eigsh"])
+def test_vectors_that_are_none_of_the_matrix_are_reported(solver, monkeypatch):
+    monkeypatch.setattr(eigenvectors, solver, wrong_pairs)
+    limits = Limits() if solver == "eigh" else FACTORS
     with pytest.warns(ConvergenceWarning, match=r"residual of .* the embedding may be inaccurate"):
-        eigenvectors.bottom_eigenvectors(MATRICES["path"], 1, 1)
-    X = np.random.default_rng(0).normal(size=(80, 3))
-    with pytest.warns(ConvergenceWarning, match="residual"):
-        scaling.classical_mds(cdist(X, X), 2)
-
-
-def test_the_iterative_solvers_vectors_are_checked_too(monkeypatch):
-    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
-    monkeypatch.setattr(eigenvectors, "eigsh", wrong_pairs)
-    with pytest.warns(ConvergenceWarning, match="residual"):
-        eigenvectors.bottom_eigenvectors(MATRICES["path"], 1, 1)
+        bottom_eigenvectors(MATRICES["path"], 1, 1, limits=limits)
 
 
 def test_a_solver_that_gives_up_names_the_parameters_to_change(monkeypatch):
     def gives_up(*args, **kwargs):
         raise eigenvectors.ArpackError(-9)
 
-    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
     monkeypatch.setattr(eigenvectors, "eigsh", gives_up)
     with pytest.raises(RuntimeError, match=r"did not converge; a larger n_neighbors, or reg"):
-        eigenvectors.bottom_eigenvectors(MATRICES["path"], 1, 1)
+        bottom_eigenvectors(MATRICES["path"], 1, 1, limits=FACTORS)
 
 
 def test_signs_do_not_depend_on_rounding_where_two_entries_are_equally_large():
@@ -314,23 +223,18 @@ def random_laplacian(n=600, n_edges=4000):
 
 def test_the_iteration_for_graphs_without_small_cuts_finds_what_factors_find(monkeypatch):
     M = random_laplacian()
-    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
-    values, vectors = eigenvectors.bottom_eigenvectors(M, 3, 1)
-    monkeypatch.setattr(eigenvectors, "WIDE", 0)
+    values, vectors = bottom_eigenvectors(M, 3, 1, limits=FACTORS)
     monkeypatch.setattr(eigenvectors, "_shift_invert", None)  # it is not needed
-    found_values, found = eigenvectors.bottom_eigenvectors(M, 3, 1)
+    found_values, found = bottom_eigenvectors(M, 3, 1, limits=Limits(dense=1, wide=0))
     np.testing.assert_allclose(found_values, values, rtol=1e-8)
     np.testing.assert_allclose(found, vectors, atol=1e-5)
 
 
-def test_factors_are_made_where_the_iteration_does_not_end(monkeypatch):
-    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
-    expected = eigenvectors.bottom_eigenvectors(MATRICES["path"], 3, 1)
-    monkeypatch.setattr(eigenvectors, "WIDE", 0)
-    monkeypatch.setattr(eigenvectors, "STEPS", 2)
-    for got, wanted in zip(
-        eigenvectors.bottom_eigenvectors(MATRICES["path"], 3, 1), expected, strict=True
-    ):
+def test_factors_are_made_where_the_iteration_does_not_end():
+    expected = bottom_eigenvectors(MATRICES["path"], 3, 1, limits=FACTORS)
+    short = Limits(dense=1, wide=0, steps=2)
+    found = bottom_eigenvectors(MATRICES["path"], 3, 1, limits=short)
+    for got, wanted in zip(found, expected, strict=True):
         np.testing.assert_array_equal(got, wanted)
 
 
@@ -341,22 +245,20 @@ def test_the_widest_level_is_counted_from_the_margin():
     assert eigenvectors._widest_level(csr_array(star)) == 7
 
 
-def test_a_factorisation_that_does_not_fit_is_refused_before_it_begins(monkeypatch):
-    monkeypatch.setattr(memory, "available_memory", lambda: 1000)
-    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
+def test_a_factorisation_that_does_not_fit_is_refused_before_it_begins():
+    little = Limits(dense=1, memory=lambda: 1000)
     with pytest.raises(MemoryError, match=r"600 points, which has no small cut, needs about"):
-        eigenvectors.bottom_eigenvectors(random_laplacian(), 3, 1)
+        bottom_eigenvectors(random_laplacian(), 3, 1, limits=little)
 
 
-def test_a_tree_is_factorised_however_wide_it_is(monkeypatch):
+def test_a_tree_is_factorised_however_wide_it_is():
     n = 511
     child = np.arange(1, n)
     W = coo_array((np.ones(n - 1), (child, (child - 1) // 2)), (n, n)).tocsr()
     M = edges.laplacian(W + W.T)[0]
     expected = np.linalg.eigvalsh(M.toarray())[1:4]
-    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
-    monkeypatch.setattr(memory, "available_memory", lambda: 1000)
-    values, _ = eigenvectors.bottom_eigenvectors(M, 3, 1)
+    little = Limits(dense=1, memory=lambda: 1000)
+    values, _ = bottom_eigenvectors(M, 3, 1, limits=little)
     np.testing.assert_allclose(values, expected, rtol=1e-8)
 
 
@@ -370,7 +272,6 @@ def test_the_widest_level_is_that_of_the_largest_part():
 
 def test_many_eigenvectors_of_few_points_are_found_by_the_direct_solver(monkeypatch):
     M = random_laplacian()
-    monkeypatch.setattr(eigenvectors, "DENSE_SIZE", 1)
     monkeypatch.setattr(eigenvectors, "_shift_invert", None)
-    values, _ = eigenvectors.bottom_eigenvectors(M, 30, 1)
+    values, _ = bottom_eigenvectors(M, 30, 1, limits=FACTORS)
     np.testing.assert_allclose(values, np.linalg.eigvalsh(M.toarray())[1:31], rtol=1e-10)

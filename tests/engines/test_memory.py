@@ -1,4 +1,4 @@
-"""Data in single precision, or on disk, are never copied whole to double precision."""
+"""Memory is checked before it is needed, and data on disk are never copied to double precision."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from patchfold import GaussianPatch, PatchIsomap, PatchSpace
+from patchfold.engines.memory import check_memory
 from patchfold.neighbors import find_neighbors
 
 N_SAMPLES, N_FEATURES, N_NEIGHBORS = 1500, 8000, 3
@@ -55,3 +56,11 @@ def test_mapped_data_give_the_bits_of_data_in_memory(mapped):
     rows, columns = mapped[:200, :50], np.array(mapped[:200, :50])
     first, second = (PatchIsomap(n_neighbors=8).fit(X).embedding_ for X in (rows, columns))
     np.testing.assert_array_equal(first, second)
+
+
+def test_what_is_not_there_is_refused_with_figures_and_a_remedy():
+    words = "a matrix needs about 3.0 GB of memory, and 2.0 GB are available; take fewer rows"
+    with pytest.raises(MemoryError, match=words):
+        check_memory(3 * 10**9, "a matrix", "take fewer rows", available=lambda: 2 * 10**9)
+    check_memory(3 * 10**9, "a matrix", "take fewer rows", available=lambda: 3 * 10**9)
+    check_memory(3 * 10**9, "a matrix", "take fewer rows", available=lambda: None)  # not known

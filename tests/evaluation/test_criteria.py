@@ -1,4 +1,4 @@
-"""Criteria that judge an embedding without labels, or by them."""
+"""Criteria are the measures they are named after, seen in the estimator's own graph."""
 
 from __future__ import annotations
 
@@ -10,33 +10,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
-from sklearn.datasets import make_swiss_roll
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
+from candidates import ALONG, ESTIMATORS, NAMES, ROLL
 from patchfold import (
-    PatchEigenmaps,
     PatchIsomap,
-    PatchLLE,
     PatchTSNE,
     metrics,
 )
-from patchfold.evaluation.coranking import local_quality
 from patchfold.evaluation.criteria import CRITERIA, Setting, agreement
 from patchfold.graph.geodesics import shortest_paths
 
 SEEDS = st.integers(0, 2**32 - 1)
-ROLL, ALONG = make_swiss_roll(150, random_state=0)
-ESTIMATORS = [
-    PatchIsomap(),
-    PatchLLE(),
-    PatchEigenmaps(),
-    PatchTSNE(perplexity=8, n_iter=20, random_state=0),
-]
 FITTED = [clone(estimator).set_params(n_neighbors=12).fit(ROLL) for estimator in ESTIMATORS]
-NAMES = [type(estimator).__name__ for estimator in ESTIMATORS]
-
 
 each_fitted = pytest.mark.parametrize("fitted", FITTED, ids=NAMES)
 
@@ -96,36 +84,6 @@ def test_local_criteria_are_the_measures_of_ten_neighbours(fitted):
     assert score("continuity", fitted) == pytest.approx(metrics.continuity(ROLL, Y, 10))
     assert score("lcmc", fitted) == pytest.approx(metrics.lcmc(ROLL, Y, 10))
     assert score("area", fitted) == pytest.approx(metrics.auc_log_rnx(ROLL, Y))
-
-
-@given(st.integers(3, 30), SEEDS, st.booleans(), st.data())
-def test_local_quality_is_co_ranking_at_one_size_with_and_without_ties(n, seed, ties, data):
-    rng = np.random.default_rng(seed)
-    X, Y = rng.standard_normal((n, 3)), rng.standard_normal((n, 2))
-    if ties:
-        X, Y = np.rint(X), np.rint(Y)
-    k = data.draw(st.integers(1, n - 2))
-    sources = data.draw(st.none() | st.lists(st.integers(0, n - 1), min_size=1, unique=True))
-    full = metrics.coranking(X, Y, sources=sources)
-    expected = full.trustworthiness[k - 1], full.continuity[k - 1], full.lcmc[k - 1]
-    np.testing.assert_allclose(local_quality(X, Y, k, sources=sources), expected, atol=1e-12)
-    D = cdist(X, X) if sources is None else cdist(X[sources], X)
-    alone = local_quality(X, Y, k, sources=sources, ranks=False)
-    np.testing.assert_array_equal(alone[:2], np.nan)
-    assert alone[2] == local_quality(X, Y, k, sources=sources)[2]
-    given = local_quality(D, Y, k, sources=sources, metric="precomputed")
-    np.testing.assert_allclose(given, expected, atol=1e-12)
-
-
-@given(st.integers(4, 25), SEEDS)
-def test_measures_from_all_points_are_means_of_those_from_each(n, seed):
-    rng = np.random.default_rng(seed)
-    X, Y = rng.standard_normal((n, 3)), rng.standard_normal((n, 2))
-    parts = [metrics.coranking(X, Y, sources=[i]) for i in range(n)]
-    whole = metrics.coranking(X, Y)
-    for name in ("trustworthiness", "continuity", "overlap"):
-        mean = np.mean([getattr(part, name) for part in parts], axis=0)
-        np.testing.assert_allclose(getattr(whole, name), mean, atol=1e-12)
 
 
 @settings(max_examples=15)

@@ -271,7 +271,7 @@ def test_points_in_one_place_are_not_warned_of_again():
     X = square(40)
     assert unreadable(np.zeros((40, 2)), X) == Unreadable(1 / 40, 40, 40)
     with pytest.warns(UserWarning, match="all divergences are zero") as caught:
-        PatchIsomap(n_neighbors=39, patch=GaussianPatch()).fit(X)
+        PatchIsomap(n_neighbors=39, patch=GaussianPatch(), lengths="divergence").fit(X)
     assert len(caught) == 1
 
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
 from itertools import combinations
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from patchfold.evaluation.diagram import critical_difference_svg, plot_critical_difference
 from patchfold.evaluation.significance import (
     average_ranks,
     bonferroni_dunn,
@@ -28,12 +25,6 @@ from patchfold.papers import tables
 SCORES = st.tuples(st.integers(2, 8), st.integers(3, 6)).flatmap(
     lambda shape: arrays(np.float64, shape, elements=st.integers(0, 5).map(float))
 )
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 def printed(paper, *names, score=""):
@@ -198,43 +189,3 @@ def test_a_comparison_lists_pairs_with_the_better_method_first():
     assert list(one.p_values) == [("c", "b"), ("b", "a")]
     with pytest.raises(ValueError, match="control='d' is not known"):
         compare(["a", "b", "c"], scores, control="d")
-
-
-NAMESPACE = "{http://www.w3.org/2000/svg}"
-
-
-@pytest.mark.parametrize("control", ["", "PELLE"])
-def test_the_diagram_names_every_method_with_its_rank_and_escapes_names(control):
-    columns, values = printed("pelle", "1")
-    comparison = compare([*columns[:-2], "<b>&", "PELLE"], values, control=control)
-    svg = critical_difference_svg([("one < two", comparison), ("again", comparison)])
-    root = ET.fromstring(svg)  # noqa: S314 - made a line before
-    texts = [text.text for text in root.iter(f"{NAMESPACE}text")]
-    assert texts.count("one < two") == 1
-    for name, rank in zip(comparison.methods, comparison.ranks, strict=True):
-        assert texts.count(f"{name} {rank:.2f}") == 2
-    assert "href" not in svg
-
-
-def test_no_part_of_a_diagram_lies_outside_even_where_nothing_can_differ():
-    columns, values = printed("xspace", "2", score="ARI")
-    root = ET.fromstring(critical_difference_svg([("", compare(columns, values[:2]))]))  # noqa: S314
-    width, height = float(root.attrib["width"]), float(root.attrib["height"])
-    for line in root.iter(f"{NAMESPACE}polyline"):
-        points = np.array([p.split(",") for p in line.attrib["points"].split()], dtype=float)
-        assert (points >= 0).all()
-        assert (points <= [width, height]).all()
-
-
-def test_matplotlib_draws_the_same_lines_and_texts():
-    comparison = compare(*printed("pelle", "1"))
-    root = ET.fromstring(critical_difference_svg([("printed", comparison)]))  # noqa: S314
-    ax = plot_critical_difference(comparison, title="printed")
-    ax.figure.canvas.draw()
-    assert len(ax.lines) == len(list(root.iter(f"{NAMESPACE}polyline")))
-    assert [text.get_text() for text in ax.texts] == [
-        text.text for text in root.iter(f"{NAMESPACE}text")
-    ]
-    _, (left, right) = plt.subplots(1, 2)
-    assert plot_critical_difference(comparison, ax=right) is right
-    assert not left.lines

@@ -1,5 +1,6 @@
-"""Shortest paths: the compiled way gives the bits of SciPy's Dijkstra, whatever the graph."""
+"""Shortest paths: compiled code gives the bits of SciPy's Dijkstra, whatever the graph."""
 
+import math
 import subprocess
 import sys
 
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
+import slow_reference as slow
+from graphs import as_graph, random_edges
 from patchfold.engines import compiling
 from patchfold.graph import geodesics, relaxation
 from patchfold.graph.edges import symmetric
@@ -18,11 +21,8 @@ from patchfold.neighbors.neighborhoods import Neighborhoods
 
 
 def relaxed(graph, sources=None, n_jobs=None, sparse=10**9):
-    """Use compiled code, for every graph that has an edge; together, or each source by itself."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(geodesics, "COMPILED_WORK", 1)
-        patch.setattr(geodesics, "SPARSE", sparse)
-        return shortest_paths(graph, sources, n_jobs=n_jobs)
+    """Use compiled code for every graph that has an edge, for each source or for all together."""
+    return shortest_paths(graph, sources, n_jobs=n_jobs, compiled_work=1, sparse=sparse)
 
 
 def random_graph(rng, n, n_edges, *, whole=False, dtype=np.float64):
@@ -37,6 +37,25 @@ def random_graph(rng, n, n_edges, *, whole=False, dtype=np.float64):
 def path(lengths):
     i = np.arange(len(lengths))
     return symmetric(i, i + 1, lengths, len(lengths) + 1)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.1, 0.4])
+@pytest.mark.parametrize("seed", range(4))
+def test_shortest_paths_are_those_of_a_triple_loop(seed, share):
+    n = 20
+    edges = random_edges(np.random.default_rng(seed), n, share)
+    expected = slow.geodesics(edges, n)
+    assert np.isinf(expected).any() == (len(set(slow.components(edges, n))) > 1)
+    G = as_graph(edges, n)
+    np.testing.assert_allclose(shortest_paths(G), expected, rtol=1e-14)
+    some = np.array([3, 0, 17])
+    np.testing.assert_allclose(shortest_paths(G, some), expected[some], rtol=1e-14)
+
+
+def test_a_detour_over_zero_edges_is_shorter_than_a_direct_edge():
+    G = as_graph({(0, 1): 0.0, (1, 2): 0.0, (0, 2): 1.0, (2, 3): 0.5}, 5)
+    expected = [[0, 0, 0, 0.5, math.inf]]
+    np.testing.assert_array_equal(shortest_paths(G, np.array([0])), expected)
 
 
 @settings(max_examples=60)
@@ -206,9 +225,7 @@ def test_new_points_go_on_from_their_best_neighbour(seed, n_new, n_targets, dtyp
             through = paths[column, target] + length
             expected[row, target] = min(expected[row, target], through)
     np.testing.assert_array_equal(continued_paths(paths, near), expected)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(geodesics, "COMPILED_PATHS", 0)
-        compiled = continued_paths(paths, near)
+    compiled = continued_paths(paths, near, compiled_numbers=0)
     assert compiled.dtype == dtype
     np.testing.assert_array_equal(compiled, expected)
 
@@ -216,14 +233,11 @@ def test_new_points_go_on_from_their_best_neighbour(seed, n_new, n_targets, dtyp
 # ------------------------------------------------------------------- bounded
 
 
-def both_ways(graph, i, j, bounds, n_jobs=None):
+def both_ways(graph, i, j, bounds, **settings):
     """Return what SciPy and what compiled code find."""
-    found = []
-    for work in (10**18, 0):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(geodesics, "LOADED_WORK", work)
-            found.append(bounded_paths(graph, i, j, bounds, n_jobs=n_jobs))
-    return found
+    return [
+        bounded_paths(graph, i, j, bounds, compiled_work=work, **settings) for work in (10**18, 0)
+    ]
 
 
 @settings(max_examples=60)
@@ -270,22 +284,25 @@ def test_bounded_paths_follow_arrows():
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 3, -1])
-def test_bounded_paths_do_not_depend_on_the_number_of_threads(n_jobs, monkeypatch):
+def test_bounded_paths_do_not_depend_on_the_number_of_threads(n_jobs):
     rng = np.random.default_rng(0)
     graph = random_graph(rng, 400, 3000)
     i, j = np.sort(rng.integers(0, 400, 900)), rng.integers(0, 400, 900)
     bounds = rng.exponential(size=900)
     expected = both_ways(graph, i, j, bounds)[0]
-    monkeypatch.setattr(geodesics, "BOUNDED_SOURCES", 50)
-    for found in both_ways(graph, i, j, bounds, n_jobs):
+    for found in both_ways(graph, i, j, bounds, n_jobs=n_jobs, n_sources=50):
         np.testing.assert_array_equal(found, expected)
 
 
-def test_a_bounded_search_has_room_for_any_number_of_points():
+def crowded_star():
+    """A star with more points than the heap of a bounded search has room for, and two pairs."""
     n = 3 * relaxation.FIRST_HEAP
     star = symmetric(np.zeros(n, int), np.arange(1, n + 1), np.linspace(1, 0, n), n + 1)
-    i, j = np.array([0, n]), np.array([n, 1])
-    for found in both_ways(star, i, j, np.array([2.0, 2.0])):
+    return star, np.array([0, n]), np.array([n, 1]), np.array([2.0, 2.0])
+
+
+def test_a_bounded_search_has_room_for_any_number_of_points():
+    for found in both_ways(*crowded_star()):
         np.testing.assert_array_equal(found, [0, 1])
 
 
@@ -297,5 +314,5 @@ def test_the_compiled_bounded_search_does_what_it_says_in_python(monkeypatch):
     expected = both_ways(graph, i, j, bounds)[0]
     for name in ("bounded", "_rise", "_sink"):
         monkeypatch.setattr(relaxation, name, getattr(relaxation, name).py_func)
-    monkeypatch.setattr(relaxation, "FIRST_HEAP", 4)
     np.testing.assert_array_equal(both_ways(graph, i, j, bounds)[1], expected)
+    np.testing.assert_array_equal(both_ways(*crowded_star())[1], [0, 1])

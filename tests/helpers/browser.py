@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from textwrap import shorten
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
@@ -17,25 +20,52 @@ if TYPE_CHECKING:
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 # WebGL without a graphics card, also in a container whose user may not make sandboxes.
 FLAGS = ("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
-DOWNLOAD_SECONDS = 120
+DOWNLOAD_SECONDS = 300
+# Playwright's errors go on for pages.
+MESSAGE_LETTERS = 300
+# With PATCHFOLD_BROWSER=required, as in continuous integration, tests fail without a browser
+# instead of being skipped.
+VARIABLE, REQUIRED = "PATCHFOLD_BROWSER", "required"
 
 
 @contextmanager
 def chromium() -> Iterator[Any]:
-    """Start Chromium: the one on the path, or Playwright's, which is fetched if need be."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with api.sync_playwright() as playwright:
+    """Start Chromium: the one on the path, or else Playwright's, which is downloaded if missing."""
+    try:
+        from playwright import sync_api
+    except ImportError:
+        unavailable("playwright is not installed")
+    with sync_api.sync_playwright() as playwright:
         program = next(filter(None, map(shutil.which, NAMES)), None)
         if program is None and not Path(playwright.chromium.executable_path).exists():
-            _fetch()
-        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
+            problem = _download()
+            if problem:
+                unavailable(f"no Chromium is on the path, and none can be downloaded: {problem}")
+        try:
+            browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        except sync_api.Error as error:
+            unavailable(f"Chromium does not start: {shorten(error.message, MESSAGE_LETTERS)}")
         yield browser
         browser.close()
 
 
-def _fetch() -> None:
+def unavailable(reason: str) -> NoReturn:
+    """Skip a test that needs a browser; fail where one is required."""
+    if os.environ.get(VARIABLE) == REQUIRED:
+        pytest.fail(f"{VARIABLE}={REQUIRED}, but {reason}", pytrace=False)
+    pytest.skip(reason)
+
+
+@cache  # what failed once is not tried again for every test file
+def _download() -> str:
+    """Download Playwright's Chromium; return what went wrong, or nothing."""
     command = [sys.executable, "-m", "playwright", "install", "chromium"]
     try:
-        subprocess.run(command, check=True, capture_output=True, timeout=DOWNLOAD_SECONDS)  # noqa: S603
+        subprocess.run(  # noqa: S603
+            command, check=True, capture_output=True, text=True, timeout=DOWNLOAD_SECONDS
+        )
+    except subprocess.CalledProcessError as error:
+        return shorten(error.stderr, MESSAGE_LETTERS) or str(error)
     except (OSError, subprocess.SubprocessError) as error:
-        pytest.skip(f"no Chromium on the path, and none can be fetched ({error})")
+        return str(error)
+    return ""

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from patchfold import Patches
+from patchfold import GaussianPatch, Patches
+
+# Every divergence; euclidean, the last, compares points instead of Gaussians.
+NAMES = (
+    "kl",
+    "jeffreys",
+    "bhattacharyya",
+    "hellinger",
+    "jeffreys-riemann",
+    "bhattacharyya-riemann",
+    "wasserstein",
+    "cauchy-schwarz",
+    "fisher-rao",
+    "euclidean",
+)
 
 
 def random_covariances(rng, n, m, condition=100.0):
@@ -33,3 +47,21 @@ def factored_patches(rng, n, m, r, condition=100.0, spread=1.0):
         variances,
         rng.uniform(1, 3, n) / condition,
     )
+
+
+def small_patches(m=6, size=4, dtype=np.float64):
+    """Patches of fifty random points, factored if ``size`` is below ``m``."""
+    X = np.random.default_rng(1).standard_normal((50, m)).astype(dtype)
+    return GaussianPatch(size=size).fit(X)
+
+
+def recipe(covariance="ridge", **parameters):
+    """Return a recipe; that of low rank needs a rank."""
+    if covariance == "low-rank":
+        parameters.setdefault("rank", 2)
+    return GaussianPatch(covariance=covariance, **parameters)
+
+
+def cloud(n=60, m=4, seed=0):
+    """Return normally distributed points."""
+    return np.random.default_rng(seed).standard_normal((n, m))

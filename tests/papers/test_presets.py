@@ -90,6 +90,7 @@ X_SPACE_PATCH = {
     "covariance": "ridge",
     "gamma": 1e-4,
     "rank": None,
+    "denoise": False,
 }
 
 

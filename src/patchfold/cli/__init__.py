@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 
 from patchfold.cli._session import EXIT_CODES, FAILED, STOPPED, WRONG, Commands
+from patchfold.cli.applying import apply
 from patchfold.cli.benchmarking import bench
 from patchfold.cli.comparing import compare
-from patchfold.cli.embedding import apply, embed
+from patchfold.cli.embedding import embed
 from patchfold.cli.exploring import explore
 from patchfold.cli.papers import list_datasets, reproduce
 

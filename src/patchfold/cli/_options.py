@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -132,6 +133,17 @@ Divergence = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of what is random.")]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Coordinates: .csv, .tsv (also .gz) or .parquet. [standard output, where no other "
+        "output is asked for]",
+        show_default=False,
+    ),
+]
 Json = Annotated[
     bool, typer.Option("--json", help="Print a summary for programs on standard output.")
 ]
@@ -142,16 +154,50 @@ DEFAULT_NEIGHBORS = 15
 FEW_ROWS = 2000
 
 
-def neighbors(value: str | None, n: int, notes: list[str]) -> int | str:
-    """Return the number of neighbours to use for ``n`` rows."""
+@dataclass(frozen=True)
+class TableOptions:
+    """What options say about a table: where it is, what its columns are, how they become points."""
+
+    data: str
+    target: str | None
+    ids: str | None
+    drop: list[str] | None
+    missing: str
+    header: bool | None
+    categories: str
+    standardize: bool
+
+    def load(self) -> Any:
+        """Read the table and choose its features."""
+        return load(
+            self.data,
+            target=self.target,
+            ids=self.ids,
+            drop=self.drop,
+            missing=self.missing,
+            header=self.header,
+        )
+
+    @property
+    def coding(self) -> dict[str, Any]:
+        """How columns become points, as arguments of :func:`patchfold.tables.preprocessor`."""
+        return {
+            "categories": self.categories,
+            "standardize": self.standardize,
+            "impute": self.missing == "impute",
+        }
+
+    def described(self, selection: Any) -> str:
+        """Say in a sentence what was read, and what was made of it."""
+        return described(
+            self.data, selection, standardize=self.standardize, categories=self.categories
+        )
+
+
+def neighbors(value: str | None) -> int | str:
+    """Return ``n_neighbors`` of an estimator, which cuts what is too much for few rows."""
     if value is None:
-        if n > DEFAULT_NEIGHBORS:
-            return DEFAULT_NEIGHBORS
-        # Of half the rows: patches of all of them would all be the same.
-        fewer = max(n // 2, 1)
-        several = "neighbour" if fewer == 1 else "neighbours"
-        notes.append(f"{fewer} {several} instead of {DEFAULT_NEIGHBORS}, for {n} rows")
-        return fewer
+        return DEFAULT_NEIGHBORS
     return value if value == "auto" else int(value)
 
 
@@ -216,12 +262,11 @@ def pipeline(
     from sklearn.pipeline import Pipeline
 
     from patchfold.embedding.methods import METHODS as ESTIMATORS
-    from patchfold.embedding.methods import own_parameters
+    from patchfold.embedding.methods import supervised_parameters
     from patchfold.tables import preprocessor
 
-    n, supervised = len(features), parameters["supervision"] is not None
-    own = own_parameters(method, parameters["divergence"], n, supervised=supervised)
-    estimator = ESTIMATORS[method](n_jobs=threads(n), **own, **parameters)
+    own = {} if parameters["supervision"] is None else supervised_parameters(method)
+    estimator = ESTIMATORS[method](n_jobs=threads(len(features)), **own, **parameters)
     prepare = preprocessor(features, categories=categories, standardize=standardize, impute=impute)
     return Pipeline([("columns", prepare), ("embedding", estimator)])
 

@@ -3,7 +3,8 @@
 import json
 import shlex
 import sys
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from math import inf
 from pathlib import Path
 from typing import Annotated, Any
@@ -38,35 +39,113 @@ MOST_CLASSES = 20
 HEADER = ("method", "divergence", "", "95 % interval", "trust", "visible", "stress", "seconds")
 
 
+Target = Annotated[
+    str, typer.Option(metavar="COL", help="The column to be told: classes, or values.")
+]
+Divergences = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="D",
+        help=f"A divergence; repeat for several. [{', '.join(DIVERGENCES)}]",
+        **options.chosen("--divergence", options.DIVERGENCES),
+    ),
+]
+Halves = Annotated[int, typer.Option(min=2, metavar="N", help="How often rows are split.")]
+Sample = Annotated[
+    int, typer.Option(min=FEWEST_ROWS, metavar="N", help="Use at most so many rows.")
+]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="A page: .html or .md."),
+]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The rows to compare by.
+
+    Attributes
+    ----------
+    rows : array of int
+        Which rows of the table they are.
+    y : array
+        Their targets.
+    classes : bool
+        Whether targets are classes, or values.
+    """
+
+    rows: Any
+    y: Any
+    classes: bool
+
+    @property
+    def measure(self) -> str:
+        """What methods are scored by."""
+        return "accuracy" if self.classes else "R squared"
+
+    @property
+    def reference(self) -> str:
+        """What is reached without any method, in a sentence."""
+        import numpy as np
+
+        if not self.classes:
+            return "The mean of all rows, told for each, has R squared 0"
+        _, counts = np.unique(self.y, return_counts=True)
+        share = counts.max() / len(self.y)
+        return f"The most frequent of {len(counts)} classes has {share:.3f} of the rows"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was compared, and what came out.
+
+    Attributes
+    ----------
+    data, target : str
+        The table, and its column.
+    rows, halves : int
+        The number of rows, and of splits.
+    neighbors : int or "auto"
+        Neighbours of a point.
+    measure : str
+        What methods are scored by.
+    scores : list of Score
+        The best first.
+    facts, notes : list of str
+        What was done, and what the user should know of it.
+    """
+
+    data: str
+    target: str
+    rows: int
+    halves: int
+    neighbors: int | str
+    measure: str
+    scores: list[Any]
+    facts: list[str]
+    notes: list[str]
+
+    @property
+    def header(self) -> list[str]:
+        """The names of the table's columns."""
+        return [word or self.measure for word in HEADER]
+
+
 def compare(
     data: options.Data,
-    target: Annotated[
-        str, typer.Option(metavar="COL", help="The column to be told: classes, or values.")
-    ],
+    target: Target,
     ids: options.Id = None,
     drop: options.Drop = None,
-    divergence: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="D",
-            help=f"A divergence; repeat for several. [{', '.join(DIVERGENCES)}]",
-            **options.chosen("--divergence", options.DIVERGENCES),
-        ),
-    ] = None,
+    divergence: Divergences = None,
     neighbors: options.Neighbors = None,
-    halves: Annotated[int, typer.Option(min=2, metavar="N", help="How often rows are split.")] = 10,
-    sample: Annotated[
-        int, typer.Option(min=FEWEST_ROWS, metavar="N", help="Use at most so many rows.")
-    ] = 1000,
+    halves: Halves = 10,
+    sample: Sample = 1000,
     standardize: options.Standardize = True,
     categories: options.Categories = "onehot",
     missing: options.Missing = "error",
     header: options.Header = None,
     seed: options.Seed = 0,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="A page: .html or .md."),
-    ] = None,
+    output: Output = None,
     as_json: options.Json = False,
 ) -> None:
     """Compare all estimators with the classical methods on a table.
@@ -79,22 +158,19 @@ def compare(
     tells apart: below 0.1 it shows a dot and strays. Stress is that of geodesics: how far distances
     in the plane are from shortest paths through the graph of 15 neighbours, 0 being best.
     """
-    from patchfold.evaluation import comparison
-    from patchfold.tables import check_ending, preprocessor
+    from patchfold.tables import preprocessor
 
-    ending = ""
-    if output is not None:
-        with about("--output"):
-            ending = check_ending(output, (".html", ".md"))
+    ending = _ending(output)
     check_outputs([output], inputs=[data])
     selection = options.load(
         data, target=target, ids=ids, drop=drop, missing=missing, header=header
     )
     notes = selection.notes
     with about(data):
-        rows, y, classes = _targets(selection, sample, seed, notes)
-    features = selection.features.iloc[rows].reset_index(drop=True)
-    k = _neighbors(data, neighbors, len(rows) // 2, notes)
+        problem = _problem(selection, sample, seed, notes)
+    features = selection.features.iloc[problem.rows].reset_index(drop=True)
+    n = len(features)
+    k = _neighbors(data, neighbors, n // 2, notes)
     if halves < FEWEST_HALVES:
         notes.append(
             f"intervals of {halves} splits say little; give --halves {FEWEST_HALVES} or more"
@@ -102,18 +178,54 @@ def compare(
     prepare = preprocessor(
         features, categories=categories, standardize=standardize, impute=missing == "impute"
     )
-    found = comparison.methods(
-        len(rows) // 2,
-        divergences=divergence or DIVERGENCES,
-        n_neighbors=k,
-        classes=classes,
-        random_state=seed,
+    scores = _scores(
+        problem, prepare, features, divergence or DIVERGENCES, k, halves=halves, seed=seed
     )
-    splits = comparison.halves(y, halves, classes=classes, random_state=seed)
-    paths = comparison.geodesics(prepare, features, random_state=seed)
+    what = options.described(data, selection, standardize=standardize, categories=categories)
+    facts = [
+        f"{what}; target '{target}'",
+        f"{n} rows, {halves} splits into halves, {'chosen' if k == 'auto' else k} neighbours",
+        problem.reference,
+    ]
+    report = Report(data, target, n, halves, k, problem.measure, scores, facts, notes)
+    if output is not None:
+        write_outputs({output: _page(report, ending, _command(sys.argv[1:]))})
+    _tell(report, output, as_json=as_json)
+
+
+def _ending(output: Path | None) -> str:
+    """Return how the name of the page ends, or refuse it."""
+    from patchfold.tables import check_ending
+
+    if output is None:
+        return ""
+    with about("--output"):
+        return check_ending(output, (".html", ".md"))
+
+
+def _scores(
+    problem: Problem,
+    prepare: Any,
+    features: Any,
+    divergences: Sequence[str],
+    k: int | str,
+    *,
+    halves: int,
+    seed: int,
+) -> list[Any]:
+    """Score all methods, showing how far it is; return the best first, those that failed last."""
+    from patchfold.cli import methods
+    from patchfold.evaluation import comparison, sampling
+
+    y, classes = problem.y, problem.classes
+    found = methods.methods(
+        len(y) // 2, divergences=divergences, n_neighbors=k, classes=classes, random_state=seed
+    )
+    splits = sampling.halves(y, halves, stratify=classes, random_state=seed)
+    graph = methods.euclidean_graph(prepare, features)
+    paths = comparison.geodesics(graph, random_state=seed)
     scores = []
-    bar = progress(stderr())
-    with bar:
+    with progress(stderr()) as bar:
         line = bar.add_task("", total=len(found) * halves)
         for place, method in enumerate(found):
             label = f"{method.name} {method.divergence}"
@@ -124,47 +236,37 @@ def compare(
                 bar.advance(line)
                 if score is not None:
                     scores.append(score)
-    scores.sort(key=lambda score: -inf if score.mean is None else score.mean, reverse=True)
+    return sorted(scores, key=lambda s: -inf if s.mean is None else s.mean, reverse=True)
 
-    measure = "accuracy" if classes else "R squared"
-    what = options.described(data, selection, standardize=standardize, categories=categories)
-    near = "chosen" if k == "auto" else k
-    facts = [
-        f"{what}; target '{target}'",
-        f"{len(rows)} rows, {halves} splits into halves, {near} neighbours",
-        _reference(y, classes),
-    ]
-    if output is not None:
-        words = _command(sys.argv[1:])
-        write_outputs({output: _page(ending, data, facts, notes, measure, scores, words)})
-    say([*facts, *options.noted(notes)])
+
+def _tell(report: Report, output: Path | None, *, as_json: bool) -> None:
+    """Print the scores, and end with an error where a method failed."""
+    say([*report.facts, *options.noted(report.notes)])
     if as_json:
-        summary = {
-            "command": "compare",
-            "data": data,
-            "target": target,
-            "rows": len(rows),
-            "halves": halves,
-            "neighbors": k,
-            "measure": measure,
-            "scores": [asdict(score) for score in scores],
-            "notes": notes,
-            "outputs": {} if output is None else {"output": str(output)},
-        }
-        print_result(json.dumps(summary, ensure_ascii=False) + "\n")
+        print_result(json.dumps(_summary(report, output), ensure_ascii=False) + "\n")
     else:
-        _print(measure, scores)
+        _print(report)
     if output is not None:
         say([f"Wrote {output}"])
-    failed = [score for score in scores if score.error]
+    failed = [score for score in report.scores if score.error]
     if failed:
         say([f"{score.name} {score.divergence} failed: {score.error}" for score in failed])
         raise typer.Exit(FAILED)
 
 
+def _summary(report: Report, output: Path | None) -> dict[str, Any]:
+    """Return the report for programs."""
+    told = {name: value for name, value in asdict(report).items() if name != "facts"}
+    outputs = {} if output is None else {"output": str(output)}
+    return {"command": "compare", **told, "outputs": outputs}
+
+
 def _neighbors(data: str, value: str | None, half: int, notes: list[str]) -> int | str:
     """Return the number of neighbours for halves of so many rows."""
-    k = options.neighbors(value, half, notes)
+    k = options.neighbors(value)
+    if value is None and half <= options.DEFAULT_NEIGHBORS:
+        k = half - 1
+        notes.append(f"{k} neighbours instead of {options.DEFAULT_NEIGHBORS}, for {half} rows")
     if isinstance(k, int) and k >= half:
         raise Refused(
             f"{data}: --neighbors={k} needs more than {k} rows in each half, and there are {half}; "
@@ -173,11 +275,11 @@ def _neighbors(data: str, value: str | None, half: int, notes: list[str]) -> int
     return k
 
 
-def _targets(selection: Any, sample: int, seed: int, notes: list[str]) -> tuple[Any, Any, bool]:
-    """Return the rows to use, their targets, and whether these are classes."""
+def _problem(selection: Any, sample: int, seed: int, notes: list[str]) -> Problem:
+    """Choose the rows to compare by, and tell whether their targets are classes."""
     import numpy as np
 
-    from patchfold.evaluation.comparison import draw
+    from patchfold.evaluation.sampling import draw
     from patchfold.tables import TableError, classes, is_continuous
 
     target = selection.target
@@ -198,13 +300,14 @@ def _targets(selection: Any, sample: int, seed: int, notes: list[str]) -> tuple[
         )
     if len(rows) > sample:
         notes.append(f"{sample} of {len(rows)} rows were drawn at random (--sample)")
-        drawn = draw(np.zeros(len(y)) if values else y, sample, random_state=seed)
+        # Values are one class.
+        drawn = draw(len(y), sample, seed, strata=np.zeros(len(y)) if values else y)
         rows, y = rows[drawn], y[drawn]
         if not values:
             few = f"of --sample {sample} rows, which are too few, there are"
             often = _often(y, names, few, notes)
             rows, y = rows[often], y[often]
-    return rows, y, not values
+    return Problem(rows, y, not values)
 
 
 def _often(y: Any, names: list[str], words: str, notes: list[str]) -> Any:
@@ -230,15 +333,6 @@ def _often(y: Any, names: list[str], words: str, notes: list[str]) -> Any:
     return ~np.isin(y, rare)
 
 
-def _reference(y: Any, classes: bool) -> str:
-    import numpy as np
-
-    if not classes:
-        return "The mean of all rows, told for each, has R squared 0"
-    _, counts = np.unique(y, return_counts=True)
-    return f"The most frequent of {len(counts)} classes has {counts.max() / len(y):.3f} of the rows"
-
-
 def _lines(scores: list[Any]) -> list[tuple[str, ...]]:
     """Return the cells of the table."""
     return [
@@ -262,9 +356,8 @@ def _lines(scores: list[Any]) -> list[tuple[str, ...]]:
     ]
 
 
-def _print(measure: str, scores: list[Any]) -> None:
-    header = [word or measure for word in HEADER]
-    lines = _lines(scores)
+def _print(report: Report) -> None:
+    header, lines = report.header, _lines(report.scores)
     if not sys.stdout.isatty():
         print_result("".join("\t".join(line) + "\n" for line in (header, *lines)))
         return
@@ -282,28 +375,20 @@ def _command(arguments: list[str]) -> str:
     return shlex.join(["patchfold", *arguments])
 
 
-def _page(
-    ending: str,
-    data: str,
-    facts: list[str],
-    notes: list[str],
-    measure: str,
-    scores: list[Any],
-    command: str,
-) -> str:
+def _page(report: Report, ending: str, command: str) -> str:
     from patchfold.evaluation import document
 
-    title = f"Comparison on {options.title(data)}"
+    title = f"Comparison on {options.title(report.data)}"
     blocks = [
         document.heading(1, title),
         document.code(command),
-        document.bullets([*facts, *notes]),
-        document.grid([word or measure for word in HEADER], _lines(scores)),
+        document.bullets([*report.facts, *report.notes]),
+        document.grid(report.header, _lines(report.scores)),
         document.text(
-            f"Mean {measure} over test halves, predicted by the seven nearest rows of the training "
-            "half, to which everything was fitted. Methods marked * cannot map new rows and were "
-            "given all rows at once, without the target. The interval is Student's for the mean, "
-            "corrected for halves that overlap (Nadeau and Bengio 2003). Trust is the "
+            f"Mean {report.measure} over test halves, predicted by the seven nearest rows of the "
+            "training half, to which everything was fitted. Methods marked * cannot map new rows "
+            "and were given all rows at once, without the target. The interval is Student's for "
+            "the mean, corrected for halves that overlap (Nadeau and Bengio 2003). Trust is the "
             "trustworthiness of the training half. Visible is the share of its points that a plot "
             "tells apart, the occupied cells of a raster of 200 x 200; below 0.1 the plot shows a "
             "dot and strays. Stress is the stress of geodesics: how far distances in the plane are "
@@ -312,7 +397,7 @@ def _page(
             "will be on new data: intervals that overlap say that methods are about as good."
         ),
     ]
-    failed = [f"{s.name} {s.divergence}: {s.error}" for s in scores if s.error]
+    failed = [f"{s.name} {s.divergence}: {s.error}" for s in report.scores if s.error]
     if failed:
         blocks += [document.heading(2, "Failed"), document.bullets(failed)]
     return document.to_html(title, blocks) if ending == ".html" else document.to_markdown(blocks)

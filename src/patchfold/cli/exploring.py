@@ -36,59 +36,65 @@ def _check_stops(values: list[str] | None) -> list[str] | None:
     return values
 
 
+Methods = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="METHOD",
+        help=f"One of: {', '.join(options.METHODS)}; repeat for several. [isomap]",
+        **options.chosen("--method", options.METHODS),
+    ),
+]
+Divergences = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="D",
+        help="A divergence to switch to; repeat for several. [euclidean, kl]",
+        **options.chosen("--divergence", options.DIVERGENCES),
+    ),
+]
+Stops = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="K|auto",
+        callback=_check_stops,
+        help="A stop of the slider; repeat for several. [some]",
+    ),
+]
+PageFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="The page. [NAME-explorer.html for NAME.csv, in this folder]",
+        show_default=False,
+    ),
+]
+Open = Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")]
+Serve = Annotated[
+    bool,
+    typer.Option(
+        "--serve", help="Serve the page on this machine alone until Ctrl-C, and write no file."
+    ),
+]
+
+
 def explore(
     data: options.Data,
     target: options.Target = None,
     ids: options.Id = None,
     drop: options.Drop = None,
-    method: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="METHOD",
-            help=f"One of: {', '.join(options.METHODS)}; repeat for several. [isomap]",
-            **options.chosen("--method", options.METHODS),
-        ),
-    ] = None,
-    divergence: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="D",
-            help="A divergence to switch to; repeat for several. [euclidean, kl]",
-            **options.chosen("--divergence", options.DIVERGENCES),
-        ),
-    ] = None,
-    neighbors: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="K|auto",
-            callback=_check_stops,
-            help="A stop of the slider; repeat for several. [some]",
-        ),
-    ] = None,
+    method: Methods = None,
+    divergence: Divergences = None,
+    neighbors: Stops = None,
     standardize: options.Standardize = True,
     categories: options.Categories = "onehot",
     missing: options.Missing = "error",
     header: options.Header = None,
     seed: options.Seed = 0,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="The page. [NAME-explorer.html for NAME.csv, in this folder]",
-            show_default=False,
-        ),
-    ] = None,
-    open_page: Annotated[
-        bool, typer.Option("--open/--no-open", help="Open the page in the browser.")
-    ] = True,
-    serve: Annotated[
-        bool,
-        typer.Option(
-            "--serve", help="Serve the page on this machine alone until Ctrl-C, and write no file."
-        ),
-    ] = False,
+    output: PageFile = None,
+    open_page: Open = True,
+    serve: Serve = False,
     as_json: options.Json = False,
 ) -> None:
     """Build a page to explore a table in, and open it.
@@ -96,19 +102,16 @@ def explore(
     The page is one file that needs no network. A slider moves over the numbers of neighbours,
     switches over methods and divergences; colours, search and selections are by any column.
     """
+    table = options.TableOptions(data, target, ids, drop, missing, header, categories, standardize)
     place = output or (None if serve else Path(f"{_stem(data)}-explorer.html"))
     with about("--output"):
         if place is not None:
             _check_ending(place)
     check_outputs([place], inputs=[data])
-    selection = options.load(
-        data, target=target, ids=ids, drop=drop, missing=missing, header=header
-    )
+    selection = table.load()
     built, warned = _page(
-        data,
+        table,
         selection,
-        target,
-        {"categories": categories, "standardize": standardize, "impute": missing == "impute"},
         n_neighbors=[k if k == "auto" else int(k) for k in neighbors] if neighbors else None,
         methods=tuple(method or ["isomap"]),
         divergences=tuple(divergence or ["euclidean", "kl"]),
@@ -118,20 +121,11 @@ def explore(
     page = str(built.html)
     if place is not None:
         write_outputs({place: page})
-    what = options.described(data, selection, standardize=standardize, categories=categories)
-    say([what, *options.noted(notes)])
+    say([table.described(selection), *options.noted(notes)])
     if place is not None:
         say([f"Wrote {place} ({built.size})"])
     if as_json:
-        summary = {
-            "command": "explore",
-            "data": data,
-            "rows": len(selection.features),
-            "rows_left_out": selection.n_rows - len(selection.features),
-            "features": list(selection.features.columns),
-            "notes": notes,
-            "outputs": {} if place is None else {"output": str(place)},
-        }
+        summary = _summary(table, selection, notes, place)
         print_result(json.dumps(summary, ensure_ascii=False) + "\n")
     if serve:
         _serve(page, open_page=open_page)
@@ -139,17 +133,15 @@ def explore(
         say(["No browser was found; open the file in one."])
 
 
-def _page(
-    data: str, selection: Any, target: str | None, coding: dict[str, Any], **parameters: Any
-) -> tuple[Any, list[str]]:
-    """Return the explorer and what was warned of on the way."""
+def _page(table: options.TableOptions, selection: Any, **parameters: Any) -> tuple[Any, list[str]]:
+    """Return the explorer and the warnings that building it gave."""
     from patchfold.explorer import explore as build
     from patchfold.tables import preprocessor
 
-    prepare = preprocessor(selection.features, **coding)
+    prepare = preprocessor(selection.features, **table.coding)
     console = stderr()
     bar = progress(console)
-    with about(data), bar, noting() as warned:
+    with about(table.data), bar, noting() as warned:
         line = bar.add_task("embedding", total=None)
 
         def step(done: int, total: int, what: str) -> None:
@@ -157,15 +149,30 @@ def _page(
 
         built = build(
             prepare.fit_transform(selection.features),
-            columns=options.columns(selection, target),
+            columns=options.columns(selection, table.target),
             ids=row_names(selection),
             feature_names=list(prepare.get_feature_names_out()),
-            title=options.title(data),
+            title=options.title(table.data),
             n_jobs=options.threads(len(selection.features)),
             progress=step,
             **parameters,
         )
     return built, [*warned, *map(in_options, built.notes)]
+
+
+def _summary(
+    table: options.TableOptions, selection: Any, notes: list[str], place: Path | None
+) -> dict[str, Any]:
+    """Return what ``--json`` prints."""
+    return {
+        "command": "explore",
+        "data": table.data,
+        "rows": len(selection.features),
+        "rows_left_out": selection.n_rows - len(selection.features),
+        "features": list(selection.features.columns),
+        "notes": notes,
+        "outputs": {} if place is None else {"output": str(place)},
+    }
 
 
 def row_names(selection: Any) -> Any:

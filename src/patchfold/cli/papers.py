@@ -27,8 +27,9 @@ from patchfold.cli._session import (
 from patchfold.tables.files import remove_unfinished, write_whole
 
 if TYPE_CHECKING:
+    from patchfold.papers.reproduction import Paper
     from patchfold.papers.reproduction.cells import Outcome, Task
-    from patchfold.papers.reproduction.engine import Paper, Store
+    from patchfold.papers.reproduction.storage import Store
 
 # Those of patchfold.papers.reproduction, which takes long to import where only help is wanted.
 PAPERS = ("isomap-kl", "xspace", "pelle", "elap", "ranking")
@@ -38,35 +39,44 @@ ACCOUNTS = ("published", "equations", "honest")
 PROBE = "probe"
 
 
+PaperName = Annotated[str, typer.Argument(metavar="PAPER", help=f"One of: {', '.join(PAPERS)}.")]
+Tables = Annotated[
+    list[str] | None,
+    typer.Option(metavar="T", help="A table of the paper; repeat for several. [all]"),
+]
+Datasets = Annotated[
+    str | None,
+    typer.Option(metavar="A,B", help="Names of data sets. [all that need no network]"),
+]
+Accounts = Annotated[
+    list[str] | None,
+    typer.Option(metavar="ACCOUNT", help=f"{', '.join(ACCOUNTS)}; repeat for several. [all]"),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Worker processes; results stay the same. [cores]"),
+]
+Quick = Annotated[bool, typer.Option("--quick", help="Only what takes minutes.")]
+Output = Annotated[
+    Path,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="DIR",
+        file_okay=False,
+        help="Folder of the report and of stored results.",
+    ),
+]
+
+
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"One of: {', '.join(PAPERS)}.")],
-    table: Annotated[
-        list[str] | None,
-        typer.Option(metavar="T", help="A table of the paper; repeat for several. [all]"),
-    ] = None,
-    datasets: Annotated[
-        str | None,
-        typer.Option(metavar="A,B", help="Names of data sets. [all that need no network]"),
-    ] = None,
-    account: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ACCOUNT", help=f"{', '.join(ACCOUNTS)}; repeat for several. [all]"),
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Worker processes; results stay the same. [cores]"),
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Only what takes minutes.")] = False,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="DIR",
-            file_okay=False,
-            help="Folder of the report and of stored results.",
-        ),
-    ] = Path("reproduction"),
+    paper: PaperName,
+    table: Tables = None,
+    datasets: Datasets = None,
+    account: Accounts = None,
+    jobs: Jobs = None,
+    quick: Quick = False,
+    output: Output = Path("reproduction"),
     as_json: options.Json = False,
 ) -> None:
     """Compute the tables of a paper again and report them beside the printed ones.
@@ -80,34 +90,12 @@ def reproduce(
     """
     import joblib
 
-    from patchfold._validation import check_choice
-    from patchfold.datasets.registry import registry
-    from patchfold.papers.reproduction.engine import Store, load_paper, stamp
     from patchfold.papers.reproduction.report import render
+    from patchfold.papers.reproduction.storage import Store, stamp
 
     console = stderr()
     names = _names(datasets)
-    try:
-        module = load_paper(paper)
-        tables = [check_choice("--table", name, module.TABLES) for name in table or module.TABLES]
-        accounts = [check_choice("--account", name, ACCOUNTS) for name in account or ACCOUNTS]
-        for name in names:
-            check_choice("--datasets", name, registry())
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
-    except ImportError as error:
-        raise Refused(f"{paper} cannot be computed here: {error}", FAILED) from error
-    asked = [
-        task
-        for name in tables
-        for task in _tasks(paper, module, name, names, accounts, quick=quick)
-    ]
-    tasks = list(dict.fromkeys(asked))
-    if not tasks:
-        raise typer.BadParameter(
-            "there is nothing to compute with these options; ask for other tables, accounts or "
-            "data sets ('patchfold datasets' lists them with the papers that use them)."
-        )
+    module, tasks = _asked(paper, table, names, account, quick=quick)
     left_out = [name for name in names if name not in {task.dataset for task in tasks}]
     if left_out:
         console.print(f"Nothing to compute for {', '.join(left_out)} with these options.")
@@ -125,26 +113,10 @@ def reproduce(
     if others:
         console.print(f"The report has {len(others)} results of other commands, too.")
         command += "  # and others, into the same folder"
-    report = render(
-        paper,
-        [stored[task] for task in (*tasks, *others)],
-        command=command,
-        stamp=store.stamp,
-        note=module.NOTE,
-    )
-    pages = _write(report, output, paper)
+    outcomes = [stored[task] for task in (*tasks, *others)]
+    report = render(paper, outcomes, command=command, stamp=store.stamp, note=module.NOTE)
     failed = sum(bool(stored[task].error) for task in tasks)
-    if as_json:
-        summary = {
-            "command": "reproduce",
-            "paper": paper,
-            "tasks": len(tasks),
-            "failed": failed,
-            "outputs": pages,
-        }
-        print_result(json.dumps(summary, ensure_ascii=False) + "\n")
-    else:
-        print_result("".join(f"{page}\n" for page in pages))
+    _print_pages(paper, len(tasks), failed, _write(report, output, paper), as_json=as_json)
     if failed:
         console.print(f"{failed} of {len(tasks)} tasks failed; the report says why.")
         raise typer.Exit(FAILED)
@@ -225,6 +197,56 @@ def _command(
     return shlex.join(words)
 
 
+def _asked(
+    paper: str,
+    tables: list[str] | None,
+    names: list[str],
+    accounts: list[str] | None,
+    *,
+    quick: bool,
+) -> tuple["Paper", list["Task"]]:
+    """Return the paper's module and the tasks that the options ask for, or refuse the options."""
+    from patchfold._validation import check_choice
+    from patchfold.datasets.registry import registry
+    from patchfold.papers.reproduction import load_paper
+
+    try:
+        module = load_paper(paper)
+        tables = [check_choice("--table", name, module.TABLES) for name in tables or module.TABLES]
+        accounts = [check_choice("--account", name, ACCOUNTS) for name in accounts or ACCOUNTS]
+        for name in names:
+            check_choice("--datasets", name, registry())
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    except ImportError as error:
+        raise Refused(f"{paper} cannot be computed here: {error}", FAILED) from error
+    asked = [
+        task
+        for name in tables
+        for task in _tasks(paper, module, name, names, accounts, quick=quick)
+    ]
+    if not asked:
+        raise typer.BadParameter(
+            "there is nothing to compute with these options; ask for other tables, accounts or "
+            "data sets ('patchfold datasets' lists them with the papers that use them)."
+        )
+    return module, list(dict.fromkeys(asked))
+
+
+def _print_pages(paper: str, tasks: int, failed: int, pages: list[str], *, as_json: bool) -> None:
+    if as_json:
+        summary = {
+            "command": "reproduce",
+            "paper": paper,
+            "tasks": tasks,
+            "failed": failed,
+            "outputs": pages,
+        }
+        print_result(json.dumps(summary, ensure_ascii=False) + "\n")
+    else:
+        print_result("".join(f"{page}\n" for page in pages))
+
+
 def _tasks(
     paper: str, module: "Paper", table: str, names: list[str], accounts: list[str], *, quick: bool
 ) -> list["Task"]:
@@ -241,7 +263,7 @@ def _complete(
     paper: "Paper", tasks: list["Task"], store: "Store", jobs: int, console: Console
 ) -> dict["Task", "Outcome"]:
     """Compute what is not stored yet, and return all that is stored then."""
-    from patchfold.papers.reproduction import engine
+    from patchfold.papers.reproduction import workers
 
     outcomes, ignored = store.load()
     for reason, count in Counter(ignored.values()).items():
@@ -250,14 +272,14 @@ def _complete(
     todo = [task for task in tasks if task not in outcomes or outcomes[task].error]
     if len(todo) < len(tasks):
         console.print(f"{len(tasks) - len(todo)} of {len(tasks)} tasks are stored already.")
-    total, done, start = sum(map(engine.cost, todo)), 0, time.monotonic()
+    total, done, start = sum(map(workers.cost, todo)), 0, time.monotonic()
     bar = progress(console)
-    with bar, closing(engine.run(paper, todo, jobs=jobs)) as finished:
+    with bar, closing(workers.run(paper, todo, jobs=jobs)) as finished:
         line = bar.add_task(f"0/{len(todo)}", total=total)
         for number, outcome in enumerate(finished, start=1):
             store.save(outcome)
             outcomes[outcome.task] = outcome
-            done += engine.cost(outcome.task)
+            done += workers.cost(outcome.task)
             place = f"{number}/{len(todo)} {outcome.task}"
             bar.update(line, completed=done, description=place)
             if outcome.error:

@@ -1,9 +1,9 @@
-"""Both terms of the Jeffreys divergence of factored patches on edges, compiled.
+"""Compiled code for both terms of the Jeffreys divergence of factored patches on edges.
 
-What :func:`~patchfold.divergences.geometry.factored_jeffreys` computes, in one pass over the edges:
-patches are read where they are instead of being gathered, no temporary is larger than a patch, and
-directions without variance cost nothing. Only the product of the directions of two patches remains,
-one small call of BLAS an edge.
+It computes the same as :func:`~patchfold.divergences.geometry.factored_jeffreys`, in one pass over
+the edges: it reads patches in place instead of gathering them, no temporary is larger than a patch,
+and directions without variance cost nothing. What remains is one small call of BLAS an edge, for
+the product of the directions of two patches.
 """
 
 from __future__ import annotations
@@ -24,15 +24,17 @@ if TYPE_CHECKING:
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
 
-# A squared length off a patch's directions is what is left of the whole one, unless less than this
-# power of eps is: then the part itself is formed. It costs about eps^(5/6) of the value.
+# The squared length of a vector off a patch's directions is a difference of squares. If its share
+# of the whole is below this power of eps, the vector itself is formed instead. The difference costs
+# about eps^(5/6) of the value.
 LEFT_POWER = 1 / 6
 
 
 def jeffreys_terms(a: Patches, b: Patches) -> Callable[[Indices, Indices], tuple[Floats, Floats]]:
-    """Return what gives ``mahalanobis`` and ``trace_excess`` of the pairs ``a[i]``, ``b[j]``.
+    """Return a function that compares pairs ``a[i]``, ``b[j]``.
 
-    Both of numpy arrays of one type, factored.
+    It gives their ``mahalanobis`` and ``trace_excess``. Both are factored, in numpy arrays of one
+    type.
     """
     first = _factors(a)
     second = first if b is a else _factors(b)
@@ -49,7 +51,7 @@ def jeffreys_terms(a: Patches, b: Patches) -> Callable[[Indices, Indices], tuple
 def _factors(patches: Patches) -> tuple[Floats, Floats, Floats, Floats]:
     return (
         patches.means,
-        # Each direction in one piece, as patches are fitted.
+        # Each direction is contiguous, as in fitted patches.
         np.ascontiguousarray(patches.directions.transpose(0, 2, 1)),
         patches.variances,
         patches.ridge,
@@ -102,7 +104,7 @@ def _used(Q: Floats, variances: Floats) -> Floats:
 
 @compiled
 def _widths(variances: Floats, ridge: float, r: int) -> Floats:
-    """Return the widths of ``r`` directions, those beyond the known ones without variance."""
+    """Return the widths of ``r`` directions; those beyond ``variances`` have the ridge only."""
     widths = np.full(r, ridge)
     for p in range(min(r, len(variances))):
         widths[p] += variances[p]
@@ -120,7 +122,7 @@ def _trace(
     cosines: Floats,
     left: float,
 ) -> float:
-    """``tr(Sa^-1 Sb)`` without the terms of the dimensions that have ridges only."""
+    """``tr(Sa^-1 Sb)`` over the directions, without the dimensions that have ridges only."""
     trace = 0.0
     for q in range(len(Qb)):
         along = seen = 0.0
@@ -128,7 +130,7 @@ def _trace(
             square = cosines[p, q] * cosines[p, q]
             along += square
             seen += square / widths_a[p]
-        off = 1.0 - along  # a direction of length zero has no variance, and counts nothing
+        off = 1.0 - along  # a direction of length zero has no variance and adds nothing
         if off < left:
             off = _off(Qa, Qb[q], np.ascontiguousarray(cosines[:, q]))
         trace += variances_b[q] * (seen + off / ridge_a)
@@ -156,7 +158,7 @@ def _square(Q: Floats, widths: Floats, ridge: float, gap: Floats, left: float) -
 
 @compiled
 def _off(Q: Floats, vector: Floats, along: Floats) -> float:
-    """Return the squared length of what of a vector is off the directions ``Q``."""
+    """Return the squared length of the part of a vector that is off the directions ``Q``."""
     within = np.dot(Q.T, along)
     off = 0.0
     for x in range(len(vector)):

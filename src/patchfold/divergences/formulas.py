@@ -24,7 +24,7 @@ from patchfold.engines.arrays import Array, to_numpy
 from patchfold.patches.gaussians import Patches, aligned
 
 # Factored patches whose Jeffreys divergence is below this many root-eps a direction are compared
-# the slow way; above it the quick one has a relative error of root-eps / 25 at most.
+# by the slow, exact sum; above, the quick sum has a relative error of at most root-eps / 25.
 CLOSE = 100.0
 
 
@@ -32,7 +32,7 @@ Divergence = Callable[[Patches, Patches], Array]
 
 
 def _of_gaussians(formula: Divergence) -> Divergence:
-    """Make a formula exact where rounding is not: zero for equal Gaussians, never negative."""
+    """Correct what rounding does to a formula: zero for equal Gaussians, never negative."""
 
     @wraps(formula)
     def divergence(a: Patches, b: Patches) -> Array:
@@ -168,7 +168,7 @@ def euclidean(a: Patches, b: Patches) -> Array:
 
 
 def is_close(values: Array, rank: Any) -> Array:
-    """Tell where the quick sum is not exact: it subtracts the rank, and little is left."""
+    """Tell where the quick sum is inexact: it subtracts the rank, and hardly anything is left."""
     xp = array_namespace(values)
     return values < CLOSE * float(xp.finfo(values.dtype).eps) ** 0.5 * rank
 

@@ -12,8 +12,9 @@ Nothing is subtracted in these sums: they cannot turn negative, they vanish smoo
 covariances, and the roots keep the condition number from being squared.
 
 Factored covariances are first reduced to the space spanned by both patches' directions and the
-gap between their means, at most ``2 r + 1`` dimensions. In the others both are multiples of the
-identity. Leading axes of all arrays broadcast, so one patch can be compared with many.
+gap between their means, at most ``2 r + 1`` dimensions. In all other dimensions both covariances
+are multiples of the identity. Leading axes of all arrays broadcast, so one patch can be compared
+with many.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Pairs(NamedTuple):
     whiteners_a: Array  # their inverses
     whiteners_b: Array
     rest: int
-    ridge_a: Array  # (batch,); of no meaning when rest is 0
+    ridge_a: Array  # (batch,); unused when rest is 0
     ridge_b: Array
 
 
@@ -80,7 +81,7 @@ def embedded_riemann(p: Pairs) -> Array:
     """The affine-invariant distance after Calvo and Oller's embedding of Gaussians.
 
     A Gaussian becomes the positive definite matrix ``[[S + mu mu', mu], [mu', 1]]``. With the mean
-    of ``a`` as origin its contrast is ``N`` with a border of the two whitened gaps.
+    of ``a`` as origin, the contrast of two such matrices is ``N`` bordered by both whitened gaps.
     """
     xp = array_namespace(p.gap)
     N = contrast(p)
@@ -133,7 +134,7 @@ def factored_jeffreys(a: Patches, b: Patches) -> tuple[Array, Array]:
     ``Sa^-1`` is ``1 / (variance + ridge)`` along the directions ``Qa`` and ``1 / ridge`` off them,
     so that ``tr(Sa^-1 Sb)`` needs only the squares of ``Qa'Qb`` and of the part of ``Qb`` off
     ``Qa``. That part is formed, not taken from ``1 - cos^2``: all terms are then positive, and the
-    condition number costs no digits. Only the rank is subtracted in the end, which is felt where
+    condition number costs no digits. Only the rank is subtracted at the end, which costs digits if
     two covariances almost coincide; there :func:`trace_excess` is the better choice.
     """
     xp = array_namespace(a.means)
@@ -213,8 +214,8 @@ def _ridge_contrast(p: Pairs) -> Array:
 def _norm_of_logs(p: Pairs, s: Array) -> Array:
     """``sqrt(sum ln(lambda)^2)`` over the singular values ``s`` and the ``rest`` dimensions.
 
-    ``rest`` is negative where two patches span more than the space has dimensions; the surplus
-    singular values are then those of the ridges, and taken off again (up to rounding).
+    ``rest`` is negative if the basis of two patches has more dimensions than the space. The surplus
+    singular values are then those of the ridges, and are subtracted again (up to rounding).
     """
     xp = array_namespace(s)
     total = xp.sum(xp.asinh(s / 2) ** 2, axis=-1)

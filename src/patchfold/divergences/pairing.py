@@ -1,7 +1,7 @@
 """A divergence on the edges of a graph, or on all pairs.
 
-Values are symmetric to the last bit (a divergence called by itself is so up to rounding), and are
-computed in blocks of bounded memory.
+Values are symmetric to the last bit; a divergence called by itself is symmetric up to rounding.
+Work is done in blocks of bounded memory.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-# Numbers in the directions in use from which compiled code compares patches. numpy's way takes
-# about as long for as many as the import of the compiler.
+# Numbers in the used directions from which compiled code compares patches. For so many, numpy takes
+# about as long as the import of the compiler.
 COMPILED_NUMBERS = 10**6
 
 
-# Edges that a thread takes at once in compiled code, where they need no memory of their own.
+# Edges that a thread takes at once in compiled code, which needs no memory for them.
 COMPILED_EDGES = 4096
 
 
 OnEdges = Callable[[Any, Any], Array]
 
 
-# Compiled code gives the sum of the two terms, of which these are so small a part.
+# Compiled code gives the sum of two terms; the divergence is the sum divided by this.
 _JEFFREYS = {kl: 4, jeffreys: 2}
 
 
@@ -48,6 +48,7 @@ def paired(
     *,
     other: Patches | None = None,
     n_jobs: int | None = None,
+    compiled: bool | None = None,
 ) -> Array:
     """Evaluate a divergence on the edges ``(i, j)``.
 
@@ -60,6 +61,9 @@ def paired(
         What ``j`` refers to, when it is not ``patches`` itself.
     n_jobs : int or None
         Number of threads; the values do not depend on it.
+    compiled : bool or None
+        Whether compiled code evaluates ``"kl"`` and ``"jeffreys"`` of factored patches in numpy
+        arrays. None: if the patches are many.
 
     Returns
     -------
@@ -87,7 +91,7 @@ def paired(
         i, j = np.where(swap, j, i), np.where(swap, i, j)
     order = _edge_order(patches, i)
     i, j = i[order], j[order]
-    if _is_compiled(function, patches, second):
+    if _is_compiled(function, patches, second, compiled):
         edges = list(gen_batches(i.size, COMPILED_EDGES)) if i.size else []
         compare = _compiled(function, patches, second, n_jobs)
     else:
@@ -102,7 +106,11 @@ def paired(
 
 
 def pairwise(
-    patches: Patches, divergence: str | Divergence = "kl", *, n_jobs: int | None = None
+    patches: Patches,
+    divergence: str | Divergence = "kl",
+    *,
+    n_jobs: int | None = None,
+    compiled: bool | None = None,
 ) -> Array:
     """Evaluate a divergence on all pairs.
 
@@ -113,6 +121,8 @@ def pairwise(
     divergence : name (see :data:`NAMES`) or callable, default="kl"
     n_jobs : int or None
         Number of threads; the values do not depend on it.
+    compiled : bool or None
+        As in :func:`paired`.
 
     Returns
     -------
@@ -139,8 +149,9 @@ def pairwise(
     matrix = xp.empty((n, n), dtype=patches.means.dtype)
     pair_bytes = _pair_bytes(patches, width)
     most = block_rows(pair_bytes, n_jobs)
-    is_compiled = _is_compiled(function, ordered, ordered)
-    on_edges = _compiled(function, ordered, ordered, n_jobs) if is_compiled else None
+    on_edges = None
+    if _is_compiled(function, ordered, ordered, compiled):
+        on_edges = _compiled(function, ordered, ordered, n_jobs)
 
     def compare(row: int, others: slice) -> Array:
         if on_edges is not None:
@@ -168,10 +179,10 @@ def pairwise(
 def _on_used_directions(
     function: Divergence, a: Patches, b: Patches, n_jobs: int | None
 ) -> OnEdges:
-    """Return a divergence on pairs ``a[i]``, ``b[j]``, on no more directions than are in use.
+    """Return a divergence on pairs ``a[i]``, ``b[j]`` that reads only the used directions.
 
-    As many as the patches ``b`` use, or as ``a[i]`` does where that is more: what is computed for a
-    pair depends on ``b`` and the pair alone. A function of the user sees all that ``b`` has.
+    It reads as many directions as any patch of ``b`` uses, or ``a[i]`` if that is more. So the
+    value of a pair depends on ``b`` and the pair alone. A user's function sees all directions.
     """
     if not (a.factored and b.factored):
         return lambda i, j: _evaluate(function, *aligned(a[i], b[j]))
@@ -198,24 +209,30 @@ def _on_used_directions(
 
 
 def _edge_order(patches: Patches, i: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the order of edges in which those from patches near each other are together."""
+    """Return an order of edges in which those from nearby patches are together."""
     return np.argsort(locality.places(locality.walk(to_numpy(patches.means)))[i], kind="stable")
 
 
-def _is_compiled(function: Divergence, patches: Patches, fitted: Patches) -> bool:
-    """Tell whether compiled code compares these patches.
+def _is_compiled(
+    function: Divergence, patches: Patches, fitted: Patches, wanted: bool | None
+) -> bool:
+    """Tell whether compiled code compares these patches: if it can, and is ``wanted``.
 
-    That depends on the fitted ones alone, not on how many new points come at once.
+    Without a wish the number of fitted patches decides, not that of new points that come at once.
     """
     if function not in _JEFFREYS or not (patches.factored and fitted.factored):
         return False
     arrays = (patches.means, fitted.means, patches.directions, fitted.directions)
-    return (
-        all(is_numpy_array(array) for array in arrays)
-        and len({array.dtype for array in arrays}) == 1
-        and patches.n_features == fitted.n_features
-        and fitted.means.size * int(fitted.used_ranks().max(initial=1)) >= COMPILED_NUMBERS
-    )
+    if (
+        not all(is_numpy_array(array) for array in arrays)
+        or len({array.dtype for array in arrays}) > 1
+        or patches.n_features != fitted.n_features
+    ):
+        return False
+    if wanted is None:
+        numbers = fitted.means.size * int(fitted.used_ranks().max(initial=1))
+        return bool(numbers >= COMPILED_NUMBERS)
+    return wanted
 
 
 def _compiled(function: Divergence, a: Patches, b: Patches, n_jobs: int | None) -> OnEdges:
@@ -241,10 +258,10 @@ def _compiled(function: Divergence, a: Patches, b: Patches, n_jobs: int | None) 
 def _canonical_order(patches: Patches) -> Any:
     """Order patches by value.
 
-    Every pair is evaluated with the smaller one first, so that a divergence is symmetric to the
-    last bit, and the same for the same two Gaussians wherever they stand. The keys are the
-    mean along a fixed generic direction and the size of the covariance; the index decides
-    between patches that agree in both.
+    Every pair is evaluated with the smaller patch first. So a divergence is symmetric to the last
+    bit, and the same for the same two Gaussians at any index. The keys are the mean along a fixed
+    generic direction and the size of the covariance; the index decides between patches that agree
+    in both.
     """
     xp = array_namespace(patches.means)
     generic = xp.cos(xp.arange(1, patches.n_features + 1, dtype=patches.means.dtype))
@@ -257,12 +274,12 @@ def _canonical_order(patches: Patches) -> Any:
 
 
 def _evaluate(function: Divergence, a: Patches, b: Patches) -> Array:
-    """Call a divergence and hold it to its contract."""
+    """Call a divergence and check its values."""
     return _checked(function, function(a, b), max(len(a), len(b)))
 
 
 def _checked(function: Divergence, value: Any, n: int) -> Array:
-    """Hold the values of a divergence to its contract."""
+    """Return the values of a divergence if they are ``n`` finite numbers, none negative."""
     name = getattr(function, "__name__", repr(function))
     if getattr(value, "shape", None) != (n,):
         msg = (
@@ -271,6 +288,11 @@ def _checked(function: Divergence, value: Any, n: int) -> Array:
         )
         raise ValueError(msg)
     xp = array_namespace(value)
+    if not xp.isdtype(value.dtype, ("real floating", "integral", "bool")):
+        msg = f"divergence {name!r} gave values of type {value.dtype}; return real numbers."
+        raise TypeError(msg)
+    if not xp.isdtype(value.dtype, "real floating"):
+        value = xp.astype(value, xp.float64)
     if not bool(xp.all(xp.isfinite(value) & (value >= 0))):
         msg = (
             f"divergence {name!r} gave negative, NaN or infinite values, and a graph needs finite "
@@ -295,7 +317,7 @@ def _check_patches(patches: Any) -> None:
 
 
 def _edges(name: str, ends: Any, n: int) -> NDArray[np.intp]:
-    """Check one end of the edges; negative indices count from the end."""
+    """Check one end of the edges, and make negative indices count from the end."""
     ends = np.asarray(ends)
     if ends.ndim != 1 or (ends.size and ends.dtype.kind not in "iu"):
         msg = f"{name} must be a one-dimensional array of integers, got {ends.dtype} {ends.shape}."
@@ -310,7 +332,7 @@ def _edges(name: str, ends: Any, n: int) -> NDArray[np.intp]:
 
 
 def _width(function: Divergence, patches: Patches) -> int:
-    """Return on how many directions factored patches are compared with others; 0 for full ones."""
+    """Return how many directions of factored patches are compared; 0 for full ones."""
     if not patches.factored:
         return 0
     if function not in BUILT_IN:
@@ -319,7 +341,7 @@ def _width(function: Divergence, patches: Patches) -> int:
 
 
 def _pair_bytes(patches: Patches, width: int) -> int:
-    """Bytes a pair needs while it is compared: both patches and about as many temporaries again."""
+    """Bytes that comparing a pair needs: both patches, and as much again for temporaries."""
     xp = array_namespace(patches.means)
     m = patches.n_features
     d = m

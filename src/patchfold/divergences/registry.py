@@ -36,7 +36,7 @@ _REGISTRY: dict[str, Divergence] = {
 NAMES = _REGISTRY.keys()
 
 
-# These broadcast: a single patch may stand for as many as the other side has.
+# Built-in divergences broadcast: one patch on one side is compared with all of the other.
 BUILT_IN = frozenset(_REGISTRY.values())
 
 
@@ -48,9 +48,9 @@ def register(name: Any, function: Any) -> None:
     name : str
         A new name.
     function : callable
-        ``function(a, b)`` for two :class:`~patchfold.Patches` of equal length, returning one
-        finite value a row, none negative. It is evaluated once a pair, so it should be symmetric,
-        and zero for equal patches.
+        ``function(a, b)`` takes two :class:`~patchfold.Patches` of equal length and returns one
+        finite value a row, none negative. It is called once for every pair, so it should be
+        symmetric, and zero for equal patches.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def register(name: Any, function: Any) -> None:
 
 
 def resolve(divergence: str | Divergence) -> Divergence:
-    """Return the function of a name; a function is returned as it is."""
+    """Return the function of a name, or the function itself."""
     if callable(divergence):
         return divergence
     check_choice("divergence", divergence, NAMES)

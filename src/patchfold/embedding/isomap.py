@@ -194,7 +194,8 @@ class PatchIsomap(BasePatchEmbedding):
             values, vectors, means = scaled
             places = vectors * np.sqrt(np.clip(values, 0, None))
             self.eigenvalues_ = values * unit**2
-            self._placing = Triangulation(paths, means[some], triangulation(places[some]), unit)
+            axes = triangulation(places[some], precision=paths.dtype)
+            self._placing = Triangulation(paths, means[some], axes, unit)
             found = places * unit if landmarks is None else self._placing.of_fitted(self.n_jobs)
             self.embedding_ = found.astype(graph.matrix.dtype)
 

@@ -1,11 +1,10 @@
-"""The estimators by name, and the parameters that suit any table."""
+"""The estimators by name, and what they are given where classes change lengths."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from patchfold.embedding import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
-from patchfold.embedding.tsne import NEIGHBORS_PER_PERPLEXITY
 
 METHODS: dict[str, Any] = {
     "isomap": PatchIsomap,
@@ -14,39 +13,20 @@ METHODS: dict[str, Any] = {
     "tsne": PatchTSNE,
 }
 
+# Labels tell what belongs together better than any stretch does, and their map has to be smooth
+# between classes. By default LLE and eigenmaps do not use lengths, which labels change.
+_WITH_LABELS: dict[str, dict[str, Any]] = {
+    "lle": {"weights": "entropic"},
+    "eigenmaps": {"bandwidth": "median"},
+}
 
-# t-SNE's usual perplexity; few points have a smaller one.
-PERPLEXITY = 30.0
 
-
-def own_parameters(
-    method: str, divergence: str, n_samples: int, *, supervised: bool = False
-) -> dict[str, Any]:
-    """Return the parameters that a method has beside those of all, chosen for any table.
-
-    Parameters
-    ----------
-    method : str
-        A key of :data:`METHODS`.
-    divergence : str
-        With "euclidean" the method is the classical one.
-    n_samples : int
-        How many points are fitted.
-    supervised : bool, default=False
-        Whether classes change the lengths of edges.
+def supervised_parameters(method: str) -> dict[str, Any]:
+    """Return the parameters that suit a method whose lengths classes change.
 
     Examples
     --------
-    >>> own_parameters("tsne", "kl", 31), own_parameters("lle", "euclidean", 31)
-    ({'perplexity': 10.0}, {'weights': 'euclidean'})
+    >>> supervised_parameters("isomap")
+    {'lengths': 'divergence', 'out_of_sample': 'krr'}
     """
-    if method == "isomap":
-        return {"landmarks": "auto"}  # all points, where there is memory for them
-    if method == "tsne":
-        most = max((n_samples - 1) / NEIGHBORS_PER_PERPLEXITY, 1.0)  # no perplexity is below 1
-        return {"perplexity": min(PERPLEXITY, most)}
-    if supervised:  # by default these two do not use lengths, which classes change
-        return {"weights": "entropic"} if method == "lle" else {"bandwidth": "median"}
-    if method == "lle" and divergence == "euclidean":
-        return {"weights": "euclidean"}
-    return {}
+    return {"lengths": "divergence", "out_of_sample": "krr", **_WITH_LABELS.get(method, {})}

@@ -1,4 +1,4 @@
-"""Arrays of any namespace: numpy's, torch's, or another that follows the array API standard."""
+"""Arrays of numpy, torch, or another library that follows the array API standard."""
 
 from __future__ import annotations
 
@@ -51,6 +51,6 @@ def put(array: Array, rows: NDArray[np.intp], values: Array) -> None:
         array[rows] = values
     elif is_torch_array(array):
         array[array_namespace(array).asarray(rows)] = values
-    else:  # the standard knows one row at a time
+    else:  # the standard writes one row at a time
         for place, row in enumerate(rows):
             array[int(row), ...] = values[place, ...]

@@ -1,4 +1,4 @@
-"""Compile a function with numba. Import modules that use it late: numba's own import is slow."""
+"""Compile functions with numba. Import modules that use it late: to import numba is slow."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def compiled(function: F, **options: Any) -> F:
-    """Compile for threads; keep the result on disk where there is a place to write."""
+    """Compile a function for threads; cache the result on disk if a folder can be written."""
     try:
         return cast("F", njit(nogil=True, cache=True, **options)(function))
-    except RuntimeError:  # neither the package's folder nor the user's can be written
+    except RuntimeError:  # neither the package's folder nor the user's is writable
         return cast("F", njit(nogil=True, **options)(function))
 
 
 def compiled_freely(function: F) -> F:
-    """Do the same, with sums in any order: the processor then adds several numbers at once."""
+    """Compile a function whose sums may run in any order, so that several numbers add at once."""
     return compiled(function, fastmath={"reassoc", "contract"})

@@ -1,12 +1,12 @@
 """Eigenvectors: the leading ones of a dense operator, the bottom ones of a sparse matrix.
 
-Eigenvectors have a sign that does not depend on the solver: the first entry of largest magnitude,
-up to rounding, is positive. Residuals are checked, whichever solver was used.
+The sign of an eigenvector does not depend on the solver: the first of its largest entries, up to
+rounding, is positive. The residuals of every solver are checked.
 """
 
 from __future__ import annotations
 
-import warnings
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +16,8 @@ from scipy.sparse.csgraph import connected_components, dijkstra, reverse_cuthill
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, lobpcg, splu
 from sklearn.exceptions import ConvergenceWarning
 
-from patchfold._validation import warn_user
-from patchfold.engines.memory import check_memory
+from patchfold._validation import ignored_warnings, warn_user
+from patchfold.engines.memory import available_memory, check_memory
 from patchfold.engines.pools import one_blas_thread
 
 if TYPE_CHECKING:
@@ -28,71 +28,95 @@ if TYPE_CHECKING:
     Floats = NDArray[np.floating[Any]]
 
 
-# Up to this size a direct solver for the few eigenvectors wanted is as fast as an iterative one;
-# where many are wanted, up to the larger one.
-DENSE_SIZE = 1000
+# From so many eigenvectors on, `Limits.dense_of_many` counts instead of `Limits.dense`.
+MANY = 20
 
 
-MANY, DENSE_SIZE_OF_MANY = 20, 4000
-
-
-# The largest residual |M v - lambda v| taken for converged, as a share of the norm of M.
+# The largest residual |M v - lambda v| that counts as converged, as a share of the norm of M.
 RESIDUAL = 1e-7
 
 
-# A residual, as a share of the largest eigenvalue, with which the search for leading eigenvectors
-# stops: the last pass usually gains two digits, so the search goes as far as rounding allows.
+# The search for leading eigenvectors stops at this residual, as a share of the largest eigenvalue.
+# The last pass usually gains two digits, so the result is as good as rounding allows.
 CONVERGED = 1e-12
 
 
-# Vectors multiplied at once. As a block they need half the passes over the matrix that one vector
-# would, and a pass takes half as long again.
+# Vectors multiplied at once. A block needs half the passes over the matrix that one vector needs,
+# and a pass takes half as long again.
 BLOCK = 8
 
 
-# Passes after which the search ends; where eigenvalues lie close, about thirty are needed.
-PASSES = 500
-
-
-# Entries that differ by a smaller share are equally large: in symmetric data rounding would decide.
+# Entries that differ by a smaller share count as equally large: in symmetric data rounding would
+# decide between them.
 EQUAL_SIZE = 1e-6
 
 
-# Bottom eigenvectors are found around a point this share of the largest diagonal entry below
-# zero: the matrices are singular, and zero itself cannot be factorised.
+# Bottom eigenvectors are sought around a point below zero, this share of the largest diagonal entry
+# away: the matrices are singular, and cannot be factorised at zero itself.
 SHIFT = 1e-9
 
 
-# Points that are equally many edges away from one at the margin of a graph: where there are more
-# than WIDE, the graph has no small cut, its matrix no sparse factor, and its few smallest
-# eigenvalues lie so far apart that an iteration finds them. Graphs with fewer entries a point are
-# trees, more or less, and have factors.
-WIDE, TREE_ENTRIES = 5000, 8
+# Graphs with fewer entries a point are nearly trees, and have sparse factors however wide they are.
+TREE_ENTRIES = 8
 
 
-# The Laplacian of a graph is factorised up to so many points, if no more of them are equally far
-# away; others are solved by multigrid, which takes half a second for 62 500 points on a surface.
-DIRECT, NARROW = 20_000, 1000
+# An iteration has another round only if the last one left at most this share of the residual.
+GAINED = 0.1
 
 
-# Iterations have rounds of so many steps, while each leaves at most this share of the residual, and
-# more vectors than wanted, without multigrid and with it.
-ROUNDS, STEPS, GAINED = 10, 100, 0.1
-
-
+# Vectors that an iteration carries along beyond those wanted, without multigrid and with it.
 SPARE_VECTORS, SPARE_WITH_MULTIGRID = 5, 3
 
 
-# A residual, as a share of the largest entry, beyond which such an iteration gains nothing.
+# A residual, as a share of the largest entry, below which an iteration gains nothing more.
 EXHAUSTED = 1e-13
 
 
-# The residual of such an iteration, as a share of the largest eigenvalue wanted, that is accepted.
+# The residual at which an iteration is accepted, as a share of the largest eigenvalue wanted.
 ITERATED = 1e-5
 
 
-# The share by which the coarsest graph may miss the kernel: rounding, and far less than a point.
+# How far the coarsest graph may miss the kernel, as a share: rounding, and far less than a point.
 KNOWN = 1e-8
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Sizes at which one solver hands over to the next, and when an iteration gives up.
+
+    A level of a graph is a set of points that are equally many edges away from a point at its
+    margin; the width of a graph is the size of its largest level.
+    """
+
+    # Up to so many points a direct solver is as fast as an iterative one; the second number counts
+    # where more than MANY eigenvectors are wanted.
+    dense: int = 1000
+    dense_of_many: int = 4000
+
+    # Laplacians of more points, or of wider graphs, are solved by multigrid instead of factors. It
+    # takes half a second for 62 500 points on a surface.
+    direct: int = 20_000
+    narrow: int = 1000
+
+    # A wider graph has no small cut, and its matrix no sparse factor. Its few smallest eigenvalues
+    # lie so far apart that an iteration without factors finds them.
+    wide: int = 5000
+
+    # Points of the coarsest graph of multigrid, which a direct method solves.
+    coarsest: int = 1000
+
+    # An iteration for bottom eigenvectors has so many rounds of so many steps.
+    rounds: int = 10
+    steps: int = 100
+
+    # Passes of the search for leading eigenvectors; close eigenvalues need about thirty.
+    passes: int = 500
+
+    # Tells how many bytes are free before a large matrix is factorised.
+    memory: Callable[[], int | None] = available_memory
+
+
+LIMITS = Limits()
 
 
 def bottom_eigenvectors(
@@ -102,36 +126,49 @@ def bottom_eigenvectors(
     *,
     kernel: Floats | None = None,
     parts: NDArray[np.intp] | None = None,
+    limits: Limits = LIMITS,
 ) -> tuple[Floats, Floats]:
     """Return eigenpairs ``skip`` to ``skip + count - 1`` of a sparse positive semi-definite matrix.
 
-    The matrix is the Laplacian of a graph where a ``kernel`` (n,) is given, the positive vector
-    that it maps to zero. Large graphs are then solved by multigrid if they are connected. Others
-    have ``parts`` (n,), numbered from 0 to ``skip - 1``, with no edge between them that counts: the
-    kernel of each is an eigenvector that is skipped.
+    Give a ``kernel`` (n,) if the matrix is the Laplacian of a graph: the positive vector that it
+    maps to zero. Multigrid then solves large connected graphs. A graph that falls apart needs
+    ``parts`` (n,), the number from 0 to ``skip - 1`` of every point's part: the kernel of each part
+    is an eigenvector, and is skipped.
 
     Eigenvalues (count,) rise; eigenvectors (n, count) have unit length.
     """
     n = M.shape[0]
     last = skip + count
     known = None if kernel is None or parts is None else _kernels(kernel, parts)
-    most = DENSE_SIZE_OF_MANY if last > MANY else DENSE_SIZE
+    most = limits.dense_of_many if last > MANY else limits.dense
     if n <= max(most, 2 * (last if known is None else count) + 2):
-        values, vectors = eigh(M.toarray(), subset_by_index=(0, last - 1))
+        values, vectors = dense(M.toarray(), 0, last - 1)
     else:
         with one_blas_thread():
-            found, large = None, n > DIRECT
+            found, large = None, n > limits.direct
             width = 0 if large else _widest_level(M)
-            if kernel is not None and parts is None and last <= MANY and (large or width > NARROW):
-                found = _by_multigrid(M, kernel, last)
+            hard = last <= MANY and (large or width > limits.narrow)
+            if kernel is not None and parts is None and hard:
+                found = _by_multigrid(M, kernel, last, limits)
             if found is None and large:
                 width = _widest_level(M)
-            if found is None and width > WIDE and (known is None or last <= MANY):
-                found = _by_diagonal(M, last)
-            values, vectors = found or _shift_invert(csc_array(M), last, width, known)
+            if found is None and width > limits.wide and (known is None or last <= MANY):
+                found = _by_diagonal(M, last, limits)
+            values, vectors = found or _shift_invert(
+                csc_array(M), last, width, known, memory=limits.memory
+            )
     check_residual(M @ vectors, values, vectors, float(abs(M).max()))
     order = np.argsort(values, kind="stable")[-count:]
     return values[order], fix_signs(vectors[:, order])
+
+
+def dense(M: Floats, first: int, last: int) -> tuple[Floats, Floats]:
+    """Return eigenpairs ``first`` to ``last`` of a symmetric matrix, counted from the smallest."""
+    values, vectors = eigh(M, subset_by_index=(first, last))
+    if len(values) <= last - first:  # where many eigenvalues are equal LAPACK may find none
+        values, vectors = eigh(M)
+        values, vectors = values[first : last + 1], vectors[:, first : last + 1]
+    return values, vectors
 
 
 def fix_signs(vectors: Floats) -> Floats:
@@ -143,12 +180,12 @@ def fix_signs(vectors: Floats) -> Floats:
 
 
 def leading(
-    product: Callable[[Floats], Floats], start: Floats, count: int
+    product: Callable[[Floats], Floats], start: Floats, count: int, *, passes: int = LIMITS.passes
 ) -> tuple[Floats, Floats]:
     """Return the leading eigenpairs of a symmetric matrix by block Lanczos with thick restarts.
 
-    A pass over a large matrix costs hardly more for a block of vectors than for one, and needs
-    fewer passes. The basis is kept orthogonal in full, so that the projected matrix may be too.
+    A pass over a large matrix costs hardly more for a block of vectors than for one, and a block
+    needs fewer passes. Every new block is made orthogonal to the whole basis.
     """
     n, width = start.shape
     kept = count + width
@@ -156,14 +193,14 @@ def leading(
     block = np.linalg.qr(start)[0]
     basis = np.empty((n, 0))
     projected = np.empty((0, 0))
-    for _ in range(PASSES):
+    for _ in range(passes):
         image = product(block)
         basis = np.concatenate([basis, block], axis=1)
         new = basis.T @ image
         border = new[:-width]
         projected = np.block([[projected, border], [border.T, (new[-width:] + new[-width:].T) / 2]])
         block, link = np.linalg.qr(image - basis @ new)
-        # Again: what is left of converged directions is rounding, in any direction.
+        # Twice: of a converged direction only rounding is left, which points anywhere.
         block, correction = np.linalg.qr(block - basis @ (basis.T @ block))
         values, inner = np.linalg.eigh(projected)
         values, inner = values[::-1], inner[:, ::-1]
@@ -176,8 +213,10 @@ def leading(
     return values[:count], vectors[:, :count]
 
 
-def _by_multigrid(L: Any, kernel: Floats, count: int) -> tuple[Floats, Floats] | None:
-    """Return bottom eigenpairs of the Laplacian of a large graph, if they are found."""
+def _by_multigrid(
+    L: Any, kernel: Floats, count: int, limits: Limits
+) -> tuple[Floats, Floats] | None:
+    """Return bottom eigenpairs of the Laplacian of a large graph, or None if it finds none."""
     # Here and not above: small data should not wait for it to be imported.
     from patchfold.engines.multigrid import Multigrid, has_sparse_groups
 
@@ -187,8 +226,8 @@ def _by_multigrid(L: Any, kernel: Floats, count: int) -> tuple[Floats, Floats] |
     if not has_sparse_groups(L):
         return None
     try:
-        grid = Multigrid(L, kernel[order])
-    except (ValueError, LinAlgError):  # weights next to nothing overflow where they divide
+        grid = Multigrid(L, kernel[order], coarsest=limits.coarsest)
+    except (ValueError, LinAlgError):  # dividing by tiny weights overflows
         return None
     size = count + SPARE_WITH_MULTIGRID
     values, start = grid.coarse_eigenvectors(size)
@@ -201,7 +240,8 @@ def _by_multigrid(L: Any, kernel: Floats, count: int) -> tuple[Floats, Floats] |
     solver = LinearOperator(
         L.shape, lambda b: grid.solve(b.reshape(-1, 1)), matmat=grid.solve, dtype=np.float64
     )
-    found = _iterated(L, start, count, solver, expected=float(values[:count].max()))
+    expected = float(values[:count].max())
+    found = _iterated(L, start, count, solver, limits, expected=expected)
     if found is not None:
         vectors = np.empty_like(found[1])
         vectors[order] = found[1]
@@ -209,26 +249,26 @@ def _by_multigrid(L: Any, kernel: Floats, count: int) -> tuple[Floats, Floats] |
     return found
 
 
-def _by_diagonal(M: Any, count: int) -> tuple[Floats, Floats] | None:
-    """Return bottom eigenpairs of the matrix of a graph without small cuts, if they are found."""
+def _by_diagonal(M: Any, count: int, limits: Limits) -> tuple[Floats, Floats] | None:
+    """Return bottom eigenpairs of a graph without small cuts, or None if it finds none."""
     M = M.astype(np.float64, copy=False)
     diagonal = M.diagonal()
     start = np.random.default_rng(0).standard_normal((len(diagonal), count + SPARE_VECTORS))
-    return _iterated(M, start, count, diags_array(1 / np.where(diagonal > 0, diagonal, 1.0)))
+    inverse = diags_array(1 / np.where(diagonal > 0, diagonal, 1.0))
+    return _iterated(M, start, count, inverse, limits)
 
 
 def _iterated(
-    M: Any, vectors: Any, count: int, preconditioner: Any, expected: float = 0.0
+    M: Any, vectors: Any, count: int, preconditioner: Any, limits: Limits, expected: float = 0.0
 ) -> tuple[Floats, Floats] | None:
-    """Return bottom eigenpairs by preconditioned iteration from some vectors, if they are found.
+    """Return bottom eigenpairs by preconditioned iteration from ``vectors``, or None.
 
-    ``expected`` is about the largest of the wanted eigenvalues, or zero where nothing is known of
-    it. Where it is far too large or too small, there is another round, or one takes longer.
+    ``expected`` is a guess of the largest wanted eigenvalue, or zero. A bad guess costs another
+    round, or a longer one.
     """
     before = np.inf
-    for _ in range(ROUNDS):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that it did not converge; residuals tell
+    for _ in range(limits.rounds):
+        with ignored_warnings():  # lobpcg warns of residuals, which are checked below
             try:
                 values, vectors = lobpcg(
                     M,
@@ -236,7 +276,7 @@ def _iterated(
                     M=preconditioner,
                     largest=False,
                     tol=max(ITERATED * expected / 4, EXHAUSTED * float(M.diagonal().max())),
-                    maxiter=STEPS,
+                    maxiter=limits.steps,
                 )
             except (ValueError, LinAlgError):
                 return None
@@ -253,14 +293,11 @@ def _iterated(
 
 
 def _widest_level(M: Any) -> int:
-    """Return the size of the largest set of points that are equally far from a point at the margin.
-
-    Where the graph has several parts, in the largest one.
-    """
+    """Return the width of a graph, see :class:`Limits`; of its largest part if it has several."""
     edges = csr_array(M != 0)
     _, parts = connected_components(edges, directed=False)
     start = int(np.argmax(np.bincount(parts)[parts]))
-    for _ in range(2):  # the farthest point from any is at the margin
+    for _ in range(2):  # the point farthest from any other is at the margin
         hops = dijkstra(edges, unweighted=True, indices=[start])[0]
         hops = np.where(np.isfinite(hops), hops, -1).astype(np.intp)
         start = int(np.argmax(hops))
@@ -274,20 +311,26 @@ def _kernels(kernel: Floats, parts: NDArray[np.intp]) -> csr_array:
 
 
 def _shift_invert(
-    M: csc_array, count: int, width: int, known: csr_array | None = None
+    M: csc_array,
+    count: int,
+    width: int,
+    known: csr_array | None = None,
+    *,
+    memory: Callable[[], int | None] = available_memory,
 ) -> tuple[Floats, Floats]:
-    """Return bottom eigenpairs, all or all but the ``known`` eigenvectors (n, fewer).
+    """Return ``count`` bottom eigenpairs, less the ``known`` eigenvectors (n, fewer).
 
-    Many equal eigenvalues take an iteration that sees one vector at a time as good as forever.
+    Lanczos' iteration sees one vector at a time. Without knowing them, it would hardly ever find
+    all eigenvectors of an eigenvalue that many share.
     """
     n = M.shape[0]
     if M.nnz >= TREE_ENTRIES * n:
         # The last part of a factor is a full matrix of the size of the largest cut.
         what = f"the factorisation of the matrix of a graph of {n} points, which has no small cut,"
         remedy = "use PatchIsomap(landmarks='auto') or a smaller n_neighbors"
-        check_memory(8 * width**2, what, remedy)
+        check_memory(8 * width**2, what, remedy, available=memory)
     shift = -SHIFT * float(abs(M.diagonal()).max())
-    # What is factorised is positive definite: there is no need to look for pivots.
+    # The shifted matrix is positive definite, and needs no pivots.
     factor = splu(
         M - shift * eye_array(n, dtype=M.dtype, format="csc"),
         permc_spec="MMD_AT_PLUS_A",
@@ -320,7 +363,7 @@ def _shift_invert(
 
 
 def check_residual(image: Floats, values: Floats, vectors: Floats, largest: float) -> None:
-    """Compare ``image``, the matrix times the vectors, with what it should be."""
+    """Warn if ``image``, the matrix times the vectors, is not ``vectors * values``."""
     residual = np.linalg.norm(image - vectors * values, axis=0).max(initial=0.0)
     scale = max(largest, float(np.abs(values).max(initial=0.0)))
     tolerance = max(RESIDUAL, 32 * float(np.finfo(vectors.dtype).eps))
@@ -333,5 +376,5 @@ def check_residual(image: Floats, values: Floats, vectors: Floats, largest: floa
 
 
 def _start(n: int, dtype: Any) -> Floats:
-    """Return a start vector that is no eigenvector of anything regular, the same every time."""
+    """Return a fixed start vector that is no eigenvector of a regular graph."""
     return np.asarray(np.cos(np.arange(n, dtype=dtype) + 1))

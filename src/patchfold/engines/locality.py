@@ -1,7 +1,7 @@
-"""An order of points in which those that are near each other follow each other.
+"""An order of points in which near ones follow each other.
 
-Work that looks at a point and its neighbours goes through large data in it: what is read for one
-point is then mostly still in the cache for the next. No exact result depends on it.
+Steps that read a point and its neighbours go through large data in this order: most of what they
+read for one point is still in the cache for the next. No exact result depends on it.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 # Bytes of points from which the order matters.
 LARGE = 2**20
 
-# Near each other means in so many random directions; where the data spread most, these do, too.
+# Nearness is judged in so many random directions; they vary most where the data do.
 DIRECTIONS = 4
 
 
-def walk(X: Any) -> Indices:
+def walk(X: Any, *, large: float = LARGE) -> Indices:
     """Return the rows of a dense or sparse matrix, each once, near ones one after the other.
+
+    A matrix of fewer than ``large`` bytes keeps its order.
 
     Examples
     --------
@@ -37,10 +39,10 @@ def walk(X: Any) -> Indices:
     True
     """
     n, m = X.shape
-    if n * m * X.dtype.itemsize < LARGE:
+    if n * m * X.dtype.itemsize < large:
         return np.arange(n)
     directions = np.random.default_rng(0).standard_normal((m, DIRECTIONS)).astype(X.dtype)
-    # The threads of BLAS stay awake for a while after a product, and would be in the way.
+    # Threads of BLAS stay awake for a while after a product, and would slow down what follows.
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
         seen = np.nan_to_num(X @ directions)
     tree = KDTree(seen, compact_nodes=False, balanced_tree=False)
@@ -48,7 +50,7 @@ def walk(X: Any) -> Indices:
 
 
 def places(order: Indices) -> Indices:
-    """Return at which place of an order each row is.
+    """Return the place of each row in an order.
 
     Examples
     --------

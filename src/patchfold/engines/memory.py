@@ -1,18 +1,27 @@
-"""How much memory there is, asked before much of it is needed."""
+"""How much memory is free: asked before a step allocates much of it."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-# The limits and the use of the group of processes that this one belongs to, in a container.
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Within a container: the limit of its group of processes, and what they use.
 _GROUP = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current"))
 _SYSTEM = Path("/proc/meminfo")
 
 
-def check_memory(needed: int, what: str, remedy: str) -> None:
-    """Raise MemoryError, with the figures and a remedy, where ``needed`` bytes are not there."""
-    free = available_memory()
+def check_memory(
+    needed: int, what: str, remedy: str, *, available: Callable[[], int | None] | None = None
+) -> None:
+    """Raise MemoryError, with the figures and a remedy, unless ``needed`` bytes are free.
+
+    ``available`` tells how many are, or None if it does not know; by default the system is asked.
+    """
+    free = (available or available_memory)()
     if free is not None and needed > free:
         raise MemoryError(
             f"{what} needs about {needed / 1e9:.1f} GB of memory, and {free / 1e9:.1f} GB are "
@@ -21,7 +30,7 @@ def check_memory(needed: int, what: str, remedy: str) -> None:
 
 
 def available_memory() -> int | None:
-    """Return how many bytes can still be allocated; None where the system does not say."""
+    """Return how many bytes can still be allocated; None if the system does not say."""
     known = [free for free in (_of_group(), _of_system()) if free is not None]
     return min(known, default=None)
 
@@ -40,7 +49,7 @@ def _of_system() -> int | None:
         return 1024 * int(lines["MemAvailable"].split()[0])
     except (OSError, KeyError, ValueError):
         pass
-    try:  # no /proc: what the machine has in all, rather than nothing
+    try:  # without /proc, all the memory of the machine
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return None

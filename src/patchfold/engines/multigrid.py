@@ -1,8 +1,9 @@
-"""What makes an eigensolver quick on the Laplacian of a large graph: multigrid.
+"""Multigrid: makes an eigensolver quick on the Laplacian of a large graph.
 
-Points are joined into groups, and groups into larger ones (smoothed aggregation, by pyamg), down
-to a graph that is small enough to be solved. Its eigenvectors are a start for those of the whole
-graph; and corrections by way of the coarser graphs take out errors that no local average would.
+pyamg joins points into groups, and groups into larger ones (smoothed aggregation), until the graph
+is small enough for a direct solver. The eigenvectors of that coarsest graph start the search for
+those of the whole graph. Corrections on the coarser graphs remove errors that no local average
+removes.
 """
 
 from __future__ import annotations
@@ -14,42 +15,43 @@ from pyamg.aggregation import smoothed_aggregation_solver, standard_aggregation
 from scipy.linalg import eigh
 from scipy.sparse import csr_array, csr_matrix, diags_array
 
+from patchfold.engines.eigenvectors import LIMITS
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.floating[Any]]
 
-# Groups are joined until there are no more than these, which are solved by a direct method; and in
-# more levels than any graph has, as each has at most half as many points as the one before.
-FEWEST, LEVELS = 1000, 40
+# More levels than any graph has: each has at most half as many points as the one before.
+LEVELS = 40
 
-# Groups whose neighbours are counted to see how many there are.
+# The degree of the graph of groups is estimated from so many groups.
 SAMPLE = 100
 
-# Steps by which the largest eigenvalue is estimated, and the share added for what is missing then.
+# Power iterations that estimate the largest eigenvalue, and the share added for what they miss.
 POWER_STEPS, MARGIN = 10, 0.1
 
-# Corrections smooth what lies above this share of the largest eigenvalue; groups see the rest.
+# Smoothing damps errors above this share of the largest eigenvalue; coarser graphs take the rest.
 SMOOTHED = 0.25
 
 
 def has_sparse_groups(L: Any) -> bool:
     """Tell whether the graph of groups of points has fewer edges than the graph itself.
 
-    It has where points lie near a surface of few dimensions. Where a few steps lead from any point
-    to any other, all groups are neighbours of all, and there is nothing to gain.
+    It does if points lie near a surface of few dimensions. If a few steps lead from any point to
+    any other, all groups are neighbours, and multigrid gains nothing.
     """
     groups = standard_aggregation(csr_matrix(L))[0]
     n_groups = groups.shape[1]
     some = groups.T.tocsr()[:: max(1, n_groups // SAMPLE)]
     met = (some @ csr_matrix((np.ones_like(L.data), L.indices, L.indptr), L.shape)) @ groups
     degree = met.nnz / met.shape[0]
-    # Smoothed, groups meet the neighbours of their neighbours, too.
+    # Smoothing makes the neighbours of a group's neighbours its neighbours, too.
     return bool(n_groups * min(n_groups, degree**2) <= L.nnz)
 
 
 class Multigrid:
-    """Approximate solutions of ``L x = b`` for the Laplacian of a connected graph; eigenvectors.
+    """Approximate solutions of ``L x = b``, and eigenvectors, for a connected graph's Laplacian.
 
     Parameters
     ----------
@@ -57,6 +59,8 @@ class Multigrid:
         The Laplacian, normalised or not.
     kernel : array of shape (n,)
         Positive, with ``L @ kernel == 0``.
+    coarsest : int, default=1000
+        Groups are joined until there are no more than these, which a direct method solves.
 
     Examples
     --------
@@ -69,12 +73,12 @@ class Multigrid:
     True
     """
 
-    def __init__(self, L: Any, kernel: Floats) -> None:
+    def __init__(self, L: Any, kernel: Floats, *, coarsest: int = LIMITS.coarsest) -> None:
         # With ones on the diagonal, smoothing is a polynomial in the matrix alone.
         root = np.sqrt(L.diagonal())
         self._root = root[:, None]
         scale = diags_array(1 / root)
-        # None of the steps that pyamg takes at random.
+        # Without the steps that pyamg takes at random.
         levels = smoothed_aggregation_solver(
             csr_matrix(scale @ L @ scale),
             B=(kernel * root)[:, None],
@@ -84,22 +88,22 @@ class Multigrid:
             postsmoother=None,
             improve_candidates=None,
             max_levels=LEVELS,
-            max_coarse=FEWEST,
+            max_coarse=coarsest,
         ).levels
         self._levels = [_Level(level.A, level.P) for level in levels[:-1]]
-        # Coarse vectors have the lengths that they have as vectors of the whole graph.
+        # A coarse vector is as long as the vector of the whole graph that it stands for.
         mass: Any = diags_array(1 / L.diagonal(), format="csr")
         for level in levels[:-1]:
             mass = level.P.T @ mass @ level.P
         self._values, self._modes = eigh(levels[-1].A.toarray(), mass.toarray())
-        # Inverted but for the kernel.
+        # The pseudo-inverse: the kernel is left out.
         rounding = len(self._values) * np.finfo(np.float64).eps * float(L.diagonal().max())
         inverse = np.zeros_like(self._values)
         np.divide(1, self._values, out=inverse, where=self._values > rounding)
         self._solution = (self._modes * inverse) @ self._modes.T
 
     def coarse_eigenvectors(self, count: int) -> tuple[Floats, Floats]:
-        """Return bottom eigenpairs as the coarsest graph has them, at most ``count``."""
+        """Return at most ``count`` bottom eigenpairs of the coarsest graph."""
         vectors = self._modes[:, :count]
         for level in reversed(self._levels):
             vectors = level.finer @ vectors
@@ -121,7 +125,7 @@ class Multigrid:
 
 
 class _Level:
-    """A graph, and the way to the next coarser one."""
+    """One graph, and the maps between it and the next coarser one."""
 
     def __init__(self, A: Any, P: Any) -> None:
         self._matrix = csr_array(A)
@@ -138,7 +142,7 @@ class _Level:
         self._c1 = -second / middle
 
     def smoothed(self, b: Floats) -> Floats:
-        """Return what local averages make of ``A x = b``."""
+        """Return an approximate solution of ``A x = b`` by local averages."""
         x = self._matrix @ b
         x *= self._c1
         x += self._c0 * b

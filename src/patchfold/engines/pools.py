@@ -1,4 +1,4 @@
-"""Block-wise work: the one place that cuts rows into blocks and maps a function over them."""
+"""Blocks of rows, and threads to work on them."""
 
 from __future__ import annotations
 
@@ -6,33 +6,41 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache, partial
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import sklearn
-from joblib import Parallel, delayed, effective_n_jobs, parallel_config
-from joblib.parallel import ThreadingBackend, get_active_backend
+from joblib import effective_n_jobs, parallel_config
+from joblib.parallel import SequentialBackend, ThreadingBackend, get_active_backend
 from sklearn.utils import gen_batches
 from threadpoolctl import ThreadpoolController
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
 
     Report = Callable[[int, int], None]
 
 T = TypeVar("T")
 
-# Told how many of how many blocks are done. Threads begin with None, so the innermost work of a
-# block that is itself cut into blocks is not reported.
+# Called with the number of finished blocks and of all blocks. Threads begin with None, so blocks
+# within a block are not reported.
 _report: ContextVar[Report | None] = ContextVar("_report", default=None)
 
-# A block that stays near the last-level cache is faster than one that fills the whole
-# working memory; scikit-learn's `working_memory` (MiB) remains the upper bound.
+# A block about the size of the last-level cache is faster than one that fills the whole working
+# memory; scikit-learn's `working_memory` (MiB) remains the upper bound.
 CACHE_BYTES = 16 * 2**20
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Return how many threads ``n_jobs`` means, also within a worker process."""
+    """Return how many threads ``n_jobs`` means, also within a worker process.
+
+    None means what joblib's configuration says of threads, one where it names another backend.
+    """
+    backend, configured = get_active_backend(prefer="threads")
+    if isinstance(backend, SequentialBackend):
+        return 1
+    if n_jobs is None and isinstance(backend, ThreadingBackend):
+        n_jobs = configured
     with parallel_config(backend="threading"):
         return int(effective_n_jobs(n_jobs))
 
@@ -45,9 +53,9 @@ def block_slices(n_rows: int, row_bytes: int, n_jobs: int | None = None) -> list
 def block_rows(row_bytes: int, n_jobs: int | None = None) -> int:
     """Return how many rows a block has at most.
 
-    ``row_bytes`` is what one row needs while it is being worked on; the blocks of all threads
-    together stay within ``sklearn.get_config()["working_memory"]``. Threads themselves do not know
-    what that is set to.
+    ``row_bytes`` is what work on one row needs. The blocks of all threads together stay within
+    ``sklearn.get_config()["working_memory"]``. Call it from the main thread: scikit-learn's setting
+    does not reach the others.
     """
     working_bytes = sklearn.get_config()["working_memory"] * 2**20
     budget = min(CACHE_BYTES, working_bytes / n_threads(n_jobs))
@@ -64,9 +72,9 @@ def map_blocks(
 def map_slices(
     function: Callable[[slice], T], blocks: list[slice], n_jobs: int | None = None
 ) -> list[T]:
-    """Return ``[function(block) for block in blocks]``, in threads when ``n_jobs`` says so.
+    """Return ``[function(block) for block in blocks]``, computed by ``n_jobs`` threads.
 
-    Where another backend of joblib is active, it gets the work.
+    Threads, whatever backend of joblib is active: functions write into arrays that they share.
     """
     report = _report.get()
     with one_blas_thread(), reported(None):
@@ -79,30 +87,24 @@ def map_slices(
 
 
 def _mapped(function: Callable[[slice], T], blocks: list[slice], n_jobs: int | None) -> Iterator[T]:
-    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-    backend, _ = get_active_backend(prefer="threads")
-    workers = backend.effective_n_jobs(parallel.n_jobs)
+    workers = n_threads(n_jobs)
     if len(blocks) <= 1 or workers == 1:
         yield from map(function, blocks)
-    elif type(backend) is ThreadingBackend:
-        # joblib looks for the results of threads every hundredth of a second, which is longer
-        # than many a block takes.
-        with ThreadPoolExecutor(workers) as threads:
-            yield from threads.map(partial(_within, backend, function), blocks)
     else:
-        yield from parallel(delayed(function)(block) for block in blocks)
+        # joblib asks its threads for results every hundredth of a second; many blocks take less.
+        with ThreadPoolExecutor(workers) as threads:
+            yield from threads.map(partial(_within, function), blocks)
 
 
-def _within(backend: Any, function: Callable[[slice], T], block: slice) -> T:
-    """Call a function in a thread, so that work within is not shared out again and again."""
-    nested, n_jobs = backend.get_nested_backend()
-    with parallel_config(backend=nested, n_jobs=n_jobs):
+def _within(function: Callable[[slice], T], block: slice) -> T:
+    """Run a function in a thread without nesting another pool in it."""
+    with parallel_config(backend="sequential"):
         return function(block)
 
 
 @contextmanager
 def reported(report: Report | None) -> Iterator[None]:
-    """Tell ``report`` meanwhile how many of how many blocks of :func:`map_slices` are done."""
+    """Meanwhile, call ``report(done, total)`` whenever :func:`map_slices` finishes a block."""
     before = _report.set(report)
     try:
         yield
@@ -110,14 +112,42 @@ def reported(report: Report | None) -> Iterator[None]:
         _report.reset(before)
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Let BLAS have one thread meanwhile.
+class _BlasLimit:
+    """One thread for BLAS while anyone asks for it: its number is the same for all threads."""
 
-    Its own would fight over the cores, gain nothing on small matrices, and let the last bits of a
-    sum depend on how many there are.
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._askers = 0
+        self._limit: Any = None
+
+    def enter(self) -> None:
+        with self._lock:
+            if not self._askers:
+                self._limit = _threadpools().limit(limits=1, user_api="blas")
+            self._askers += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._askers -= 1
+            if not self._askers:
+                self._limit.restore_original_limits()
+
+
+_blas_limit = _BlasLimit()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Meanwhile, let BLAS use one thread.
+
+    More would compete with ours for the cores, gain nothing on small matrices, and let the last
+    bits of a sum depend on their number.
     """
-    limit: AbstractContextManager[Any] = _threadpools().limit(limits=1, user_api="blas")
-    return limit
+    _blas_limit.enter()
+    try:
+        yield
+    finally:
+        _blas_limit.leave()
 
 
 @lru_cache(maxsize=1)

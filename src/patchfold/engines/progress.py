@@ -1,4 +1,4 @@
-"""What the user sees of the stages of a fit."""
+"""Progress of the stages of a fit, on the screen."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 @contextmanager
 def shown(title: str) -> Iterator[None]:
-    """Print a stage and its time; meanwhile show a bar where there is somebody to look at it."""
-    # Here and not above: it is only wanted by those who ask for it.
+    """Print a stage and its time, with a progress bar on a terminal or in a notebook."""
+    # Here and not above: only verbose fits need it.
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -27,7 +27,7 @@ def shown(title: str) -> Iterator[None]:
     )
 
     console = Console(highlight=False, markup=False, soft_wrap=True)
-    # In a notebook rich needs another package for a bar, and warns at every step without it.
+    # In a notebook rich needs ipywidgets for a bar, and warns at every step without it.
     watched = console.is_terminal or (console.is_jupyter and find_spec("ipywidgets") is not None)
     start = time.perf_counter()
     if not watched:

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     Indices = NDArray[np.intp]
 
 
-# A width is chosen on so many rows, the same in every run: it is one number, and the time of
-# trying many of them would grow with the square (GRNN) or the cube (kernel ridge) of the rows.
+# A width is chosen on so many rows. It is a single number, and the time to try many grows with the
+# square (GRNN) or the cube (kernel ridge) of the rows.
 CHOICE_ROWS = 1000
 
 
 def choice_rows(n: int, count: int) -> Indices:
-    """Return at most ``count`` of ``n`` rows, always the same."""
+    """Return a sample of at most ``count`` of ``n`` rows, sorted, the same in every run."""
     if n <= count:
         return np.arange(n)
     return np.sort(np.random.default_rng(0).choice(n, size=count, replace=False))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.linalg import eigh
 from sklearn.utils import gen_batches
 
 from patchfold.engines import eigenvectors
@@ -17,25 +16,33 @@ if TYPE_CHECKING:
     Floats = NDArray[np.floating[Any]]
 
 
-# Rows and columns of a tile of the matrix: with a block of vectors, little enough for products
-# that work on the matrix in its place. Fixed, as a sum in another order has other last bits.
+# Rows and columns of a tile of the matrix. A tile is small enough that a product with a block of
+# vectors copies nothing. Fixed, because a sum in another order has other last bits.
 TILE_ROWS, TILE_COLUMNS = 64, 1024
 
 
-def classical_mds(
-    distances: Floats, n_components: int, *, n_jobs: int | None = None
-) -> tuple[Floats, Floats, Floats]:
-    """Scale distances classically: ``B = -H D^2 H / 2``, its leading eigenpairs.
+# Squared lengths of axes, as a share of the longest, have about so many units of rounding.
+ROUNDING = 64.0
 
-    ``distances`` (n, n) is overwritten. ISOMAP-KL eq. 9-11. What is computed from distances in
-    float32 is computed in float64. Results do not depend on ``n_jobs``, the number of threads.
+
+def classical_mds(
+    distances: Floats,
+    n_components: int,
+    *,
+    n_jobs: int | None = None,
+    limits: eigenvectors.Limits = eigenvectors.LIMITS,
+) -> tuple[Floats, Floats, Floats]:
+    """Return the leading eigenpairs of ``B = -H D^2 H / 2`` (ISOMAP-KL eq. 9-11).
+
+    ``distances`` (n, n) is overwritten. Distances in float32 are scaled in float64. Results do not
+    depend on ``n_jobs``, the number of threads.
 
     Returns
     -------
     eigenvalues : array of shape (n_components,), falling
     eigenvectors : array of shape (n, n_components)
     squared_means : array of shape (n,)
-        Mean squared distance of every point, what new points need.
+        Mean squared distance of every point; new points need it.
     """
     n = len(distances)
     squared = distances
@@ -47,17 +54,17 @@ def classical_mds(
         return float(squared[rows].max())
 
     largest = max(map_slices(square, list(gen_batches(n, TILE_ROWS)), n_jobs))
-    if largest == 0:  # all points in one place: any directions do
+    if largest == 0:  # all points in one place: any direction will do
         return np.zeros(n_components), np.eye(n, n_components), squared_means
     values: Floats
     vectors: Floats
-    if n <= max(eigenvectors.DENSE_SIZE, 4 * (n_components + eigenvectors.BLOCK)):
+    if n <= max(limits.dense, 4 * (n_components + eigenvectors.BLOCK)):
         B = squared.astype(np.float64, copy=False)
         B -= squared_means
         B -= squared_means[:, None]
         B += squared_means.mean()
         B *= -0.5
-        values, vectors = eigh(B, subset_by_index=(n - n_components, n - 1))
+        values, vectors = eigenvectors.dense(B, n - n_components, n - 1)
         image: Floats = B @ vectors
     else:
 
@@ -69,7 +76,7 @@ def classical_mds(
         )
         with one_blas_thread():
             values, vectors = eigenvectors.leading(
-                product, start - start.mean(axis=0), n_components
+                product, start - start.mean(axis=0), n_components, passes=limits.passes
             )
         image = product(vectors)
     eigenvectors.check_residual(image, values, vectors, largest)
@@ -77,19 +84,20 @@ def classical_mds(
     return values[order], eigenvectors.fix_signs(vectors[:, order]), squared_means
 
 
-def triangulation(places: Floats) -> Floats:
-    """Return the matrix that places points by their distances to some with known places.
+def triangulation(places: Floats, precision: Any = np.float64) -> Floats:
+    """Return the matrix ``A`` (n, d) that places a point by its distances to n known ``places``.
 
-    A point with the squared distances ``d^2`` from the n ``places`` lies, relative to the origin,
-    at ``-(d^2 - m) A / 2`` for the result ``A`` (n, d) and the mean squared distances ``m`` of the
-    ``places`` from all points around the origin: the least squares solution, that of classical
-    scaling itself where there are no other points (de Silva and Tenenbaum, 2004).
+    The point is at ``-(d^2 - m) A / 2``: ``d^2`` are its squared distances from the places, ``m``
+    the mean squared distances of the places from all points, whose mean is the origin. This is the
+    least squares solution (de Silva and Tenenbaum, 2004), and classical scaling itself if the
+    places are all points. Axes as short as rounding get no share: data along a curve have such.
     """
-    return np.asarray(np.linalg.pinv(places - places.mean(axis=0)).T)
+    least = float(np.sqrt(ROUNDING * np.finfo(precision).eps))
+    return np.asarray(np.linalg.pinv(places - places.mean(axis=0), rcond=least).T)
 
 
 def _centred_product(squared: Floats, V: Floats, n_jobs: int | None) -> Floats:
-    """Return ``-H D^2 H V / 2`` without centring the matrix, which would take passes over it."""
+    """Return ``-H D^2 H V / 2``; centring ``V`` saves passes over the matrix."""
     centred = V - V.mean(axis=0)
 
     def multiply(rows: slice) -> Floats:

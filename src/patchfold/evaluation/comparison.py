@@ -1,9 +1,9 @@
-"""All estimators beside the classical methods on one table: whose plane tells the target best.
+"""Methods side by side on one table: whose plane tells the target best.
 
 The rows are split into halves, again and again. Everything is fitted to one half, the coding of
-columns included; the other half is mapped into the plane, where its targets are predicted by the
-nearest neighbours among the first. A method that cannot map new rows is given all rows at once,
-without their targets, and marked: it saw the features of the rows it is tested on.
+columns included. The other half is mapped into the plane, where the nearest neighbours among the
+first predict its targets. A method that cannot map new rows is given all rows at once, without
+their targets, and marked: it saw the features of the rows it is tested on.
 """
 
 from __future__ import annotations
@@ -11,24 +11,19 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.decomposition import PCA
-from sklearn.manifold import TSNE, Isomap, LocallyLinearEmbedding, SpectralEmbedding
-from sklearn.model_selection import train_test_split
-from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import Pipeline
 
-from patchfold.embedding import PatchIsomap, PatchSpace
-from patchfold.embedding.methods import METHODS, own_parameters
-from patchfold.evaluation.intervals import mean_interval
+from patchfold.evaluation.coranking import trustworthiness
+from patchfold.evaluation.correlations import stress
+from patchfold.evaluation.intervals import HALVES_OVERLAP, mean_interval
+from patchfold.evaluation.legibility import visible_share
+from patchfold.evaluation.prediction import accuracy, r_squared
+from patchfold.evaluation.sampling import draw
 from patchfold.graph.geodesics import shortest_paths
-from patchfold.metrics import stress, trustworthiness, visible_share
-from patchfold.papers.reproduction.baselines import umap
-from patchfold.papers.reproduction.ranking import accuracy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,16 +33,12 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Indices = NDArray[np.intp]
 
-# The classes of the rows themselves, without an embedding: what a plane may lose.
-ALL_COLUMNS = "all columns"
-# Halves have as many test as training rows.
-HALVES_OVERLAP = 1.0
-# As many nearest rows as the papers' classifier has.
-NEAREST = 7
+# The estimator of a method that has none: the columns themselves, what a plane may lose.
+PASSTHROUGH = "passthrough"
 # Neighbourhoods whose trustworthiness is measured, at most; they must be less than half the rows.
 TRUST_NEIGHBORS = 15
-# Geodesics that planes are held against: of a graph of so many neighbours, from so many rows.
-PATH_NEIGHBORS, MOST_SOURCES = 15, 500
+# Rows that geodesics start from, at most.
+MOST_SOURCES = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +56,15 @@ class Geodesics:
     lengths: Floats
 
     def stress(self, plane: Floats, rows: Indices) -> float:
-        """Return the stress of a plane of some rows, see :func:`patchfold.metrics.stress`."""
+        """Return the stress of a plane of some rows, see :func:`patchfold.metrics.stress`.
+
+        Parameters
+        ----------
+        plane : array of shape (n_rows, n_components)
+            The places of the rows.
+        rows : array of shape (n_rows,)
+            The rows of the table that they are.
+        """
         places = np.full(self.lengths.shape[1], -1)
         places[rows] = np.arange(len(rows))
         here = np.flatnonzero(places[self.sources] >= 0)
@@ -84,7 +83,7 @@ class Method:
     divergence : str
         The divergence; empty for others' methods.
     estimator : object
-        Unfitted.
+        Unfitted; :data:`PASSTHROUGH` for the columns as they are.
     supervised : bool
         Whether it is fitted with the targets of the training half.
     """
@@ -97,7 +96,7 @@ class Method:
     @property
     def maps(self) -> bool:
         """Whether new rows can be mapped."""
-        return self.estimator == "passthrough" or hasattr(self.estimator, "transform")
+        return self.estimator == PASSTHROUGH or hasattr(self.estimator, "transform")
 
 
 @dataclass(frozen=True)
@@ -138,105 +137,20 @@ class Score:
     error: str = ""
 
 
-def methods(
-    n_train: int,
-    *,
-    divergences: Sequence[str],
-    n_neighbors: Any = 15,
-    classes: bool = True,
-    random_state: int = 0,
-) -> list[Method]:
-    """List what is compared, for training halves of so many rows.
-
-    Examples
-    --------
-    >>> found = methods(75, divergences=["kl"])
-    >>> [method.name for method in found if not method.maps]
-    ['spectral embedding', 't-SNE']
-    """
-    k, seed = n_neighbors, random_state
-    plain = k if isinstance(k, int) else min(15, n_train - 1)
-    found = [
-        Method(ALL_COLUMNS, "", "passthrough"),
-        Method("PCA", "", PCA(2, random_state=seed)),
-        Method("Isomap", "", Isomap(n_neighbors=plain)),
-        Method("LLE", "", LocallyLinearEmbedding(n_neighbors=plain, random_state=seed)),
-        Method(
-            "spectral embedding",
-            "",
-            SpectralEmbedding(affinity="nearest_neighbors", n_neighbors=plain, random_state=seed),
-        ),
-        Method(
-            "t-SNE",
-            "",
-            TSNE(random_state=seed, **own_parameters("tsne", "euclidean", n_train)),
-        ),
-    ]
-    if find_spec("umap"):
-        found.append(Method("UMAP", "", umap(2, plain, seed)))
-    shared = {"n_neighbors": k, "random_state": seed}
-    for name, kind in METHODS.items():
-        if name == "tsne" and not find_spec("openTSNE"):
-            continue
-        for divergence in divergences:
-            own = kind(divergence=divergence, **shared, **own_parameters(name, divergence, n_train))
-            found.append(Method(kind.__name__, divergence, own))
-    if classes:
-        for divergence in divergences:
-            own = PatchIsomap(divergence=divergence, supervision="dissimilarity", **shared)
-            found.append(Method("PatchIsomap, supervised", divergence, own, supervised=True))
-    return found
-
-
-def halves(y: Any, count: int, *, classes: bool, random_state: int = 0) -> list[tuple[Any, Any]]:
-    """Split rows into training and test halves, again and again; classes keep their shares."""
-    rng = np.random.RandomState(random_state)
-    rows, strata = np.arange(len(y)), y if classes else None
-    return [
-        train_test_split(rows, test_size=0.5, random_state=rng, stratify=strata)
-        for _ in range(count)
-    ]
-
-
-def draw(y: Any, size: int, *, random_state: int = 0) -> Any:
-    """Draw so many rows at random, in their order; each class has its share, to within a row.
-
-    Examples
-    --------
-    >>> y = np.array([0] * 8 + [1] * 4)
-    >>> np.bincount(y[draw(y, 6)]).tolist()
-    [4, 2]
-    """
-    rng = np.random.default_rng(random_state)
-    order = rng.permutation(len(y))
-    order = order[np.argsort(y[order], kind="stable")]
-    # Equal steps from a random start, through the rows class by class.
-    return np.sort(order[((np.arange(size) + rng.random()) * len(y) / size).astype(int)])
-
-
-def geodesics(prepare: Any, features: Any, *, random_state: int = 0) -> Geodesics:
-    """Find the geodesics that all planes are held against, from at most 500 rows.
-
-    They are the classical ones, shortest paths through the Euclidean graph of 15 neighbours of all
-    rows, whose parts are joined by their closest pairs. No method has a graph of its own here.
+def geodesics(graph: Any, *, most_sources: int = MOST_SOURCES, random_state: int = 0) -> Geodesics:
+    """Find the shortest paths through a graph that all planes are held against.
 
     Parameters
     ----------
-    prepare : transformer
-        Unfitted; makes points of features.
-    features : pandas.DataFrame of n_samples rows
-    random_state : int
-        Seed of the rows that paths start from.
+    graph : sparse array of shape (n_samples, n_samples)
+        Lengths of edges; connected.
+    most_sources : int, default=500
+        Paths start from so many rows, drawn at random, or from all where there are fewer.
+    random_state : int, default=0
+        The seed of the draw.
     """
-    points = clone(prepare).fit_transform(features)
-    n = len(points)
-    space = PatchSpace(n_neighbors=min(PATH_NEIGHBORS, n - 1), divergence="euclidean")
-    with warnings.catch_warnings():
-        # Several components, which were joined.
-        warnings.simplefilter("ignore")
-        space.fit(points)
-    sources = np.sort(np.random.default_rng(random_state).permutation(n)[:MOST_SOURCES])
-    return Geodesics(sources, np.asarray(shortest_paths(space.graph_, sources), dtype=np.float64))
+    sources = draw(graph.shape[0], most_sources, random_state)
+    return Geodesics(sources, np.asarray(shortest_paths(graph, sources), dtype=np.float64))
 
 
 def evaluate(
@@ -254,19 +168,20 @@ def evaluate(
     Parameters
     ----------
     method : Method
-        One of :func:`methods`.
+        What to score.
     prepare : transformer
         Unfitted; makes points of features.
     features : pandas.DataFrame of n_samples rows
     y : array of shape (n_samples,)
         Classes, or values.
     splits : sequence of (train, test)
-        What :func:`halves` returns.
+        What :func:`patchfold.evaluation.sampling.halves` returns.
     classes : bool
         Whether accuracy is measured, or R squared.
     paths : Geodesics
-        What :func:`geodesics` returns for the same features.
+        What :func:`geodesics` returns for a graph of the same rows.
     """
+    score = accuracy if classes else r_squared
     scores, trusts, shares, stresses, times = [], [], [], [], []
     whole = None
     try:
@@ -281,7 +196,7 @@ def evaluate(
                     whole = whole or _together(method, prepare, features)
                     plane, new, points = whole[0][train], whole[0][test], whole[1][train]
             times.append(time.perf_counter() - start)
-            scores.append(_score(plane, y[train], new, y[test], classes))
+            scores.append(score(plane, y[train], new, y[test]))
             trusts.append(_trust(points, plane))
             shares.append(visible_share(plane))
             stresses.append(paths.stress(plane, train))
@@ -306,7 +221,7 @@ def evaluate(
         max(low, 0.0) if classes else low,
         min(high, 1.0),  # of an accuracy as of R squared
         float(np.mean(trusts)),
-        None if method.estimator == "passthrough" else float(np.mean(shares)),
+        None if method.estimator == PASSTHROUGH else float(np.mean(shares)),
         float(np.mean(stresses)),
         float(np.mean(times) if method.maps else np.sum(times)),
         method.maps,
@@ -331,12 +246,6 @@ def _together(method: Method, prepare: Any, features: Any) -> tuple[Floats, Floa
 
 def _fresh(estimator: Any) -> Any:
     return estimator if isinstance(estimator, str) else clone(estimator)
-
-
-def _score(plane: Floats, y: Any, new: Floats, truth: Any, classes: bool) -> float:
-    if classes:
-        return accuracy(plane, y, new, truth)
-    return float(KNeighborsRegressor(n_neighbors=NEAREST).fit(plane, y).score(new, truth))
 
 
 def _trust(points: Floats, plane: Floats) -> float:

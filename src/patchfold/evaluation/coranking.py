@@ -1,7 +1,7 @@
 """Co-ranking: how well an embedding keeps the order of neighbours, in neighbourhoods of any size.
 
 Lee and Verleysen, "Quality assessment of dimensionality reduction: rank-based criteria",
-Neurocomputing 72, 2009. Exact; of n x n values only blocks of rows are held.
+Neurocomputing 72, 2009. Values are exact; only blocks of rows of n x n values are in memory.
 """
 
 from __future__ import annotations
@@ -85,20 +85,20 @@ def coranking(
     """Compare who is near whom in the data and in an embedding, for all sizes of neighbourhoods.
 
     The measures are sums over the co-ranking matrix, which counts how many pairs have rank k in the
-    data and rank l in the embedding (Lee and Verleysen 2009). The matrix is not formed: sums over
-    its rows, columns and corners are gathered from blocks of ranks. Points at equal distances are
-    ranked by their index, in the data as in the embedding.
+    data and rank l in the embedding (Lee and Verleysen 2009). The matrix itself is never formed:
+    blocks of ranks give the sums over its rows, columns and corners. Points at equal distances are
+    ranked by their index, in the data and in the embedding.
 
     Parameters
     ----------
     X : array of shape (n_samples, n_features), or (n_sources, n_samples)
-        Points; with ``metric="precomputed"`` distances, a row for every point that is ranked from.
+        Points; with ``metric="precomputed"``, the distances of every source to all points.
     embedding : array of shape (n_samples, n_components)
     metric : {"euclidean", "precomputed"}, default="euclidean"
         What X holds.
     sources : array of shape (n_sources,) or None
-        The points from which all are ranked; a sample of them estimates the measures. None means
-        all, in order.
+        The points from whose view all others are ranked. A sample of points estimates the
+        measures. None means all, in order.
     n_jobs : int or None
         Number of threads. The result does not depend on it.
 
@@ -128,8 +128,8 @@ def coranking(
         there, here = _ranks(data(block), own), _ranks(placed(block), own)
         kept = np.bincount(np.maximum(there, here).ravel(), minlength=n)
         part = np.stack([kept, *_crossings(here, there, n), *_crossings(there, here, n)])
-        # Into one array, as the parts of all blocks would fill the memory. These are sums of whole
-        # numbers, exact in any order.
+        # Into one array: one array a block would fill the memory. Sums of whole numbers are exact
+        # in any order.
         with adding:
             np.add(sums, part, out=sums)
 
@@ -157,9 +157,9 @@ def local_quality(
 ) -> tuple[float, float, float]:
     """Return trustworthiness, continuity and LCMC for one small K, without ranking all points.
 
-    Parameters are those of :func:`coranking`, which gives the same values, and K. Of ranks only
-    those of the few points are counted that are among the K nearest on one side alone; without
-    ``ranks`` none are, and only LCMC is known.
+    Values are those of :func:`coranking`, and so are the parameters, beside K. Ranks are counted
+    only for points that are among the K nearest in the data or in the embedding, but not in both.
+    Without ``ranks`` none are counted, and trustworthiness and continuity are NaN.
 
     Examples
     --------
@@ -202,7 +202,7 @@ def trustworthiness(
     """Return how far the neighbours in an embedding are neighbours in the data as well.
 
     ``1 - sum(rank - K) / worst`` over the K nearest in the embedding whose rank in the data is
-    above K; ``worst`` is the largest sum there can be, ``n K (2 n - 3 K - 1) / 2`` for K < n / 2
+    above K; ``worst`` is the largest possible sum, ``n K (2 n - 3 K - 1) / 2`` for K < n / 2
     (Venna and Kaski, "Neighborhood preservation in nonlinear projection methods", ICANN 2001).
     Parameters are those of :func:`coranking`, which gives all measures for all K at once, and
     ``n_neighbors``, which is K, from 1 to n - 2.
@@ -245,7 +245,7 @@ def lcmc(
     metric: str = "euclidean",
     n_jobs: int | None = None,
 ) -> float:
-    """Return the share of the K nearest neighbours that are kept, less what chance would keep.
+    """Return the share of the K nearest neighbours that are kept, minus what chance would keep.
 
     The local continuity meta-criterion ``Q_NX(K) - K / (n - 1)`` (Chen and Buja, "Local
     multidimensional scaling for nonlinear dimension reduction, graph drawing, and proximity
@@ -263,7 +263,7 @@ def lcmc(
 def auc_log_rnx(
     X: Any, embedding: Any, *, metric: str = "euclidean", n_jobs: int | None = None
 ) -> float:
-    """Return one number for neighbourhoods of all sizes, small ones foremost.
+    """Return one number for neighbourhoods of all sizes, in which small ones weigh most.
 
     The area under ``R_NX(K)`` over the logarithm of K, ``sum(R_NX(K) / K) / sum(1 / K)`` for K from
     1 to n - 2: 1 if all ranks are kept, about 0 for a random embedding (Lee, Peluffo-Ordonez and
@@ -279,9 +279,9 @@ def auc_log_rnx(
 
 
 def _worst(sizes: Any, n: int) -> Any:
-    """Return the largest sum of excess ranks of a point's K nearest.
+    """Return the largest possible sum of ``rank - K`` over the K nearest of a point.
 
-    As many as can be are the farthest points.
+    It is reached when as many of them as possible are the farthest points.
     """
     most = np.minimum(sizes, n - 1 - sizes)
     return most * (2 * (n - sizes) - most - 1) / 2
@@ -298,7 +298,7 @@ def _nearest(distances: AnyFloats, k: int) -> Any:
 
 
 def _excess(distances: AnyFloats, chosen: Any, k: int) -> int:
-    """Sum by how much the ranks of chosen points exceed ``k``; equal distances by index."""
+    """Sum ``rank - k`` over the chosen points; equal distances are ranked by index."""
     rows, columns = np.nonzero(chosen)
     values = distances[rows, columns][:, None]
     others = distances[rows]
@@ -308,7 +308,7 @@ def _excess(distances: AnyFloats, chosen: Any, k: int) -> int:
 
 
 def _ranks(distances: AnyFloats, own: Indices) -> Indices:
-    """Rank the columns of each row by distance, 0 being the point itself."""
+    """Rank the columns of each row by distance; the point itself has rank 0."""
     distances = np.array(distances)
     distances[np.arange(len(own)), own] = -np.inf
     ranks = np.empty(distances.shape, dtype=np.intp)
@@ -320,8 +320,8 @@ def _ranks(distances: AnyFloats, own: Indices) -> Indices:
 def _crossings(near: Indices, far: Indices, n: int) -> tuple[Indices, Floats]:
     """Prepare the sums over pairs with ``near <= K < far``, for all K.
 
-    A pair enters at ``K = near`` and leaves at ``K = far``: cumulated, the first array is the
-    number of pairs, and the second the sum of their ``far``.
+    A pair counts from ``K = near`` to ``K = far - 1``. The cumulated sums of the two arrays are the
+    number of such pairs and the sum of their ``far``.
     """
     crossing = near < far
     near, far = near[crossing], far[crossing]
@@ -335,7 +335,7 @@ def _rows_of_distances(points: Any, sources: Indices) -> Callable[[slice], AnyFl
 
 
 def _check_data(X: Any, n: int, metric: str, sources: Indices) -> Callable[[slice], AnyFloats]:
-    """Return what gives the distances from a block of sources to all points."""
+    """Return a function that gives the distances from a block of sources to all points."""
     precomputed = check_choice("metric", metric, METRICS) == "precomputed"
     data = check_points(X, min_samples=1 if precomputed else 3)
     if precomputed:

@@ -1,4 +1,4 @@
-"""How alike distances are: linear correlations, for residual variances, of ranks, and stress."""
+"""How alike two sets of distances are: residual variance, stress and rank correlation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Pairs = Callable[[slice], tuple[Floats, Floats]]
 
-# Values whose standard deviation is a smaller share of their mean are all equal: a correlation
+# Values whose standard deviation is a smaller share of their mean count as equal: a correlation
 # would be one of rounding errors.
 EQUAL = 1e-6
 
@@ -32,12 +32,12 @@ def residual_variance(
     ``1 - R^2``, where R is the correlation of the distances with the Euclidean distances in the
     embedding, over all pairs of different points (Tenenbaum, de Silva and Langford, "A global
     geometric framework for nonlinear dimensionality reduction", Science 290, 2000, note 42). It is
-    0 where both are constant, and 1 where only one of them is.
+    0 if both are constant, and 1 if only one of them is.
 
     Parameters
     ----------
     distances : array of shape (n_samples, n_samples) or (n_sources, n_samples)
-        Mostly geodesics, see :func:`patchfold.graph.geodesics.shortest_paths`.
+        Usually geodesics, see :func:`patchfold.graph.geodesics.shortest_paths`.
     embedding : array of shape (n_samples, n_components)
     sources : array of shape (n_sources,) or None
         The points that the rows of ``distances`` start from; None means all, in order.
@@ -70,18 +70,18 @@ def stress(
     Kruskal's stress-1 with the best scale: ``sqrt(sum (d - a e)^2 / sum d^2)`` over all pairs of
     different points, where d are the distances, e the Euclidean ones in the embedding and
     ``a = sum(d e) / sum(e^2)`` (Kruskal, "Multidimensional scaling by optimizing goodness of fit to
-    a nonmetric hypothesis", Psychometrika 29, 1964). Pairs whose distance is not finite, as that
-    between two parts of a graph, are left out.
+    a nonmetric hypothesis", Psychometrika 29, 1964). Pairs whose distance is not finite, such as
+    points in different components of a graph, are left out.
 
-    0 means that all distances are kept, 1 that nothing is. A plane of real data has 0.1 to 0.4.
-    Unlike a correlation of ranks it sees how large distances are: a few points that are placed too
-    far out leave no distance between all others. Where all distances are zero the stress is 0 if
-    those in the embedding are, too, and 1 otherwise.
+    0 means that all distances are kept, 1 that none is. Planes of real data have 0.1 to 0.4. Unlike
+    a correlation of ranks, stress sees how large distances are: a few points placed too far out
+    leave no distance between all others. If all distances are zero, the stress is 0 if those in the
+    embedding are zero, too, and 1 otherwise.
 
     Parameters
     ----------
     distances : array of shape (n_samples, n_samples) or (n_sources, n_samples)
-        Mostly geodesics, see :func:`patchfold.graph.geodesics.shortest_paths`.
+        Usually geodesics, see :func:`patchfold.graph.geodesics.shortest_paths`.
     embedding : array of shape (n_samples, n_components)
     sources : array of shape (n_sources,) or None
         The points that the rows of ``distances`` start from; None means all, in order.
@@ -120,7 +120,7 @@ def stress(
         return float(dd != ee)
     scale = de / ee
 
-    # And not from the products, of whose difference rounding would leave the root of its precision.
+    # Not from the products above: rounding would leave only half the digits of their difference.
     def residues(block: slice) -> Floats:
         d, e = (values / unit for values, unit in zip(pairs(block), units, strict=True))
         return np.asarray(((d - scale * e) ** 2).sum(axis=1)[None])
@@ -131,14 +131,14 @@ def stress(
 def rank_correlation(a: Any, b: Any) -> float:
     """Return Spearman's correlation of two sets of distances between the same points.
 
-    Each pair counts once, equal distances share their mean rank. The value is 1 where both sets are
-    constant, and 0 where only one of them is.
+    Each pair counts once; equal distances share their mean rank. The value is 1 if both sets are
+    constant, and 0 if only one of them is.
 
     Parameters
     ----------
     a, b : array of shape (n_samples, n_samples), or (n_samples * (n_samples - 1) / 2,)
-        Square, of which the part above the diagonal is read, or condensed as
-        :func:`scipy.spatial.distance.pdist` gives them.
+        Square (only the part above the diagonal is read), or condensed as
+        :func:`scipy.spatial.distance.pdist` returns them.
 
     Returns
     -------
@@ -163,9 +163,10 @@ def rank_correlation(a: Any, b: Any) -> float:
 def _pairs(
     distances: Any, embedding: Any, sources: Any, *, finite: bool = True
 ) -> tuple[Pairs, tuple[int, int]]:
-    """Return both distances of all pairs of different points, given by blocks of rows, and a shape.
+    """Return a function that gives both distances of pairs in a block of rows, and their shape.
 
-    Unless all have to be ``finite``, both are zero where the one given is not.
+    Pairs of a point with itself are left out. Without ``finite``, both distances of a pair are zero
+    if the given one is not finite.
     """
     Y = check_points(embedding, name="embedding")
     D = check_points(distances, name="distances", min_samples=1, finite=finite)
@@ -176,7 +177,7 @@ def _pairs(
             f"distances has shape {D.shape} for {len(rows)} source(s) and {n} points; give one row "
             "a source and one column a point, and name the sources where they are not all points."
         )
-    least = np.fmin.reduce(D, axis=None)  # of those that are numbers
+    least = np.fmin.reduce(D, axis=None)  # NaN is ignored
     if least < 0:
         raise ValueError(f"distances has the negative value {least}; distances are not negative.")
 
@@ -205,12 +206,12 @@ def _correlation(
     n_columns: int,
     n_jobs: int | None = None,
 ) -> float:
-    """Return Pearson's correlation of two matrices, not negative, given by blocks of rows.
+    """Return Pearson's correlation of two non-negative matrices, given by blocks of rows.
 
-    1 where both are constant, 0 where one is. A matrix of zeros is constant.
+    It is 1 if both are constant, 0 if one is. A matrix of zeros is constant.
     """
 
-    # Sums of each row first, so that no bit depends on how rows are put into blocks.
+    # Each row is summed by itself, so that no bit depends on the blocks.
     def sums(block: slice) -> Floats:
         return np.stack([values.sum(axis=1) for values in pairs(block)])
 
@@ -231,7 +232,7 @@ def _correlation(
 def _total(
     function: Callable[[slice], Floats], n_rows: int, n_columns: int, n_jobs: int | None
 ) -> Floats:
-    """Sum what a function gives for every row of pairs, a block of rows at a time."""
+    """Sum the values of a function over all rows of pairs, a block of rows at a time."""
     parts = map_blocks(function, n_rows, 8 * 8 * n_columns, n_jobs)
     return np.asarray(np.concatenate(parts, axis=1).sum(axis=1))
 

@@ -1,8 +1,7 @@
-"""How good a fitted embedding is, with and without labels: what a choice of parameters is made by.
+"""Criteria for the choice of parameters: how good a fitted embedding is, with or without labels.
 
 Every criterion is a function of a fitted estimator, the data X and a :class:`Setting`. It returns a
-number, and greater is better. Ranks and geodesics are those seen from a sample of ``SOURCES``
-points, where there are more.
+number; greater is better. Ranks and geodesics are taken from at most ``SOURCES`` sampled points.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import check_random_state
 
@@ -24,26 +22,27 @@ from patchfold.evaluation.coranking import coranking, local_quality
 from patchfold.evaluation.correlations import residual_variance
 from patchfold.evaluation.correlations import stress as stress_of
 from patchfold.evaluation.legibility import visible_share
+from patchfold.evaluation.sampling import draw, folds
 from patchfold.graph.components import n_components
 from patchfold.graph.edges import laplacian
 from patchfold.graph.geodesics import shortest_paths
 from patchfold.supervision import encode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
     Floats = NDArray[np.floating[Any]]
     Indices = NDArray[np.intp]
 
-# Points that ranks are taken from.
+# Points from which ranks and geodesics are taken.
 SOURCES = 500
 
-# Neighbours that local criteria ask for. Fixed, so that graphs of all degrees answer one question.
+# Neighbours that local criteria look at. Fixed, so that graphs of all degrees are compared alike.
 LOCAL_SIZE = 10
 
-# Stability: so many samples of such a share of the points are embedded again.
+# Stability: so many samples, each of this share of the points, are embedded again.
 RESAMPLES, RESAMPLED_SHARE = 3, 0.8
 
 # Cross-validation: the classifier of the ranking in docs/reproduction.
@@ -57,11 +56,11 @@ class Setting:
     Parameters
     ----------
     y : array of shape (n_samples,) or None
-        Classes, -1, NaN or None for points without a label.
+        Classes; -1, NaN or None for points without a label.
     cv : int or splitter
         Folds of the cross-validation.
     random_state : int, RandomState or None
-        Seed of samples and folds; None makes always the same ones.
+        Seed of samples and folds; None gives the same ones every time.
     """
 
     y: Any = None
@@ -70,7 +69,7 @@ class Setting:
 
     def sample(self, n: int, count: int) -> Indices:
         """Choose ``count`` of ``n`` points."""
-        return np.sort(self.random().permutation(n)[:count])
+        return draw(n, count, self.random())
 
     def random(self) -> Any:
         """Return the generator of random numbers."""
@@ -81,8 +80,8 @@ def energy(estimator: Any, X: Any, setting: Setting) -> float:
     """Sum the leading eigenvalues of the affinity matrix (X-space, section 4.2).
 
     Affinities are ``w = exp(-d / s)`` on the edges, ``s`` their median length, and the matrix is
-    ``D^(-1/2) W D^(-1/2)``: otherwise the sum would grow with the degree. Of its eigenvalues, which
-    end at 1, one more than there are components is summed.
+    ``D^(-1/2) W D^(-1/2)``: otherwise the sum would grow with the degree. The largest eigenvalue is
+    1; the sum has one eigenvalue more than the embedding has components.
     """
     W = csr_array(estimator.graph_, dtype=np.float64, copy=True)
     typical = float(np.median(W.data)) or float(W.data.mean()) or 1.0
@@ -98,8 +97,8 @@ def energy(estimator: Any, X: Any, setting: Setting) -> float:
 def unexplained(estimator: Any, X: Any, setting: Setting) -> float:
     """Return minus the residual variance of the geodesics in the estimator's own graph.
 
-    See :func:`patchfold.metrics.residual_variance`; -1, nothing explained, where the graph is in
-    several parts and geodesics are infinite.
+    See :func:`patchfold.metrics.residual_variance`. It is -1, nothing explained, if the graph has
+    several parts and some geodesics are infinite.
     """
     if n_components(estimator.graph_)[0] > 1:
         return -1.0
@@ -110,8 +109,7 @@ def unexplained(estimator: Any, X: Any, setting: Setting) -> float:
 def stress(estimator: Any, X: Any, setting: Setting) -> float:
     """Return minus the stress of the geodesics in the estimator's own graph.
 
-    See :func:`patchfold.metrics.stress`; between parts of a graph there are no geodesics, and none
-    that count.
+    See :func:`patchfold.metrics.stress`. Pairs in different parts of the graph do not count.
     """
     geodesics, how = _geodesics(estimator, setting)
     return -stress_of(geodesics, estimator.embedding_, **how)
@@ -128,7 +126,7 @@ def continuity(estimator: Any, X: Any, setting: Setting) -> float:
 
 
 def lcmc(estimator: Any, X: Any, setting: Setting) -> float:
-    """Return the share of the 10 nearest neighbours that are kept, less what chance would keep."""
+    """Return the share of the 10 nearest neighbours that are kept, minus what chance would keep."""
     return _local(estimator, X, setting, ranks=False)[2]
 
 
@@ -144,16 +142,16 @@ def visible(estimator: Any, X: Any, setting: Setting) -> float:
 
 
 def stability(estimator: Any, X: Any, setting: Setting) -> float:
-    """Return how alike embeddings of samples of the points are to that of all of them.
+    """Return how similar embeddings of samples are to the embedding of all points.
 
-    Three samples of 0.8 of the points are embedded; the area under ``R_NX`` compares each with the
-    places that its points have in the embedding of all.
+    Three samples of 80 % of the points are embedded. The area under ``R_NX`` compares each with the
+    places of its points in the embedding of all.
     """
     n = estimator.embedding_.shape[0]
     random = setting.random()
     alike = []
     for _ in range(RESAMPLES):
-        rows = np.sort(random.permutation(n)[: int(np.ceil(RESAMPLED_SHARE * n))])
+        rows = draw(n, int(np.ceil(RESAMPLED_SHARE * n)), random)
         y = None if setting.y is None else np.asarray(setting.y)[rows]
         again = _fitted_on(estimator, X, rows, y)
         alike.append(_likeness(estimator.embedding_[rows], again.embedding_, setting))
@@ -163,9 +161,9 @@ def stability(estimator: Any, X: Any, setting: Setting) -> float:
 def cross_validation(estimator: Any, X: Any, setting: Setting) -> float:
     """Return the accuracy of seven nearest neighbours in the embedding, cross-validated.
 
-    Without supervision an embedding knows no labels, and that of all points serves all folds. With
-    it, each fold is left out of the fit and mapped by ``transform``. Points without a label take
-    part in fits and are not scored.
+    Without supervision an embedding knows no labels, and one embedding of all points serves all
+    folds. With supervision, each fold is left out of the fit and mapped by ``transform``. Points
+    without a label take part in fits and are not scored.
     """
     codes = encode(setting.y, estimator.embedding_.shape[0], "criterion='cross-validation'")
     supervised = getattr(estimator, "supervision", None) is not None
@@ -184,7 +182,7 @@ def cross_validation(estimator: Any, X: Any, setting: Setting) -> float:
     return float(np.mean(scores))
 
 
-# Those that look at one fitted estimator; agreement looks at several.
+# Criteria of one fitted estimator; agreement compares several.
 CRITERIA: dict[str, Callable[[Any, Any, Setting], float]] = {
     "energy": energy,
     "residual-variance": unexplained,
@@ -200,9 +198,9 @@ CRITERIA: dict[str, Callable[[Any, Any, Setting], float]] = {
 
 
 def agreement(embeddings: list[Floats | None], setting: Setting) -> list[float]:
-    """Return how alike each embedding is to those before and after it, on average.
+    """Return the mean similarity of each embedding to the ones before and after it.
 
-    The area under ``R_NX``; None, an embedding that there is not, agrees with none.
+    The similarity is the area under ``R_NX``. None, a missing embedding, agrees with none.
     """
     between = [
         -np.inf if a is None or b is None else _likeness(a, b, setting)
@@ -218,14 +216,14 @@ def agreement(embeddings: list[Floats | None], setting: Setting) -> list[float]:
 def _local(
     estimator: Any, X: Any, setting: Setting, *, ranks: bool = True
 ) -> tuple[float, float, float]:
-    """Return trustworthiness, continuity and LCMC; without ranks LCMC alone."""
+    """Return trustworthiness, continuity and LCMC; without ``ranks`` only LCMC."""
     data, how = _data(estimator, X, setting)
     size = min(LOCAL_SIZE, len(estimator.embedding_) - 2)
     return local_quality(data, estimator.embedding_, size, ranks=ranks, **how)
 
 
 def _data(estimator: Any, X: Any, setting: Setting) -> tuple[Any, dict[str, Any]]:
-    """Return what an embedding is compared with, points or distances, and how."""
+    """Return the points or distances to compare an embedding with, and how to compare them."""
     sources = _sources(estimator, setting)
     how = {"sources": sources, "n_jobs": estimator.n_jobs}
     if estimator.divergence == "precomputed":
@@ -234,7 +232,7 @@ def _data(estimator: Any, X: Any, setting: Setting) -> tuple[Any, dict[str, Any]
 
 
 def _geodesics(estimator: Any, setting: Setting) -> tuple[Floats, dict[str, Any]]:
-    """Return geodesics in the estimator's graph, and from which points they start."""
+    """Return geodesics in the estimator's graph, and the points that they start from."""
     sources = _sources(estimator, setting)
     paths = shortest_paths(estimator.graph_, sources, n_jobs=estimator.n_jobs)
     return paths, {"sources": sources, "n_jobs": estimator.n_jobs}
@@ -250,7 +248,7 @@ def _sources(estimator: Any, setting: Setting) -> Indices:
 
 def _fitted_on(estimator: Any, X: Any, rows: Indices, y: Any) -> Any:
     with warnings.catch_warnings():
-        # They were given for the fit to all points; this one nobody sees.
+        # The fit to all points has given these warnings already.
         warnings.simplefilter("ignore")
         return clone(estimator).fit(_part(estimator, X, rows, rows), y)
 
@@ -259,17 +257,13 @@ def _part(estimator: Any, X: Any, rows: Indices, columns: Indices) -> Any:
     return X[np.ix_(rows, columns)] if estimator.divergence == "precomputed" else X[rows]
 
 
-def _folds(codes: Indices, setting: Setting) -> Iterator[tuple[Indices, Indices]]:
+def _folds(codes: Indices, setting: Setting) -> list[tuple[Indices, Indices]]:
     """Split the labelled points, keeping the shares of classes."""
     known = np.flatnonzero(codes >= 0)
-    splitter = setting.cv
-    if not hasattr(splitter, "split"):
-        most = int(np.bincount(codes[known]).max())
-        splitter = StratifiedKFold(
-            max(2, min(int(splitter), most)), shuffle=True, random_state=setting.random()
-        )
+    if not hasattr(setting.cv, "split"):
+        return folds(codes, int(setting.cv), rows=known, random_state=setting.random())
     with warnings.catch_warnings():
         # A class with fewer points than folds is missing in some of them.
         warnings.filterwarnings("ignore", message="The least populated class")
-        for train, test in splitter.split(known, codes[known]):
-            yield known[train], known[test]
+        found = list(setting.cv.split(known, codes[known]))
+    return [(known[train], known[test]) for train, test in found]

@@ -1,7 +1,7 @@
 """Whether a plot of an embedding can be read: how many points it tells apart, and what spoils it.
 
-Measures of ranks do not see scales: an embedding in which one point lies so far out that all others
-fall on one dot can keep all neighbours. These functions look at the plot as a person does.
+Measures of ranks ignore scale: an embedding can keep all neighbours, although one point lies so far
+out that all others fall on one dot. These functions look at the plot as a person does.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Indices = NDArray[np.intp]
 
-# Cells along a side of the raster: dots of a plot as wide as a hand have about this size.
+# Cells along a side of the raster: about as large as dots of a plot as wide as a hand.
 CELLS = 200
 
-# Points looked at. More would fill the raster, and large data would seem to be told apart worse.
+# Points counted. More would fill the raster, and large data would seem less readable.
 SAMPLE = 2000
 
 # A plot that tells apart a smaller share of its points is unreadable. Of iris, wine, breast cancer
@@ -30,23 +30,24 @@ SAMPLE = 2000
 # neighbours have 0.2 to 1.0; pictures of a dot and a few strays have 0.002 to 0.08.
 UNREADABLE = 0.1
 
-# ... unless they are spread along a line, which has 200 cells for 2000 points. No cell of a line
-# holds this share of all points unless they crowd at one end; those of dots have 0.06 to 1.
+# ... unless its points are spread along a line, which has 200 cells for 2000 points. No cell of a
+# line holds this share of the points unless they crowd at one end; the fullest cell of a plot of
+# dots holds 0.06 to 1.
 DOT = 0.05
 
-# With fewer different points a share says nothing.
+# With fewer different points the share says nothing.
 FEWEST = 20
 
-# Points that may be to blame, as a share of all; at least one may.
+# Outliers that may be to blame, as a share of all points; at least one may.
 FEW = 0.02
 
-# They are to blame if without them so many times as many points are told apart.
+# Outliers are to blame if a plot without them tells apart so many times as many points.
 GAIN = 3.0
 
-# Rows that a message names.
+# A message names at most so many rows.
 NAMED = 5
 
-# How many numbers of points to blame are tried.
+# So many numbers of outliers are tried.
 TRIALS = 40
 
 
@@ -59,11 +60,11 @@ class Unreadable:
     share : float
         Share of the different points that the plot tells apart.
     crowd : int
-        Points in the cell that has most.
+        Points in the fullest cell.
     n_samples : int
     rows : tuple of int
-        The few points that lie so far out that the others crowd, the farthest first; empty where
-        the crowd is not the work of a few.
+        The few points so far out that the others crowd, the farthest first; empty if no few
+        points are to blame.
     """
 
     share: float
@@ -92,22 +93,22 @@ class Unreadable:
 
 
 def visible_share(embedding: Any, *, cells: int = CELLS) -> float:
-    """Return the share of points that are told apart in a plot.
+    """Return the share of points that a plot tells apart.
 
-    The plot is the smallest square that holds all points, drawn from the first two components and
-    centred. It is divided into ``cells`` x ``cells`` equal cells, and the share is the number of
-    cells that hold a point, divided by the number of points. Of more than 2000 points a fixed
-    sample of 2000 is counted, in the square around all of them: the share then does not depend on
-    how many there are. One component is a line in the middle of the square.
+    The plot shows the first two components in the smallest square around all points. The square is
+    divided into ``cells`` x ``cells`` equal cells, and the share is the number of cells that hold a
+    point, divided by the number of points. Of more than 2000 points a fixed sample of 2000 is
+    counted, in the square around all: so the share does not depend on their number. A single
+    component is a line in the middle of the square.
 
-    Around 0.9 is usual for a few hundred points that are spread well, around 0.6 for ten islands.
-    Below 0.1 a person sees a dot and strays, whatever measures of ranks such as
+    A few hundred well spread points usually have 0.9, ten islands 0.6. Below 0.1 a person sees a
+    dot and strays, whatever measures of ranks such as
     :func:`patchfold.metrics.trustworthiness` say. A line of 2000 points or more, which can be read,
-    has about 0.1. Only compare embeddings of the same points, or of 2000 points and more: of fewer
-    points fewer meet in a cell.
+    has about 0.1. Only compare embeddings of the same points, or of 2000 points and more: fewer
+    points share fewer cells.
 
-    The share does not change when the embedding is moved, rescaled by one factor or when axes are
-    swapped; it may when it is turned.
+    The share does not change when the embedding is moved or rescaled by one factor, or when its
+    axes are swapped. It may change when the embedding is rotated.
 
     Parameters
     ----------
@@ -141,16 +142,16 @@ def visible_share(embedding: Any, *, cells: int = CELLS) -> float:
 
 
 def unreadable(embedding: Any, points: Any = None) -> Unreadable | None:
-    """Return why a plot of the first two components cannot be read, None where it can.
+    """Return why a plot of the first two components cannot be read, or None if it can.
 
     A plot is unreadable if it tells apart less than 0.1 of the points, as :func:`visible_share`
-    counts them, and one cell holds at least 0.05 of them: a line of many points fills few cells,
-    but none of them so far. A single component, or fewer than 20 different points, is never
-    unreadable.
+    counts them, and one cell holds at least 0.05 of them. A line of many points fills few cells,
+    but none with so many. An embedding with a single component, or with fewer than 20 different
+    points, is never unreadable.
 
-    Points are to blame if without them three times as many are told apart. At most 0.02 of all
-    points are, those farthest from the median: the fewest that make the plot readable, or those
-    that do most for it.
+    The points farthest from the median, at most 0.02 of all, are to blame if a plot without them
+    tells apart three times as many. The result names the fewest that make the plot readable, or
+    those that improve it most.
 
     Estimators of this library warn of unreadable embeddings when they are fitted.
 
@@ -158,7 +159,8 @@ def unreadable(embedding: Any, points: Any = None) -> Unreadable | None:
     ----------
     embedding : array of shape (n_samples, n_components)
     points : array of shape (n_samples, n_features) or None
-        What was embedded: equal rows count once. None means that equal rows of the embedding do.
+        The embedded points: equal rows count once. None means that equal rows of the embedding
+        count once.
 
     Returns
     -------
@@ -187,7 +189,7 @@ def unreadable(embedding: Any, points: Any = None) -> Unreadable | None:
         return None
     extent = _extent(at)
     rows = _sample(len(at))
-    # Most embeddings can be read, and are left here.
+    # Most embeddings can be read, and need no closer look.
     if len(np.unique(_codes(at[rows], *extent))) >= UNREADABLE * len(rows):
         return None
     rows = rows[_different(at if points is None else points, rows)]
@@ -200,7 +202,7 @@ def unreadable(embedding: Any, points: Any = None) -> Unreadable | None:
 
 
 def _different(points: Any, rows: Indices) -> Indices:
-    """Return the places among ``rows`` of points that are no copies of another of them."""
+    """Return the places among ``rows`` of different points, one place each."""
     return np.asarray(np.unique(points[rows], axis=0, return_index=True)[1])
 
 

@@ -12,8 +12,7 @@ from scipy.sparse import triu
 
 from patchfold.divergences import paired
 from patchfold.embedding import PatchSpace
-from patchfold.embedding.methods import METHODS, own_parameters
-from patchfold.embedding.tsne import NEIGHBORS_PER_PERPLEXITY
+from patchfold.embedding.methods import METHODS
 from patchfold.engines.arrays import to_numpy
 from patchfold.explorer.layout import ellipses, placed
 from patchfold.neighbors import SharedNeighbors, find_neighbors
@@ -82,12 +81,7 @@ def choose_k(
 ) -> int:
     """Choose the number of neighbours for the first method and the first divergence of patches."""
     divergence = next((name for name in divergences if name != "euclidean"), "euclidean")
-    estimator = METHODS[methods[0]](
-        divergence=divergence,
-        n_jobs=n_jobs,
-        random_state=random_state,
-        **own_parameters(methods[0], divergence, len(X)),
-    )
+    estimator = METHODS[methods[0]](divergence=divergence, n_jobs=n_jobs, random_state=random_state)
     return int(select_n_neighbors(estimator, X).n_neighbors)
 
 
@@ -102,19 +96,17 @@ def fit_all(
     progress: Progress,
 ) -> list[Fitted]:
     """Fit one estimator a method, divergence and k, all on the same neighbours and patches."""
-    own = {pair: own_parameters(*pair, len(X)) for pair in product(methods, divergences)}
-    perplexity = max(parameters.get("perplexity", 0.0) for parameters in own.values())
-    widest = max(*ks, int(NEIGHBORS_PER_PERPLEXITY * perplexity))
-    total = len(ks) * len(own)
+    pairs = list(product(methods, divergences))
+    total = len(ks) * len(pairs)
     progress(0, total, "neighbours and patches")
-    near = find_neighbors(X, widest, n_jobs=n_jobs, random_state=random_state)
+    near = find_neighbors(X, max(ks), n_jobs=n_jobs, random_state=random_state)
     shared = SharedNeighbors()
     colouring = next((name for name in divergences if name != "euclidean"), COLOURING)
     fitted: list[Fitted] = []
     # The largest first: what it finds serves the others.
     for k in sorted(ks, reverse=True):
         members, plain = near.nearest(k), None
-        for (method, divergence), parameters in own.items():
+        for method, divergence in pairs:
             progress(len(fitted), total, f"{method}, {divergence}, k = {k}")
             estimator = METHODS[method](
                 n_neighbors=k,
@@ -122,7 +114,6 @@ def fit_all(
                 knn=shared,
                 n_jobs=n_jobs,
                 random_state=random_state,
-                **parameters,
             )
             notes = _fit(estimator, X)
             patches = estimator.patches_
@@ -145,7 +136,7 @@ def from_estimators(
         _check_fitted(label, estimator, len(X))
         divergence, patches, members = estimator.divergence, estimator.patches_, None
         if divergence != "precomputed":
-            members = _members(estimator, estimator.patch or GaussianPatch(), X, n_jobs)
+            members = _members(estimator, estimator.patch_ or GaussianPatch(), X, n_jobs)
         if divergence == "euclidean":
             own = {name: getattr(estimator, name) for name in ("patch", "radius", "n_jobs")}
             k = estimator.n_neighbors_ or 1

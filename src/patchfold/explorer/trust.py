@@ -1,4 +1,4 @@
-"""How far each point of an embedding can be trusted: trustworthiness, point by point."""
+"""The trustworthiness of an embedding, point by point."""
 
 from __future__ import annotations
 
@@ -16,22 +16,27 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-# The neighbours in the plane that are looked up in the data.
+# Neighbours in the plane whose ranks in the data count.
 NEIGHBORS = 15
-# Ranks are counted among all points up to this many, and beyond among so many drawn ones, which
-# makes a share of nearer points wrong by 0.016 at most (one standard deviation).
+# Of more than MOST_RANKED points, ranks are counted among DRAWN random ones. The standard deviation
+# of a share of nearer points is then at most 0.016.
 MOST_RANKED, DRAWN = 5000, 1000
 
 
 def pointwise_trust(
-    X: Any, planes: list[Floats], *, random_state: Any = 0, n_jobs: int | None = None
+    X: Any,
+    planes: list[Floats],
+    *,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    most_ranked: int = MOST_RANKED,
 ) -> list[Floats]:
     """Return the trustworthiness of every point in every embedding, from 0 to 1.
 
     ``1 - sum(rank - K) / worst`` over the K = 15 nearest of a point in the plane whose rank in the
-    data is above K; ``worst`` is the largest sum there can be. The mean over all points is
-    :func:`patchfold.metrics.trustworthiness`. Where there are many points, a rank is estimated by
-    the share of a random sample that is nearer, which is as good: only large ranks count.
+    data is above K; ``worst`` is the largest possible sum. The mean over all points is
+    :func:`patchfold.metrics.trustworthiness`. For many points, a rank is estimated by the share of
+    a random sample that is nearer. That suffices: only large ranks count.
 
     Parameters
     ----------
@@ -40,6 +45,8 @@ def pointwise_trust(
     random_state : int, RandomState or None
         Seed of the sample.
     n_jobs : int or None
+    most_ranked : int
+        Of more points, ranks are estimated from a sample.
 
     Returns
     -------
@@ -51,12 +58,12 @@ def pointwise_trust(
         return [np.ones(n) for _ in planes]
     near = [_nearest(plane, k) for plane in planes]
     drawn = np.arange(n)
-    if n > MOST_RANKED:
+    if n > most_ranked:
         drawn = np.sort(check_random_state(random_state).permutation(n)[:DRAWN])
     sample = X[drawn]
     most = min(k, n - 1 - k)
     worst = most * (2 * (n - k) - most - 1) / 2
-    # The point itself is nearer than all and has rank 0, be it in the sample or not.
+    # The point itself, in the sample or not, is the nearest and has rank 0.
     share = (n - 1) / (len(drawn) - (len(drawn) == n))
 
     def score(block: slice) -> Floats:
@@ -84,7 +91,7 @@ def _nearest(plane: Floats, k: int) -> NDArray[np.intp]:
     """Return the k nearest other points in the plane."""
     _, found = KDTree(plane).query(plane, k + 1)
     found = np.asarray(found, dtype=np.intp)
-    # Copies of a point may stand before it, or push it out.
+    # Copies of a point may come before it, or displace it.
     own = found == np.arange(len(plane))[:, None]
     own[~own.any(axis=1), -1] = True
     return np.asarray(found[~own].reshape(len(plane), k))

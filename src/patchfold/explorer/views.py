@@ -1,4 +1,4 @@
-"""Views: one embedding each, laid over the others, with its graph, its patches and its trust."""
+"""Views: embeddings aligned with each other, with their graphs, patches and trust."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-# Graphs with more edges than this are left out: they would make the page slow to open. With 15
-# neighbours that is beyond 300 000 points.
+# Graphs with more edges are left out, because the page would be slow to open. With 15 neighbours,
+# these are graphs of more than 300 000 points.
 MOST_EDGES = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What a pane of the page shows: an embedding, the ellipses of patches, the trust of points."""
+    """One pane of the page: an embedding, the ellipses of its patches, the trust of its points."""
 
     fitted: Fitted
     plane: Floats
@@ -36,7 +36,7 @@ class View:
 def views_of(
     fitted: list[Fitted], X: Floats, *, n_jobs: int | None = None, random_state: Any = 0
 ) -> list[View]:
-    """Lay embeddings over each other, and add trust."""
+    """Rotate embeddings onto a common one, and add the trust of their points."""
     reference = fitted[_reference(fitted)].plane
     turns = [turn(one.plane, reference) for one in fitted]
     planes = [one.plane @ by for one, by in zip(fitted, turns, strict=True)]
@@ -52,8 +52,8 @@ def views_of(
     ]
 
 
-def pack_view(view: View, store: ArrayStore) -> dict[str, Any]:
-    """Keep the arrays of a view in the store and describe it."""
+def pack_view(view: View, store: ArrayStore, *, most_edges: int = MOST_EDGES) -> dict[str, Any]:
+    """Put the arrays of a view into the store, and return its description."""
     fitted = view.fitted
     return {
         "method": fitted.method,
@@ -64,13 +64,13 @@ def pack_view(view: View, store: ArrayStore) -> dict[str, Any]:
         if view.ellipses is None
         else store.add(view.ellipses.T.astype(np.float32)),
         "trust": store.add(np.round(255 * view.trust).astype(np.uint8)),
-        "graph": _pack_graph(fitted, store),
+        "graph": _pack_graph(fitted, store, most_edges),
         "notes": list(fitted.notes),
     }
 
 
 def _reference(fitted: list[Fitted]) -> int:
-    """Choose what the others are laid over: the middle k of the first divergence of patches."""
+    """Return the view to rotate the others onto: the middle k of the first patch divergence."""
     first = [
         place
         for place, one in enumerate(fitted)
@@ -80,11 +80,11 @@ def _reference(fitted: list[Fitted]) -> int:
     return same[len(same) // 2] if same else 0
 
 
-def _pack_graph(fitted: Fitted, store: ArrayStore) -> dict[str, Any]:
+def _pack_graph(fitted: Fitted, store: ArrayStore, most_edges: int) -> dict[str, Any]:
     """Describe a graph, every edge once; row i has ``degrees[i]`` edges to larger ``targets``."""
     upper = fitted.graph
     graph: dict[str, Any] = {"edges": len(upper.data)}
-    if len(upper.data) > MOST_EDGES:
+    if len(upper.data) > most_edges:
         return graph
     return graph | {
         "measure": fitted.measure,

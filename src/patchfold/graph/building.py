@@ -95,7 +95,8 @@ def build_graph(
     near, matrix = _joined(near, (i[kept], j[kept], labelled[kept]), lengths, setting, stage)
     if setting.supervision is not None and held.any():
         _warn_of_stretch(matrix, lengths, float(np.median(plain[held])), setting)
-    if isinstance(setting.knn, SharedNeighbors):  # what others have found is not for this graph
+    # A search that others share is not kept: it knows all that they have found.
+    if isinstance(setting.knn, SharedNeighbors):
         setting = replace(setting, knn=setting.knn.knn)
     return PatchGraph(
         setting,
@@ -104,7 +105,7 @@ def build_graph(
         matrix,
         patches,
         lengths.without_points() if setting.precomputed else lengths,
-        getattr(found.search, "origin", found.search),
+        found.search,
         found.reach,
         found.pooled,
         denoised,
@@ -310,13 +311,8 @@ def _warn_of_stretch(
     before = float(lengths.plain(*np.array([[i], [matrix.indices[longest]]]))[0])
     length, typical = float(matrix.data[longest]), float(np.median(matrix.data))
     if length > STRETCH * typical > 0 and length * plain > 10 * before * typical:
-        remedy = ""  # most divergences have no unit that X could change
-        if lengths.patches is None:
-            remedy = "multiply X by a small number, or "
-        elif setting.stretched:
-            remedy = "use lengths='divergence', or "
         warn_user(
             f"supervision={setting.supervision!r} stretches edges to {length:.2g}, where "
             f"{typical:.2g} is the median, so that nothing else shows in the embedding; "
-            f"{remedy}give Dissimilarity(beta=...) a larger beta."
+            "multiply X by a small number, or give Dissimilarity(beta=...) a larger beta."
         )

@@ -1,4 +1,4 @@
-"""Connected components of a graph, and how they are joined."""
+"""Connected components of a graph, and the edges that join them."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 
 def n_components(graph: csr_array) -> tuple[int, Indices]:
-    """Count connected components; an edge of length zero connects, too."""
+    """Return the number of connected components and that of every point; zeros are edges."""
     pattern = csr_array((np.ones(len(graph.indices)), graph.indices, graph.indptr), graph.shape)
     count, labels = connected_components(pattern, directed=False)
     return int(count), labels.astype(np.intp)
 
 
 def longest_needed(graph: csr_array) -> float:
-    """Return the longest edge of a minimum spanning tree: no shorter threshold keeps it whole."""
-    # Ranks of the lengths, counted from one: a length of zero stays an edge, none is rounded.
+    """Return the longest edge of a minimum spanning tree: without it the graph falls apart."""
+    # The tree of the ranks, from one on: so a length of zero is an edge, and none is rounded.
     values, ranks = np.unique(graph.data, return_inverse=True)
     ranked = csr_array((ranks + 1.0, graph.indices, graph.indptr), graph.shape)
     tree = minimum_spanning_tree(ranked).data
@@ -42,19 +42,19 @@ def bridges(
     """Join components one closest pair at a time until one remains (SA-Isomap, section 2.1).
 
     The pairs are the minimum spanning tree between components under the order
-    ``(gap, tie, i, j)``; found by letting every component choose its closest pair in each round.
+    ``(gap, tie, i, j)``. In each round, every component chooses its closest pair.
 
     Parameters
     ----------
     labels : array of shape (n,)
         The component of every point.
     gaps : callable
-        ``gaps(block)`` gives the gaps between a block of points and all points, and what decides
-        between equal ones.
+        ``gaps(block)`` gives the gaps between a block of points and all points, and the ties that
+        decide between equal gaps.
 
     Returns
     -------
-    i, j : arrays with one entry less than there are components, ``i < j``
+    i, j : arrays with one entry fewer than there are components, ``i < j``
     """
     n = len(labels)
     chosen: set[tuple[int, int]] = set()

@@ -1,6 +1,6 @@
-"""Edges and their lengths become one weighted, symmetric graph.
+"""One weighted, symmetric graph from edges and their lengths.
 
-A zero divergence is a length like any other: zeros are stored and stay edges.
+A divergence of zero is a length like any other: zeros are stored and stay edges.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 def undirected(near: Neighborhoods) -> tuple[Indices, Indices, Indices]:
-    """Return every neighbouring pair once, as ``i < j``, and which of them each edge is.
+    """Return every pair of neighbours once, as ``i < j``, and the pair that each edge belongs to.
 
     Pairs are in lexicographic order.
     """
     i, j = near.sources, near.indices
     n = len(near)
     code = np.minimum(i, j) * n + np.maximum(i, j)
-    order = np.argsort(code)  # and not numpy's unique, which is many times slower here
+    order = np.argsort(code)  # numpy's unique is many times slower here
     code = code[order]
     once = np.ones(len(code), dtype=bool)
     once[1:] = code[1:] != code[:-1]
@@ -54,7 +54,8 @@ def nearest_among(
 ) -> Neighborhoods:
     """Return the ``k`` nearest candidates of every row (X-space, section 4.2).
 
-    ``lengths`` gives those of pairs ``(i, j)``, ``order`` what these are ordered by first.
+    ``lengths(i, j)`` gives the lengths of pairs, ``order(lengths, i, j)`` what to sort them by
+    first; the lengths themselves come second.
     """
     i, j, at = undirected(candidates)
     pairs = lengths(i, j)
@@ -66,9 +67,9 @@ def nearest_among(
 
 
 def shortest(near: Neighborhoods, pairs: Indices) -> Floats:
-    """Return the lengths of undirected pairs, the shorter where the two ends disagree.
+    """Return the length of every undirected pair: the shorter one if its two ends disagree.
 
-    ``pairs`` tells which of them each edge is, as :func:`undirected` does.
+    ``pairs`` is the pair that each edge belongs to, from :func:`undirected`.
     """
     lengths = np.full(int(pairs.max(initial=-1)) + 1, np.inf, dtype=near.distances.dtype)
     np.minimum.at(lengths, pairs, near.distances)
@@ -76,7 +77,7 @@ def shortest(near: Neighborhoods, pairs: Indices) -> Floats:
 
 
 def with_lengths(near: Neighborhoods, lengths: Floats) -> Neighborhoods:
-    """Return neighbourhoods with other lengths, nearest first; infinite edges are left out."""
+    """Return neighbourhoods with new lengths, nearest first, without the infinite ones."""
     kept = np.isfinite(lengths)
     return Neighborhoods.from_edges(
         near.sources[kept], near.indices[kept], lengths[kept], len(near)
@@ -84,7 +85,7 @@ def with_lengths(near: Neighborhoods, lengths: Floats) -> Neighborhoods:
 
 
 def with_incoming(near: Neighborhoods, graph: csr_array) -> Neighborhoods:
-    """Give rows without neighbours those that they have in the symmetric graph."""
+    """Give rows without neighbours their neighbours in the symmetric graph."""
     empty = np.flatnonzero(near.degrees == 0)
     if not len(empty):
         return near
@@ -98,20 +99,20 @@ def with_incoming(near: Neighborhoods, graph: csr_array) -> Neighborhoods:
 
 
 def rows_of(graph: csr_array) -> Neighborhoods:
-    """Return the neighbours that every point has in a symmetric graph."""
+    """Return the neighbours of every point in a symmetric graph."""
     rows = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
     return Neighborhoods.from_edges(rows, graph.indices.astype(np.intp), graph.data, graph.shape[0])
 
 
 def filled(near: Neighborhoods, graph: csr_array, k: int, *, own: bool = False) -> Neighborhoods:
-    """Give rows with fewer than ``k`` neighbours the next ones on ways through the graph.
+    """Give rows with fewer than ``k`` neighbours the next nearest along paths through the graph.
 
-    Such an edge is as long as a way over neighbours that the row has: no geodesic gets shorter.
+    A new edge is as long as a path over neighbours of the row, so no geodesic gets shorter.
 
     Parameters
     ----------
     near : Neighborhoods
-        Of points of the graph, all of them, with ``own``; else of new points.
+        Of all points of the graph with ``own``, else of new points.
     graph : csr_array of shape (n, n)
     k : int
     own : bool, default=False
@@ -139,7 +140,7 @@ def filled(near: Neighborhoods, graph: csr_array, k: int, *, own: bool = False) 
 
 
 def _grown(near: Neighborhoods, onward: Neighborhoods, k: int, own: Indices) -> Neighborhoods:
-    """Add the nearest neighbours of neighbours until rows have ``k``, or there are no more."""
+    """Add the nearest neighbours of neighbours until every row has ``k`` or all within reach."""
     n = len(onward)
     while (near.degrees < k).any():
         hops = onward[near.indices]
@@ -148,7 +149,7 @@ def _grown(near: Neighborhoods, onward: Neighborhoods, k: int, own: Indices) -> 
         codes = rows * n + columns
         order = np.lexsort((lengths, codes))
         further = ~np.isin(codes, near.sources * n + near.indices) & (columns != own[rows])
-        further[order[1:]] &= np.diff(codes[order]) > 0  # the shortest way to each
+        further[order[1:]] &= np.diff(codes[order]) > 0  # the shortest path to each
         found = Neighborhoods.from_edges(
             rows[further], columns[further], lengths[further], len(near)
         ).nearest(np.maximum(k - near.degrees, 0))
@@ -173,7 +174,7 @@ def stacked(parts: list[Neighborhoods]) -> Neighborhoods:
 
 
 def side_by_side(first: Neighborhoods, second: Neighborhoods) -> Neighborhoods:
-    """Return rows that begin with those of ``first`` and go on with those of ``second``."""
+    """Return rows with the neighbours of ``first``, then those of ``second``."""
     order = np.argsort(np.concatenate([first.sources, second.sources]), kind="stable")
     return Neighborhoods(
         edge_starts(first.degrees + second.degrees),

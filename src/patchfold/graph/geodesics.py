@@ -1,8 +1,8 @@
 """Geodesics: lengths of shortest paths through a graph.
 
-Paths are exact: each length is the least, over all paths, of the lengths of their edges summed in
-order in float64. That number does not depend on how it is found, so the two ways here, SciPy's
-and that of :mod:`patchfold.graph.relaxation`, agree to the last bit, for any number of threads.
+Paths are exact: the length of a path is the sum of its edges in order, in float64, and a geodesic
+is the least over all paths. That number does not depend on how it is found. So SciPy's way and the
+compiled one of :mod:`patchfold.graph.relaxation` agree to the last bit, for any number of threads.
 """
 
 from __future__ import annotations
@@ -26,26 +26,31 @@ if TYPE_CHECKING:
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
 
-# Sources times edges from which compiled code is used. SciPy visits as many in the time that
-# importing the compiler takes, which is less than half a second.
+# Sources times edges from which compiled code is used. SciPy visits as many in the time that the
+# import of the compiler takes, which is less than half a second.
 COMPILED_WORK = 4 * 10**7
 
-# The same where the compiler is there already. Both ways give the same bits.
+# The same once the compiler is imported.
 LOADED_WORK = 10**6
 
-# Sources fewer than one in so many points are too far apart to go through the graph together, and
-# are taken one after the other.
+# If fewer than one point in so many is a source, sources are too far apart to go through the graph
+# together, and are taken one after the other.
 SPARSE = 8
 
-# Sources that one thread takes at a time where paths are bounded.
+# Sources of bounded paths that one thread takes at a time.
 BOUNDED_SOURCES = 1024
 
-# Numbers in given paths from which they are continued by compiled code, to the same bits.
+# Numbers in given paths from which compiled code continues them.
 COMPILED_PATHS = 10**6
 
 
 def shortest_paths(
-    graph: csr_array, sources: Indices | None = None, *, n_jobs: int | None = None
+    graph: csr_array,
+    sources: Indices | None = None,
+    *,
+    n_jobs: int | None = None,
+    compiled_work: int | None = None,
+    sparse: int = SPARSE,
 ) -> Floats:
     """Return the lengths of the shortest paths from the sources (None: all points) to all points.
 
@@ -55,7 +60,12 @@ def shortest_paths(
         Symmetric, lengths finite and not negative; stored zeros are edges.
     sources : array of shape (n_sources,) or None
     n_jobs : int or None
-        Number of threads, where there is enough work for them. Results do not depend on it.
+        Number of threads, if there is enough work for them. Results do not depend on it.
+    compiled_work : int or None
+        Sources times edges from which compiled code is used; None: fewer once the compiler is
+        imported.
+    sparse : int
+        Sources are taken one after the other if fewer than one point in so many is one.
 
     Returns
     -------
@@ -74,20 +84,28 @@ def shortest_paths(
     """
     dtype = np.float32 if graph.dtype == np.float32 else np.float64
     n_sources = graph.shape[0] if sources is None else len(sources)
-    enough = LOADED_WORK if "numba" in sys.modules else COMPILED_WORK
-    if n_sources * graph.nnz < max(min(enough, COMPILED_WORK), 1):
+    if compiled_work is None:
+        compiled_work = LOADED_WORK if "numba" in sys.modules else COMPILED_WORK
+    if n_sources * graph.nnz < max(compiled_work, 1):
         # The graph is stored both ways, so following the arrows follows every edge.
         return np.asarray(dijkstra(graph, directed=True, indices=sources), dtype=dtype)
     start = np.arange(n_sources) if sources is None else np.asarray(sources)
-    return _relaxed(graph, start, dtype, n_jobs)
+    return _relaxed(graph, start, dtype, sparse, n_jobs)
 
 
 def bounded_paths(
-    graph: csr_array, i: Indices, j: Indices, bounds: Floats, *, n_jobs: int | None = None
+    graph: csr_array,
+    i: Indices,
+    j: Indices,
+    bounds: Floats,
+    *,
+    n_jobs: int | None = None,
+    compiled_work: int | None = None,
+    n_sources: int = BOUNDED_SOURCES,
 ) -> Floats:
     """Return the lengths of the shortest paths between pairs, infinite beyond their bounds.
 
-    Only what lies within the bounds is looked at.
+    The search visits only points within the bounds.
 
     Parameters
     ----------
@@ -97,6 +115,10 @@ def bounded_paths(
         Where paths start and end, sorted by ``i``.
     bounds : array of shape (n_pairs,)
     n_jobs : int or None
+    compiled_work : int or None
+        Sources times edges from which compiled code is used; None: a million.
+    n_sources : int
+        Sources that one thread takes at a time.
 
     Returns
     -------
@@ -113,7 +135,7 @@ def bounded_paths(
     starts = np.flatnonzero(np.diff(i, prepend=-1))  # the first pair of every source
     stops = np.append(starts[1:], len(i))
     bounds = np.asarray(bounds, dtype=np.float64)
-    if len(starts) * graph.nnz < LOADED_WORK:
+    if len(starts) * graph.nnz < (LOADED_WORK if compiled_work is None else compiled_work):
         paths = dijkstra(graph, directed=True, indices=i[starts], limit=bounds.max(initial=0.0))
         lengths = paths[np.repeat(np.arange(len(starts)), stops - starts), j]
     else:
@@ -129,19 +151,23 @@ def bounded_paths(
         def solve(block: slice) -> None:
             relaxation.bounded(*edges, i, j, bounds, starts[block], stops[block], lengths)
 
-        map_slices(solve, list(gen_batches(len(starts), BOUNDED_SOURCES)), n_jobs)
+        map_slices(solve, list(gen_batches(len(starts), n_sources)), n_jobs)
     return np.where(lengths <= bounds, lengths, np.inf)
 
 
-def continued_paths(paths: Floats, near: Neighborhoods) -> Floats:
-    """Return the geodesics of new points: first to a neighbour, from there by a known path.
+def continued_paths(
+    paths: Floats, near: Neighborhoods, *, compiled_numbers: int = COMPILED_PATHS
+) -> Floats:
+    """Return the geodesics of new points: first to a neighbour, from there along a known path.
 
     Parameters
     ----------
     paths : array of shape (n, n_targets)
         Geodesics from all points of a graph to some.
     near : Neighborhoods
-        Neighbours in the graph, one or more, of every new point, and its lengths to them.
+        One or more neighbours in the graph of every new point, and its lengths to them.
+    compiled_numbers : int
+        Numbers in ``paths`` from which compiled code is used.
 
     Returns
     -------
@@ -157,7 +183,7 @@ def continued_paths(paths: Floats, near: Neighborhoods) -> Floats:
     array([[0.5 , 2.25]])
     """
     lengths = near.distances.astype(paths.dtype, copy=False)
-    if paths.size < COMPILED_PATHS:
+    if paths.size < compiled_numbers:
         through = paths[near.indices] + lengths[:, None]
         return np.asarray(np.minimum.reduceat(through, near.indptr[:-1]))
     from patchfold.graph import relaxation
@@ -168,13 +194,13 @@ def continued_paths(paths: Floats, near: Neighborhoods) -> Floats:
 
 
 def _without_detours(graph: csr_array) -> csr_array:
-    """Drop edges that no shortest path takes, one over another point being shorter.
+    """Drop edges that no shortest path takes, because a path over one other point is shorter.
 
-    Divergences, unlike distances, have many.
+    Graphs of divergences have many; graphs of distances have none.
     """
     from patchfold.graph import relaxation
 
-    # No path is longer than all edges together: what is shorter stays so, however sums are rounded.
+    # More than rounding can change: no path is longer than all edges together.
     slack = 8 * float(np.finfo(np.float64).eps) * float(graph.data.sum(dtype=np.float64))
     starts, ends = graph.indptr.astype(np.intp), graph.indices.astype(np.intp)
     lengths = graph.data.astype(np.float64, copy=False)
@@ -184,7 +210,10 @@ def _without_detours(graph: csr_array) -> csr_array:
     )
 
 
-def _relaxed(graph: csr_array, sources: Indices, dtype: Any, n_jobs: int | None) -> Floats:
+def _relaxed(
+    graph: csr_array, sources: Indices, dtype: Any, sparse: int, n_jobs: int | None
+) -> Floats:
+    """Return the shortest paths from the sources by compiled code."""
     # Here and not above: small data should not wait for the compiler to be imported.
     from patchfold.graph import relaxation
 
@@ -198,14 +227,14 @@ def _relaxed(graph: csr_array, sources: Indices, dtype: Any, n_jobs: int | None)
     )
     starts = places(order)[sources]
     lengths = np.empty((len(sources), len(order)), dtype)
-    if len(sources) * SPARSE < len(order):
+    if len(sources) * sparse < len(order):
 
         def solve(block: slice) -> None:
             rows = np.arange(len(sources))[block]
             relaxation.relax_each(*edges, starts[rows], order, rows, lengths)
     else:
         nearby = np.argsort(relaxation.rank_by_groups(*edges[:2], starts)[starts], kind="stable")
-        # Memory that a block is done with: new memory costs more than it takes to fill it.
+        # Blocks reuse memory: to allocate it takes longer than to fill it.
         spare: list[Floats] = []
 
         def solve(block: slice) -> None:

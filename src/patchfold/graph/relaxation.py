@@ -1,9 +1,9 @@
-"""Shortest paths from a block of sources at once, or from one after the other, compiled.
+"""Compiled shortest paths, from a block of sources at once or from one after the other.
 
-An edge is relaxed for all sources of a block together, which is one short loop over neighbouring
-numbers. Points wait in a queue of buckets ordered by their distance from the nearest source of the
-block, so that most of them are final when their turn comes; one whose distances improve later
-gets another turn, until nothing improves.
+An edge is relaxed for all sources of a block together, in one short loop over neighbouring numbers.
+Points wait in buckets ordered by their distance from the nearest source of the block. Most are
+final when their turn comes; a point whose distances improve later gets another turn, until nothing
+improves.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
 
-# Sources relaxed at once. More share the work of going through the graph, but the farther they are
-# apart, the more often a point has to be looked at again, and their distances leave the cache. A
-# constant, because the compiler unrolls the loop over them.
+# Sources relaxed at once. More sources share one walk through the graph; but the farther apart they
+# are, the more often a point gets another turn, and their distances leave the cache. A constant,
+# because the compiler unrolls the loop over them.
 LANES = 64
 
-# Width of a bucket in mean lengths of an edge: narrower ones order points that do not wait for each
-# other, wider ones let points go before those they wait for.
+# Width of a bucket, in mean edge lengths. Narrower buckets order points that need no order; wider
+# ones let points go before others that would improve them.
 WIDTH = 2.0
 
-# Room in the heap of a bounded search; it grows where that is not enough.
+# Room in the heap of a bounded search; it doubles when the heap is full.
 FIRST_HEAP = 1024
 
-# Rows of the result that are written at once: enough for whole cache lines of the block, few
-# enough for the rows to stay in the cache.
+# Rows of the result that are written at once: enough to use whole cache lines of the block, few
+# enough to stay in the cache.
 WRITTEN = 8
 
 
 @compiled
 def detours(indptr: Indices, indices: Indices, lengths: Floats, slack: float) -> NDArray[np.bool_]:
-    """Tell of each edge whether a path over one other point is shorter, by more than ``slack``."""
+    """Tell which edges are longer, by more than ``slack``, than a path over one other point."""
     shorter = np.zeros(len(indices), np.bool_)
     n = len(indptr) - 1
     from_u = np.full(n, np.inf)
@@ -59,9 +59,10 @@ def detours(indptr: Indices, indices: Indices, lengths: Floats, slack: float) ->
 
 @compiled
 def rank_by_groups(indptr: Indices, indices: Indices, sources: Indices) -> Indices:
-    """Rank points so that sources, sorted by rank, follow each other in groups that are close.
+    """Rank points so that sources sorted by rank form groups of ``LANES`` close ones.
 
-    A group has the ``LANES`` sources nearest, in edges, to the first one that is in no group yet.
+    A group begins with the first source that has no group yet, and takes the sources fewest edges
+    away from it.
     """
     n = len(indptr) - 1
     free = np.zeros(n, np.bool_)
@@ -101,7 +102,7 @@ def relax(
     n = len(indptr) - 1
     far[:] = np.inf
     nearest = np.full(n, np.inf)  # the distance from the nearest source
-    # Linked lists, one a bucket; the buckets are used in turn, as on a dial.
+    # Every bucket is a linked list; buckets are reused in turn, as on a dial.
     width, buckets = _dial(lengths, n)
     head = np.full(buckets, -1, np.intp)
     tail = np.full(buckets, -1, np.intp)
@@ -147,7 +148,7 @@ def relax_each(
 ) -> None:
     """Write the distances from each source, one after the other, into its row of the result.
 
-    Point ``j`` into column ``order[j]``, as :func:`write` does.
+    Point ``j`` goes into column ``order[j]``, as in :func:`write`.
     """
     n = len(indptr) - 1
     far = np.empty(n)
@@ -200,7 +201,7 @@ def bounded(
 ) -> None:
     """Write the distances of pairs ``(i, j)``, infinite beyond the largest bound of their source.
 
-    The pairs of a source follow each other; ``starts`` and ``stops`` tell from where to where.
+    The pairs of a source follow each other, from an entry of ``starts`` to that of ``stops``.
     """
     far = np.full(len(indptr) - 1, np.inf)
     seen = np.empty(len(far), np.intp)
@@ -251,7 +252,7 @@ def _rise(keys: Floats, points: Indices, place: int, key: float, point: int) -> 
 
 @compiled
 def _sink(keys: Floats, points: Indices, size: int) -> None:
-    """Take the first key out of a heap that has ``size`` others."""
+    """Take the first key out of a heap of ``size + 1`` keys."""
     key, point = keys[size], points[size]
     place = 0
     while 2 * place + 1 < size:
@@ -267,7 +268,7 @@ def _sink(keys: Floats, points: Indices, size: int) -> None:
 
 @compiled
 def _dial(lengths: Floats, n: int) -> tuple[float, int]:
-    """Return the width of a bucket, and how many are used in turn."""
+    """Return the width and the number of buckets."""
     width = WIDTH * lengths.mean()
     if width == 0:
         width = 1.0
@@ -276,7 +277,7 @@ def _dial(lengths: Floats, n: int) -> tuple[float, int]:
 
 @compiled
 def _improve(far: Floats, u: int, v: int, length: float) -> bool:
-    """Go to ``v`` through ``u`` where that is shorter, and tell whether it is anywhere."""
+    """Shorten paths to ``v`` that are shorter through ``u``; tell whether there were any."""
     improved = False
     for lane in range(LANES):
         through_u = far[u, lane] + length
@@ -313,7 +314,7 @@ def continue_paths(
 
 @compiled
 def write(far: Floats, order: Indices, rows: Indices, result: Floats) -> None:
-    """Write column ``i`` of a block into row ``rows[i]``, point ``j`` into column ``order[j]``."""
+    """Write ``far[j, i]``, of point ``j``, into row ``rows[i]`` and column ``order[j]``."""
     for first in range(0, len(rows), WRITTEN):
         for j in range(len(order)):
             column = order[j]

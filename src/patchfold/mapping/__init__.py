@@ -1,4 +1,4 @@
-"""New points into an embedding: kernel ridge regression, GRNN, any regressor."""
+"""Maps of new points into an embedding: kernel ridge regression, GRNN, any regressor."""
 
 from patchfold.mapping.grnn import GRNN
 from patchfold.mapping.kernel_ridge import DistanceScaler, kernel_ridge

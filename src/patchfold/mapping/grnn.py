@@ -31,28 +31,28 @@ if TYPE_CHECKING:
     Indices = NDArray[np.intp]
 
 
-# GRNN holds the distances of these rows to all points while it chooses. Above 2^25 pairs
-# (256 MiB) it takes fewer rows, though never less than a hundred.
+# While GRNN chooses a bandwidth it holds the distances of some rows to all points. It takes fewer
+# rows if these are more than 2^25 pairs (256 MiB), but at least a hundred.
 CHOICE_PAIRS = 2**25
 
 
 LEAST_ROWS = 100
 
 
-# Squared distances that differ by a smaller share are equal, as are many in gridded data.
+# Squared distances that differ by a smaller share count as equal; gridded data have many.
 EQUAL_DISTANCE = 1e-9
 
 
-# Neighbouring bandwidths of the first look differ by this factor. The error has a minimum that
-# is wider; the search between neighbours then ends at this share of the bandwidth.
+# The first bandwidths tried differ by this factor, which is less than the width of the minimum of
+# the error. The search between two of them ends at this share of the bandwidth.
 BANDWIDTH_STEP = 1.5
 
 
 BANDWIDTH_TOLERANCE = 1e-4
 
 
-# Errors that differ by a smaller share are equal: where many bandwidths are equally good (all
-# see the nearest point alone), rounding must not choose, and the smallest of them is taken.
+# Errors that differ by a smaller share count as equal. Many bandwidths can be equally good, because
+# all see only the nearest point; rounding must not choose, and the smallest is taken.
 EQUAL_ERROR = 1e-6
 
 
@@ -61,14 +61,14 @@ class GRNN(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     The prediction at ``x`` is ``sum_j w_j y_j / sum_j w_j`` with
     ``w_j = exp(-|x - x_j|^2 / (2 bandwidth^2))``. Far from all points, where every weight would
-    vanish, it becomes the value of the nearest ones.
+    vanish, it is the value of the nearest ones.
 
     Parameters
     ----------
     bandwidth : float or None
-        Width of the kernel, in units of the points. None chooses it by leave-one-out: the squared
-        errors of predicting each point by the others, summed over points and outputs, are
-        least. Of more than 1000 points, 1000 are predicted (fewer beyond 30 000), the same in
+        Width of the kernel, in units of the points. None chooses it by leave-one-out: it has the
+        least squared error of predicting each point by the others, summed over points and
+        outputs. Of more than 1000 points, 1000 are predicted (fewer beyond 30 000), the same in
         every run.
     n_jobs : int or None
         Number of threads. Results do not depend on it.
@@ -76,15 +76,15 @@ class GRNN(MultiOutputMixin, RegressorMixin, BaseEstimator):
     Attributes
     ----------
     bandwidth_ : float
-        The bandwidth used. It is 1 where all points coincide and any other would do.
+        The bandwidth used; 1 if all points coincide, where any bandwidth would do.
     n_features_in_ : int
         Number of features.
 
     Notes
     -----
-    Distances are taken from differences and in double precision, so data far from the origin
-    lose nothing. Predictions are float32 where points and values both are, or the values are
-    integers and the points are float32.
+    Distances are computed from differences, in double precision, so data far from the origin
+    lose nothing. Predictions are float32 if the points are float32 and the values are float32 or
+    integers.
 
     Examples
     --------
@@ -162,14 +162,14 @@ class GRNN(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
 
 def _scaled(space: SearchedPoints, X: Any) -> Floats:
-    """Return points in the units in which their differences can be squared."""
+    """Return points in units in which their differences can be squared."""
     return np.asarray(np.multiply(X, space.scale, dtype=np.float64))
 
 
 def _weighted_means(excess: Floats, values: Floats, bandwidth: float) -> Floats:
     """Average ``values`` by the softmax of ``-excess / (2 bandwidth^2)``, row by row.
 
-    ``excess`` are squared distances less the least of their row, and are overwritten.
+    ``excess`` holds squared distances minus the least of their row. It is overwritten.
     """
     info = np.finfo(np.float64)
     bandwidth = max(bandwidth, float(info.tiny))
@@ -179,18 +179,25 @@ def _weighted_means(excess: Floats, values: Floats, bandwidth: float) -> Floats:
         excess *= -factor
     weights = np.exp(excess, out=excess)
     weights /= weights.sum(axis=1, keepdims=True)
-    # Row by row: a product of matrices has bits that depend on how many rows there are.
+    # Row by row: the bits of a product of matrices depend on the number of rows.
     return np.asarray((weights[:, None, :] @ values)[:, 0, :])
 
 
-def _left_out_bandwidth(space: SearchedPoints, values: Floats, n_jobs: int | None) -> float:
+def _left_out_bandwidth(
+    space: SearchedPoints,
+    values: Floats,
+    n_jobs: int | None,
+    *,
+    most_rows: int = CHOICE_ROWS,
+    most_pairs: int = CHOICE_PAIRS,
+) -> float:
     """Return the bandwidth with the least squared error of predicting points by the others."""
     n = space.n_samples
-    rows = choice_rows(n, min(CHOICE_ROWS, max(LEAST_ROWS, CHOICE_PAIRS // n)))
+    rows = choice_rows(n, min(most_rows, max(LEAST_ROWS, most_pairs // n)))
     excess, shortest, longest = _left_out_distances(space, rows, n_jobs)
     if longest == 0:
         return 1.0
-    # Means shift and stretch along with the values; near zero and one their squares are safe.
+    # Values between -1 and 1 can be squared; means shift and scale with the values.
     low, high = values.min(axis=0), values.max(axis=0)
     values = values - (low / 2 + high / 2)
     values = values / (np.abs(values).max() or 1.0)
@@ -202,7 +209,7 @@ def _left_out_bandwidth(space: SearchedPoints, values: Floats, n_jobs: int | Non
 
         return float(np.concatenate(map_blocks(squared_errors, len(rows), 8 * n, n_jobs)).sum())
 
-    # Bandwidths are multiples of the shortest, which no change of units changes.
+    # Multiples of the shortest bandwidth, so that units do not matter.
     steps = math.ceil(math.log(2 * longest / shortest, BANDWIDTH_STEP))
     grid = np.linspace(0.0, math.log(2 * longest / shortest), steps + 1)
     errors = np.array([error(shortest * math.exp(power)) for power in grid])
@@ -220,10 +227,10 @@ def _left_out_bandwidth(space: SearchedPoints, values: Floats, n_jobs: int | Non
 def _left_out_distances(
     space: SearchedPoints, rows: Indices, n_jobs: int | None
 ) -> tuple[Floats, float, float]:
-    """Return squared distances of rows to other points, less the least; and bandwidths to try.
+    """Return squared distances of rows to other points minus the least, and a range of bandwidths.
 
-    Below the shortest nine rows of ten see their nearest point alone, far above the longest
-    all see the mean of all. Both are 0 where all points coincide.
+    Below the shortest bandwidth nine rows of ten see only their nearest point; far above the
+    longest all see the mean of all points. Both are 0 if all points coincide.
     """
     points = _scaled(space, space.points)
     excess = np.empty((len(rows), len(points)))
@@ -236,7 +243,7 @@ def _left_out_distances(
         nearest = squared.min(axis=1, keepdims=True)
         if len(points) > 1:
             squared -= nearest
-        # How much farther the next one is; where all are equally far, how far they are.
+        # How much farther the next point is; if all are equally far, how far they are.
         gaps = np.min(squared, axis=1, initial=np.inf, where=squared > EQUAL_DISTANCE * nearest)
         return np.where(np.isinf(gaps), nearest[:, 0], gaps), longest
 

@@ -1,4 +1,4 @@
-"""Kernel ridge regression whose width and ridge leave-one-out chooses."""
+"""Kernel ridge regression, its width and ridge chosen by leave-one-out."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     Indices = NDArray[np.intp]
 
 
-# What kernel ridge regression chooses from: kernel widths in median distances, and ridges beside
-# the unit diagonal of the kernel. Of widths from 1/64 to 32, none outside was best for Isomap of
-# swiss rolls, S curve, iris, wine, breast cancer and digits; a finer grid lowered the squared
-# error by 0 to 11 %. A ridge of 1e-7 lowered that of new points on one roll by 6 %, but rounding
-# grows as the inverse of the ridge, and reached 1e-9 of the coordinates there.
+# The choices of kernel ridge regression: kernel widths in median distances, and ridges beside the
+# unit diagonal of the kernel. Widths from 1/64 to 32 were tried for Isomap of swiss rolls, S curve,
+# iris, wine, breast cancer and digits: none outside these was best, and a finer grid lowered the
+# squared error by 0 to 11 %. A ridge of 1e-7 lowered the error of new points on one roll by 6 %;
+# but rounding grows as the inverse of the ridge, and reached 1e-9 of the coordinates there.
 KERNEL_WIDTHS = tuple(2.0**power for power in range(-5, 3))
 
 
@@ -42,15 +42,15 @@ RIDGES = tuple(10.0**power for power in range(-6, 2))
 class DistanceScaler(TransformerMixin, BaseEstimator):
     """Centre points and divide them all by one number, their median distance.
 
-    What comes after may expand squared distances into products, as scikit-learn's kernels do,
-    without losing the digits of data far from the origin or in extreme units.
+    Steps that follow may expand squared distances into products, as scikit-learn's kernels do,
+    and lose no digits to an offset of the data or to extreme units.
 
     Attributes
     ----------
     center_ : array of shape (n_features,)
         Mean of the points.
     unit_ : float
-        Median of the positive distances between (a sample of) the points, 1 if there is none.
+        Median of the positive distances between (a sample of) the points; 1 if none is positive.
 
     Examples
     --------
@@ -81,14 +81,14 @@ class DistanceScaler(TransformerMixin, BaseEstimator):
         return np.asarray((points - self.center_) / self.unit_)
 
 
-def kernel_ridge(X: Any, Y: Any) -> Pipeline:
+def kernel_ridge(X: Any, Y: Any, *, most_rows: int = CHOICE_ROWS) -> Pipeline:
     """Fit kernel ridge regression with a Gaussian kernel, its width and ridge by leave-one-out.
 
     The width is one of :data:`KERNEL_WIDTHS` in units of the median distance of the points, the
     ridge one of :data:`RIDGES`. With ``K`` the kernel matrix and ``c = (K + ridge I)^-1 Y``,
-    leaving point i out gives the residual ``c_i / ((K + ridge I)^-1)_ii``; the sum of squares of
-    all of them is least. Of more than 1000 points, 1000 decide, the same in every run; all are
-    fitted, in the time and memory of solving a dense system of their number.
+    leaving point i out gives the residual ``c_i / ((K + ridge I)^-1)_ii``. The choice has the least
+    sum of squared residuals. Of more than ``most_rows`` points a sample chooses, the same in every
+    run. All points are fitted, in the time and memory of solving a dense system of their number.
 
     There is no intercept: far from all points the map goes to zero, the centre of an embedding.
 
@@ -98,6 +98,8 @@ def kernel_ridge(X: Any, Y: Any) -> Pipeline:
         Points.
     Y : array of shape (n_samples, n_outputs)
         Their places in the embedding.
+    most_rows : int, default=1000
+        Points that choose the width and the ridge.
 
     Returns
     -------
@@ -116,14 +118,14 @@ def kernel_ridge(X: Any, Y: Any) -> Pipeline:
     """
     Y = np.asarray(Y, dtype=np.float64)
     n = len(Y)
-    check_memory(  # the kernel, and what is left of it when the system is solved
+    check_memory(  # the kernel, and a copy while the system is solved
         2 * 8 * n * n,
         f"kernel ridge regression on {n} points",
         "use out_of_sample='grnn' or 'nystrom'",
     )
     scaler = DistanceScaler().fit(X)
     points = scaler.transform(X)
-    rows = choice_rows(len(points), CHOICE_ROWS)
+    rows = choice_rows(len(points), most_rows)
     width, ridge = _choose_kernel(points[rows], Y[rows])
     fitted = KernelRidge(alpha=ridge, kernel="rbf", gamma=0.5 / width**2).fit(points, Y)
     return Pipeline([("scale", scaler), ("ridge", fitted)])

@@ -1,4 +1,4 @@
-"""A regression of the embedding on the points, which maps new points."""
+"""Maps of new points by regression: any regressor from points to their places."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def fit_map(out_of_sample: Any, X: Any, Y: Floats, n_jobs: int | None = None) ->
     Returns
     -------
     regressor
-        Fitted; :func:`predict_map` asks it.
+        Fitted, for :func:`predict_map`.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def fit_map(out_of_sample: Any, X: Any, Y: Floats, n_jobs: int | None = None) ->
     if isinstance(out_of_sample, str):
         return kernel_ridge(X, Y) if out_of_sample == "krr" else GRNN(n_jobs=n_jobs).fit(X, Y)
     regressor = clone(out_of_sample, safe=False)
-    if Y.shape[1] == 1:  # what a regressor of one output expects
+    if Y.shape[1] == 1:  # a regressor of one output expects one dimension
         return regressor.fit(X, Y[:, 0])
     try:
         return regressor.fit(X, Y)

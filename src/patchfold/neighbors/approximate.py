@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from patchfold._validation import check_count, check_points
+from patchfold._validation import check_count, check_points, ignored_warnings
 from patchfold.engines import locality
 from patchfold.engines.pools import map_blocks, n_threads
 from patchfold.neighbors.points import (
@@ -82,9 +81,7 @@ class ApproximateNeighbors:
         n_samples = space.n_samples
         if n_samples <= self.SMALLEST_DESCENT:
             return None
-        with warnings.catch_warnings():
-            # Points the descent found too few neighbours for; the class says so.
-            warnings.filterwarnings("ignore", message="Failed to correctly find")
+        with ignored_warnings():  # of points with too few neighbours found; the class says so
             placed = space.placed(space.points, np.float32)
             self._order = locality.walk(placed)
             return descent(

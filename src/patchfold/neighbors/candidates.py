@@ -1,6 +1,6 @@
-"""Who may be near: a k-d tree or a scan of all pairs proposes candidates.
+"""Candidates for neighbours, from a k-d tree or a scan of all pairs.
 
-Both come with a proof that no neighbour is missing; distances are computed elsewhere.
+Both come with a proof that no neighbour is missing. The points module computes exact distances.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from patchfold.neighbors.points import SearchedPoints
 
 
-# What a tree is asked for beyond k: the few that show that the k-th place is decided.
+# A tree is asked for so many candidates beyond k, which prove that no neighbour is missing.
 TREE_SPARE = 8
 
 
-# A row with more candidates than this beyond k is left to a sharper or less hasty look.
+# Rows with more than k + CROWD candidates are searched again in float64, or without a limit.
 CROWD = 64
 
 
-# Smallest values of so many interleaved groups of columns bound the k-th smallest of a row.
+# Columns a group: the least values of interleaved groups bound the k-th least of a row.
 GROUP = 32
 
 
-# Rounding of a searched squared distance, in units of (terms + 8) eps (|x| + |y|)^2: the bound
+# Rounding of a squared distance in a search, in units of (terms + 8) eps (|x| + |y|)^2. The bound
 # is 1/2 for centring, |y|^2 - 2 x.y + |x|^2 and their sums together; the rest is a margin.
 ROUNDING_UNITS = 1.0
 
@@ -43,12 +43,12 @@ TREE_ROW_BYTES = 2**15
 
 
 class Tree:
-    """Candidates from a k-d tree, which works by differences: any offset is harmless.
+    """Candidates from a k-d tree. It takes differences, so an offset of the data is harmless.
 
-    ``nearest`` gives the degree of every row, the candidates and a bound of the ``count``-th
-    distance; all points up to the bound are among the candidates, or the degree is zero.
-    ``within`` gives degrees and candidates, with all points up to ``reach`` among them. The
-    bytes are what a row of either needs at most.
+    ``nearest`` gives the degree of every row, its candidates and a bound of the ``count``-th
+    distance. All points up to the bound are among the candidates, or the degree is zero.
+    ``within`` gives degrees and candidates, with all points up to ``reach`` among them.
+    ``row_bytes`` and ``reach_bytes`` are the bytes that a row of either needs at most.
     """
 
     def __init__(self, space: SearchedPoints) -> None:
@@ -67,7 +67,7 @@ class Tree:
         reach = self._limit(searched[:, count - 1])
         near = searched <= self._limit(reach)[:, None]
         if wanted < self._space.n_samples:
-            # Where the last one asked for is near, others may be.
+            # If even the last candidate is near, some may be missing.
             near[near[:, -1]] = False
         return near.sum(axis=1), cols[near].astype(np.intp, copy=False), reach
 
@@ -90,14 +90,14 @@ class Tree:
         return np.asarray(queries * self._space.scale, dtype=np.float64)
 
     def _limit(self, reach: Floats) -> Floats:
-        """Return the largest distance the search may see for ``reach``, and the reverse."""
+        """Return ``reach`` enlarged by the rounding of the search, or of the exact distances."""
         return np.asarray(np.sqrt(np.square(reach) * (1 + self._rounding) + self._underflow))
 
 
 class Scan:
-    """Candidates from all pairs by |y|^2 - 2 x.y (+ |x|^2), quick but noisy; centred if dense.
+    """Candidates from all pairs by |y|^2 - 2 x.y (+ |x|^2): quick, with rounding errors.
 
-    Methods as in :class:`Tree`.
+    Dense points are centred. Methods are those of :class:`Tree`.
     """
 
     def __init__(self, space: SearchedPoints, dtype: Any) -> None:
@@ -110,8 +110,8 @@ class Scan:
             self._columns, self._parts = placed.T.tocsr(), [slice(0, n)]
         else:
             self._parts = block_slices(n, np.dtype(dtype).itemsize * space.n_features)
-            # In single precision the points are kept, in double precision placed when asked for:
-            # few queries come to that, and the points may be all that there is memory for.
+            # A copy in single precision is kept. One in double precision is made part by part: few
+            # queries need it, and there may be no memory for another copy.
             if dtype == np.float32:
                 self._columns = space.placed(space.points, dtype).T
             parts = [_squared_norms(self._column_part(part).T) for part in self._parts]
@@ -142,7 +142,7 @@ class Scan:
         return int(64 * self._space.n_samples) + self._query_bytes()
 
     def _query_bytes(self) -> int:
-        """Bytes of a query: itself, brought near 1, and doubled."""
+        """Bytes of a query: itself, rescaled, and doubled."""
         sparse_points = is_sparse(self._space.points)
         item = 0 if sparse_points else np.dtype(self._dtype).itemsize
         return int(3 * item * self._space.n_features)
@@ -174,16 +174,16 @@ class Scan:
 
     def _near(self, searched: Any, norms: Floats, reach: Floats) -> Any:
         with np.errstate(over="ignore", invalid="ignore"):
-            # |y| <= |x| + reach for such a point, so far outliers spoil no bound but their own.
+            # A near point has |y| <= |x| + reach, so outliers spoil no bound but their own.
             size = 2 * np.sqrt(norms) + reach
             limit = np.square(reach) + self._rounding * np.square(size) + self._underflow - norms
-            # Rounded up, and so that what overflowed counts as near.
+            # Rounded up; what overflowed counts as near.
             limit = np.nextafter(limit.astype(self._dtype), self._dtype(np.inf))
         return ~(searched > limit[:, None])
 
 
 def _places(near: Any) -> tuple[Indices, Indices]:
-    """Return how many entries of every row are true, and their columns."""
+    """Return the number of true entries of every row, and their columns."""
     n_rows, n_cols = near.shape
     places = np.flatnonzero(near)
     return np.diff(np.searchsorted(places, n_cols * np.arange(n_rows + 1))), places % n_cols
@@ -192,10 +192,10 @@ def _places(near: Any) -> tuple[Indices, Indices]:
 def _at_least_smallest(values: Any, count: int) -> Floats:
     """Return a close upper bound of the ``count``-th smallest value of every row.
 
-    So many of the smallest values of disjoint groups are so many values of the row.
+    It is the ``count``-th smallest of the minima of disjoint groups, which are values of the row.
     """
     n = values.shape[1]
-    # With hardly more groups than are counted, the largest of all minima would be the bound.
+    # With hardly more groups than ``count``, the bound would be the largest minimum.
     n_groups = min(n, max(2 * count, -(-n // GROUP)))
     lowest = values[:, :n_groups].copy()
     for start in range(n_groups, values.shape[1], n_groups):
@@ -206,7 +206,7 @@ def _at_least_smallest(values: Any, count: int) -> Floats:
 
 
 def _rounding(n_features: int, dtype: Any) -> tuple[float, float]:
-    """Return the relative and absolute rounding of a squared distance; smaller ones underflow."""
+    """Return the relative rounding of a squared distance, and the absolute one by underflow."""
     info = np.finfo(dtype)
     eps = float(info.eps)
     return ROUNDING_UNITS * (n_features + 8) * eps, float(info.tiny) / eps**2

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     Indices = NDArray[np.intp]
 
 
+# An odd number whose bits are as good as random (the golden ratio times 2^64).
+MIXER = np.uint64(0x9E3779B97F4A7C15)
+
+
 class RowTable:
     """Points that can be found again.
 
@@ -47,20 +51,26 @@ class RowTable:
             points, order, keys = coarse._points, coarse._order, coarse._keys
         X = X.astype(points.dtype, copy=False)
         wanted = _keys(X)
-        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        found = order[place]
-        same = np.flatnonzero(keys[place] == wanted)
-        # Rows of the same key are equal but for a chance of one in 2^64.
-        equal = (points[found[same]] == X[same]).all(axis=1)
         rows = np.full(len(X), -1, dtype=np.intp)
-        rows[same[equal]] = found[same[equal]]
+        place = np.searchsorted(keys, wanted)
+        left = np.arange(len(X))
+        # Rows of the same key are equal but for a rare chance; then the next of the key may be.
+        while len(left):
+            left = left[place[left] < len(keys)]
+            left = left[keys[place[left]] == wanted[left]]
+            found = order[place[left]]
+            equal = (points[found] == X[left]).all(axis=1)
+            rows[left[equal]] = found[equal]
+            left = left[~equal]
+            place[left] += 1
         return rows
 
 
 def _keys(X: Floats) -> NDArray[np.uint64]:
-    """Return a number for every row: its bits times random odd numbers, summed modulo 2^64.
+    """Return a number for every row: its mixed bits times random odd numbers, summed modulo 2^64.
 
-    Sums of integers are exact, so that equal rows have equal keys wherever they are.
+    Sums of integers are exact, so that equal rows have equal keys wherever they are. Bits are mixed
+    first: those of round numbers are mostly zeros at the end, and would be lost in the sum.
     """
     bits = np.dtype(f"u{X.dtype.itemsize}")
     random = np.random.default_rng(0).integers(2**63, size=X.shape[1], dtype=np.uint64)
@@ -68,7 +78,11 @@ def _keys(X: Floats) -> NDArray[np.uint64]:
 
     def hashed(block: slice) -> NDArray[np.uint64]:
         # Adding zero turns -0.0, which has other bits, into 0.0.
-        return (X[block] + 0).view(bits).astype(np.uint64, copy=False) @ factors
+        words = (X[block] + 0).view(bits).astype(np.uint64)
+        words ^= words >> np.uint64(32)
+        words *= MIXER
+        words ^= words >> np.uint64(29)
+        return words @ factors
 
-    parts = map_blocks(hashed, len(X), 2 * 8 * X.shape[1])
+    parts = map_blocks(hashed, len(X), 3 * 8 * X.shape[1])
     return np.concatenate(parts) if parts else np.empty(0, dtype=np.uint64)

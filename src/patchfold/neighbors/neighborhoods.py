@@ -1,6 +1,6 @@
 """The neighbours of every row as one compressed list of edges.
 
-Rows may have different numbers of neighbours; every later step reads them from here.
+Rows may have different numbers of neighbours. Every later step reads neighbours from here.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class Neighborhoods:
     indptr : ndarray of shape (n_rows + 1,)
         Row i has the neighbours ``indices[indptr[i]:indptr[i + 1]]``.
     indices : ndarray of shape (n_edges,)
-        Which points are the neighbours.
+        The neighbours.
     distances : ndarray of shape (n_edges,)
-        How far they are, in the floating point type of the data.
+        Their distances, in the floating point type of the data.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class Neighborhoods:
         return np.repeat(np.arange(len(self), dtype=np.intp), self.degrees)
 
     def __getitem__(self, rows: Indices) -> Neighborhoods:
-        """Return the neighbourhoods of some rows only, given by their indices."""
+        """Return the neighbourhoods of some rows, given by their indices."""
         degrees = self.degrees[rows]
         starts = edge_starts(degrees)
         within = np.arange(starts[-1]) - np.repeat(starts[:-1], degrees)
@@ -104,7 +104,7 @@ class Neighborhoods:
 
 
 def edge_starts(degrees: Indices) -> Indices:
-    """Return the ``indptr`` of rows with so many neighbours.
+    """Return the ``indptr`` of rows with these numbers of neighbours.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def nearest_first(rows: Indices, columns: Indices, distances: Floats) -> Indices
     shape = len(degrees), int(degrees.max(initial=0))
     if shape[0] * shape[1] > 2 * len(rows) or (rows[1:] < rows[:-1]).any():
         return np.lexsort((columns, distances, rows))
-    # Rows of nearly one length that are together already: many small sorts are much quicker.
+    # Rows of nearly equal length, already in order: many small sorts are much quicker.
     filled = np.arange(shape[1]) < degrees[:, None]
     by_distance = np.full(shape, np.inf, dtype=np.result_type(distances, np.float32))
     by_column = np.full(shape, np.iinfo(np.intp).max, dtype=np.intp)

@@ -1,7 +1,8 @@
-"""The points of a search, the one definition of their distances, and exact search.
+"""The points of a search, the definition of their distances, and exact search.
 
-A tree or a scan only proposes candidates, with a proof that no neighbour is missing; distances
-are recomputed from differences, which neither cancels on uncentred data nor breaks ties.
+A tree or a scan only proposes candidates, with a proof that no neighbour is missing. Distances are
+recomputed from differences: so data far from the origin lose no digits, and equal distances stay
+equal.
 """
 
 from __future__ import annotations
@@ -33,39 +34,39 @@ Edges = tuple[Indices, Indices, Floats]
 T = TypeVar("T")
 
 
-# A k-d tree beats comparing all pairs in few dimensions only: 20 000 Gaussian points took it
-# 0.8 s with 6 features, 1.6 s with 8 and 6.5 s with 15, a scan of all pairs 0.7 to 0.8 s.
+# A k-d tree beats a scan of all pairs only in few dimensions. For 20 000 Gaussian points it took
+# 0.8 s with 6 features, 1.6 s with 8 and 6.5 s with 15; a scan took 0.7 to 0.8 s.
 TREE_FEATURES = 6
 
 
-# Without threads of its own a scan of so many features leaves BLAS the cores, as scikit-learn's
-# does; smaller products gain nothing. No bit of a result depends on them.
+# A scan of so many features in one thread lets BLAS use all cores, as scikit-learn does; smaller
+# products gain nothing. No bit of a result depends on it.
 BLAS_FEATURES = 100
 
 
-# Data whose spread leaves this range is rescaled by a power of two, which changes no digit,
-# before anything is squared.
+# Data with a spread outside this range are rescaled before anything is squared, by a power of two,
+# which changes no digit.
 PLAIN_SPREAD = (1e-100, 1e100)
 
 
-# After scaling, differences above this would overflow when squared and summed.
+# Larger differences would overflow, even rescaled, when squared and summed.
 LARGEST_SPREAD = 1e150
 
 
-# Input above this overflows in a sum or difference already.
+# Larger values overflow in a sum or a difference.
 LARGEST_VALUE = 1e300
 
 
-# Differences of so many bytes stay in the cache of one core until they are summed.
+# Differences are taken in parts of so many bytes, which stay in the cache until they are summed.
 DIFFERENCE_BYTES = 2**18
 
 
-# What a space makes of its points for searching, and does not take into a file.
+# Attributes made for searching, which are not pickled.
 CACHED = ("finder", "_quick_finder", "_centre")
 
 
 class SearchedPoints:
-    """The points of a search: their scale, their distances and who proposes candidates."""
+    """The points of a search: their scale, their distances and the finders of candidates."""
 
     def __init__(self, X: Any, n_jobs: int | None) -> None:
         self.points = X
@@ -82,7 +83,7 @@ class SearchedPoints:
         self._check_magnitude(self._low, self._high)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is made again when it is asked for: trees and copies for searching."""
+        """Leave out trees and copies for searching, which are made again on demand."""
         return {name: value for name, value in vars(self).items() if name not in CACHED}
 
     def check_queries(self, X: Any, searcher: str) -> Any:
@@ -102,8 +103,8 @@ class SearchedPoints:
     def distances(self, queries: Any, rows: Indices, cols: Indices) -> Floats:
         """Return the scaled float64 distance of ``queries[rows]`` and ``points[cols]``, paired.
 
-        Squared differences are summed in an order that depends on nothing but the number of
-        features, so a pair has the same bits from both ends and in any block.
+        The order in which squared differences are summed depends only on the number of features.
+        So a pair has the same bits from both ends and in any block.
         """
         squared = np.empty(len(rows))
         if is_sparse(self.points):
@@ -112,7 +113,7 @@ class SearchedPoints:
             for block in block_slices(len(rows), 6 * 16 * int(longest)):
                 difference = queries[rows[block]].astype(np.float64) - self.points[cols[block]]
                 difference.data = np.square(difference.data * self.scale)
-                # A product with ones adds the entries of a row one after the other.
+                # A product with ones sums the entries of a row in order.
                 squared[block] = difference @ ones
             return np.sqrt(squared)
         step = max(1, DIFFERENCE_BYTES // (8 * self.n_features))
@@ -140,25 +141,25 @@ class SearchedPoints:
         return Neighborhoods(edge_starts(np.bincount(rows, minlength=n_rows)), cols, unscaled)
 
     def placed(self, X: Any, dtype: Any) -> Any:
-        """Return ``X`` brought near 1, and centred if dense, so that few digits say much."""
+        """Return ``X`` rescaled to about 1, and centred if dense, so that float32 loses little."""
         if is_sparse(X):
             near_one = sparse.csr_array(X.astype(np.float64) * self.unit)
             return near_one.astype(dtype, copy=False)
         result = np.empty(X.shape, dtype=dtype)
-        with np.errstate(over="ignore"):  # a query far outside: infinity decides nothing
+        with np.errstate(over="ignore"):  # a query far outside: infinity excludes no one
             for block in block_slices(X.shape[0], 2 * 8 * self.n_features):
                 result[block] = (X[block] - self._centre) * self.unit
         return result
 
     def finders(self) -> Iterator[Tree | Scan]:
-        """Yield what proposes candidates: single precision first where it saves time."""
+        """Yield the finders of candidates, single precision first if that saves time."""
         if not self._in_tree and not is_sparse(self.points):
             yield self._quick_finder
         yield self.finder
 
     @cached_property
     def finder(self) -> Tree | Scan:
-        """What proposes candidates in double precision."""
+        """The finder of candidates in double precision."""
         return Tree(self) if self._in_tree else Scan(self, np.float64)
 
     @cached_property
@@ -182,7 +183,7 @@ class SearchedPoints:
 
 
 def k_nearest(space: SearchedPoints, queries: Any, k: int, *, own: bool) -> Neighborhoods:
-    """Return the exact ``k`` nearest points of every query, itself left out if ``own``."""
+    """Return the exact ``k`` nearest points of every query, without itself if ``own``."""
     n_rows = queries.shape[0]
     indices = np.empty((n_rows, k), dtype=np.intp)
     distances = np.empty((n_rows, k))
@@ -216,7 +217,7 @@ def k_nearest(space: SearchedPoints, queries: Any, k: int, *, own: bool) -> Neig
 
 
 def all_within(space: SearchedPoints, queries: Any, radius: float, *, own: bool) -> Neighborhoods:
-    """Return all points up to ``radius`` from every query, itself left out if ``own``."""
+    """Return all points up to ``radius`` from every query, without itself if ``own``."""
     n_rows = queries.shape[0]
     # No distance exceeds the root of n_features times the largest spread.
     radius = min(radius * space.scale, 1e3 * LARGEST_SPREAD)
@@ -244,7 +245,7 @@ def _within(
     own: bool,
     keep: Callable[[Indices, Indices, Floats], T],
 ) -> list[T]:
-    """Return, by blocks of ``rows``, what ``keep`` makes of all edges up to ``reach``."""
+    """Call ``keep`` on all edges up to ``reach``, a block of ``rows`` at a time."""
     if len(rows) == 0:
         return []
 
@@ -270,7 +271,7 @@ def _column_range(X: Any) -> tuple[Floats, Floats]:
 
 
 def check_features(X: Any, points: Any, searcher: str) -> None:
-    """Refuse queries whose columns are not those of the points."""
+    """Raise an error if queries have other columns than the points."""
     if X.shape[1] != points.shape[1]:
         raise ValueError(
             f"X has {X.shape[1]} features, but {searcher} is expecting {points.shape[1]} features "

@@ -1,7 +1,7 @@
-"""Neighbours of points that have moved a little: sought among the old neighbours and theirs.
+"""Neighbours of points that have moved a little: the nearest of old neighbours and theirs.
 
-Much cheaper than another search of all points, and nearly exact: who comes near is mostly a
-neighbour's neighbour already. Compiled, one point at a time, so that nothing is gathered.
+This is much cheaper than another search of all points, and nearly exact: a new neighbour is mostly
+an old neighbour's neighbour. Compiled code takes one point at a time, and gathers nothing.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
 
-# Rows of a block by their bytes: what is looked up for a row lies all over the points.
+# Bytes that count for a row when rows are cut into blocks; it reads points from all over memory.
 ROW_BYTES = 2**15
 
-# Features after which a distance that is too long already is given up.
+# A distance is given up if it is too long after a multiple of so many features.
 PART = 64
 
 
@@ -36,7 +36,7 @@ def refined_neighbors(
     *,
     n_jobs: int | None = None,
 ) -> Neighborhoods:
-    """Return the nearest of the old neighbours and of theirs, as many as there were.
+    """Return the nearest among old neighbours and their neighbours, as many as before.
 
     Parameters
     ----------
@@ -45,10 +45,10 @@ def refined_neighbors(
     known : Neighborhoods
         Their old neighbours.
     queries : array of shape (n_queries, m) or None
-        Points whose neighbours among ``points`` are sought; None for the points themselves, of
-        which none is its own neighbour.
+        Points whose neighbours among ``points`` are wanted. None means the points themselves, and
+        then no point is its own neighbour.
     start : Neighborhoods or None
-        The old neighbours of the queries, not needed for None.
+        The old neighbours of the queries; unused if ``queries`` is None.
     n_jobs : int or None
         Number of threads. The result does not depend on it.
 
@@ -115,7 +115,7 @@ def _search(
         found = 0
         for e in range(starts[q], starts[q + 1]):
             near = first[e]
-            # The neighbour itself, then its own.
+            # The neighbour itself, then its neighbours.
             for f in range(known_starts[near] - 1, known_starts[near + 1]):
                 candidate = near if f < known_starts[near] else known[f]
                 if seen_by[candidate] == q:
@@ -140,15 +140,15 @@ def _search(
 
 @compiled_freely
 def _square(a: Floats, b: Floats, limit: float) -> float:
-    """Return the squared distance, or something above the limit where it is.
+    """Return the squared distance, or a number above ``limit`` if it is above.
 
-    Parts are summed in the type of the points, as that is much quicker, and the whole in float64.
+    Parts are summed in the type of the points, which is much quicker, and the whole in float64.
     """
     square = 0.0
     whole = len(a) // PART * PART
     for start in range(0, whole, PART):
         part = a.dtype.type(0)
-        for x in range(PART):  # of a fixed length, which is what makes it quick
+        for x in range(PART):  # a fixed length makes it quick
             gap = a[start + x] - b[start + x]
             part += gap * gap
         square += float(part)

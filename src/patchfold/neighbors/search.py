@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from importlib.util import find_spec
+from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -71,6 +72,7 @@ class SharedNeighbors:
         self.knn = knn
         self._first: _FoundNeighbors | None = None
         self._made: tuple[Any, Any] | None = None
+        self._making = RLock()
 
     def search(self, n_neighbors: int, **setting: Any) -> NeighborSearch:
         """Return a search of so many neighbours; ``setting`` is as in :func:`neighbor_search`."""
@@ -91,10 +93,11 @@ class SharedNeighbors:
         """Return what ``make()`` gave the last time, if that was this of the same points."""
         if not self._has(X):
             return make()
-        if self._made is None or self._made[0] != key:
-            self._made = key, make()
-        made: T = self._made[1]
-        return made
+        with self._making:  # two estimators at once
+            if self._made is None or self._made[0] != key:
+                self._made = key, make()
+            made: T = self._made[1]
+            return made
 
     def _has(self, X: Any) -> bool:
         """Tell whether these are the points that neighbours were found of."""

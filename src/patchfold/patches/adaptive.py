@@ -1,4 +1,4 @@
-"""How large a patch should be at each point: larger where the data are flat, smaller where bent."""
+"""The size of the patch at each point: larger where the data are flat, smaller where bent."""
 
 from __future__ import annotations
 
@@ -16,55 +16,56 @@ if TYPE_CHECKING:
     Indices = NDArray[np.intp]
     Floats = NDArray[np.float64]
 
-# A patch may have twice as many neighbours as the graph; all, a half and a quarter are tried.
+# A patch may have twice as many neighbours as the graph. All, a half and a quarter are tried.
 REACH = 2
 STRIDES = (1, 2, 4)
 
-# Points that a spread is taken from, beside the point itself: fewer say nothing about a plane.
+# A spread needs at least so many points beside the point itself: fewer span no plane.
 LEAST_POINTS = 3
 
-# A size this much worse than the best one is as good: a ratio of spreads of some ten points is not
-# known better than that, and the larger patch has the smaller variance.
+# A size counts as good if its ratio is up to this times the best. A ratio of spreads of some ten
+# points is not known any better, and a larger patch has a smaller variance.
 AS_GOOD = 1.2
 
-# A patch with less than this share of its spread across is flat, three hundredths as thick as wide.
-# Without noise the ratio falls with the radius whatever the curvature, down to rounding errors.
+# A patch is flat if its spread across is below this share of that along it: it is then three
+# hundredths as thick as wide. Without noise a smaller radius gives a smaller ratio at any
+# curvature, down to rounding errors.
 FLAT = 1e-3
 
 
 def adaptive_sizes(
     X: Any, neighborhoods: Neighborhoods, points: Any = None, *, n_jobs: int | None = None
 ) -> Indices:
-    """Choose how many of its neighbours the patch of every point takes: a quarter, a half, or all.
+    """Choose the size of every patch: a quarter, a half or all of the point's neighbours.
 
     A patch of radius r on a manifold that bends with curvature c has a spread of order ``r^2``
     along the tangent space and of ``s^2 + c^2 r^4`` across it, with ``s`` the noise. Their ratio,
-    ``s^2 / r^2 + c^2 r^2``, falls with r where the manifold is flat and rises where it is bent; it
-    is least where the tangent space is known best. The largest size is taken whose ratio is
-    within a fifth of the least, or below 0.001, which is flat.
+    ``s^2 / r^2 + c^2 r^2``, falls with r where the manifold is flat and rises where it is bent. It
+    is least at the radius that shows the tangent space best. The choice is the largest size whose
+    ratio is within a fifth of the least, or below 0.001, which is flat.
 
-    Spreads are the principal variances, ``d`` leading ones being those of the tangent space. Of a
-    larger neighbourhood every second or fourth point is taken at a time, and the spreads are
-    averaged: the sizes differ in radius, not in the number of points, on which such spreads depend.
+    Spreads are principal variances; the ``d`` leading ones belong to the tangent space. They depend
+    on the number of points, and sizes should differ only in radius. So a larger neighbourhood is
+    split into sets of every second or fourth point, and the spreads of the sets are averaged.
     ``d`` is the local dimension, the participation ratio ``(sum l)^2 / sum l^2`` of the variances
-    ``l`` in the smallest neighbourhood. Only ratios of variances enter: rescaling, turning and
-    shifting the data change nothing.
+    ``l`` in the smallest neighbourhood. Only ratios of variances count: to rescale, rotate or shift
+    the data changes nothing.
 
     Parameters
     ----------
     X : array of shape (n_samples, m)
-        The points that neighbourhoods are made of.
+        The points that neighbourhoods consist of.
     neighborhoods : Neighborhoods
         The neighbours that patches may have.
     points : array of shape (n, m) or None
-        The points whose neighbourhoods these are, where they are not ``X``.
+        The points that the neighbourhoods belong to, if not ``X``.
     n_jobs : int or None
         Number of threads. The result does not depend on it.
 
     Returns
     -------
     array of shape (n,)
-        All neighbours where there are fewer than six.
+        The number of neighbours in each patch: all if there are fewer than six.
 
     Examples
     --------
@@ -94,7 +95,7 @@ def adaptive_sizes(
         ) -> None:
             chosen = rows[block]
             edges = neighborhoods.indptr[chosen][:, None] + np.arange(strides[-1] * count)
-            # Seen from the point, and in units of the farthest neighbour, nothing overflows.
+            # Differences from the point, in units of the farthest neighbour, do not overflow.
             Z = X[neighborhoods.indices[edges]].astype(np.float64) - points[chosen][:, None, :]
             unit = np.abs(Z).max(axis=(1, 2), keepdims=True)
             sizes[chosen] = tried[_best(Z / np.where(unit > 0, unit, 1.0), count, strides)]
@@ -105,9 +106,9 @@ def adaptive_sizes(
 
 
 def _best(Z: Floats, count: int, strides: list[int]) -> Indices:
-    """Choose among sizes for neighbours ``Z`` (n, points, m) seen from their point, nearest first.
+    """Return the best size for neighbours ``Z`` (n, points, m) relative to their point.
 
-    The point itself, at the origin, belongs to each patch.
+    Neighbours come nearest first. The point itself, at the origin, belongs to each patch.
     """
     ratios = np.empty((len(Z), len(strides)))
     dimension = np.empty(0, dtype=np.intp)
@@ -134,7 +135,7 @@ def _variances(Z: Floats) -> Floats:
 
 
 def _dimension(variances: Floats, most: int) -> Indices:
-    """Return the participation ratio, rounded; at most so many, to leave a residual."""
+    """Return the rounded participation ratio, at most ``most``, so that a residual is left."""
     squares = np.square(variances).sum(axis=1)
     ratio = np.square(variances.sum(axis=1)) / np.where(squares > 0, squares, 1.0)
     largest = max(1, min(most, variances.shape[1]))

@@ -1,8 +1,8 @@
 """Covariance estimates of a patch: how centred points become a well-conditioned covariance.
 
 A block of patches arrives as ``Y`` (batch, points, m): centred points divided by the root of the
-divisor, so that ``C = Y'Y`` is the sample covariance. An estimate answers with a :class:`Spread`.
-No ``m x m`` matrix is formed for it where patches have fewer points than features.
+divisor, so that ``C = Y'Y`` is the sample covariance. An estimate returns a :class:`Spread`. It
+forms no ``m x m`` matrix if patches have fewer points than features.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from patchfold.engines.arrays import Array
 AUTO_RIDGE = 3e-3
 AUTO_INTENSITY = 0.1
 
-# Shrinking a patch of equal points leaves a zero covariance, and a feature that is constant in a
-# patch a zero on the diagonal. Such variances are kept above this share of the data's mean
-# variance, so that the patches stay comparable. An explicit ridge is never touched.
+# A shrunk patch of equal points has a zero covariance, and a feature that is constant in a patch
+# has a zero on the diagonal. Such variances are raised to this share of the data's mean variance,
+# so that divergences stay finite. An explicit ridge is never changed.
 VARIANCE_FLOOR = 1e-10
 
-# A flattened covariance takes directions with this share of the largest variance for as wide, and
-# lets narrower ones shrink with this power: chosen on noisy manifolds (docs/stability.md).
+# A flattened covariance makes directions with this share of the largest variance as wide as the
+# widest, and shrinks narrower ones by this power: chosen on noisy manifolds (docs/stability.md).
 WIDE_SHARE, FLATNESS = 0.5, 4
 
-# Flattened variances below this share of the ridge change no divergence that anyone could tell.
+# Flattened variances below this share of the ridge do not change a divergence noticeably.
 NEGLIGIBLE = 1e-2
 
 # Steps of Algorithm 1 when none are asked for: its gap shrinks like 1/t.
@@ -89,7 +89,7 @@ Estimate = Callable[[Array, Array, Setting], Spread]
 
 
 def empirical(Y: Array, counts: Array, setting: Setting) -> Spread:
-    """``C`` itself; singular where the points do not span the space."""
+    """``C`` itself; singular if the points do not span the space."""
     return Spread(_constant(Y, 0.0), Y)
 
 
@@ -158,15 +158,15 @@ def low_rank(Y: Array, counts: Array, setting: Setting) -> Spread:
 def flattened(Y: Array, counts: Array, setting: Setting) -> Spread:
     """``C`` with eigenvalues ``l min(1, 2 l_r / l)^4``, ``l`` the largest, plus ``gamma I``.
 
-    Wide directions become equally wide, narrow ones lose their variance: a patch that noise has
-    made thick gets as flat as others are, and what lies beside it stays beside it. Variances
-    below a hundredth of ``gamma`` are left out: few directions remain to be compared.
+    Wide directions become equally wide, narrow ones lose their variance. So a patch that noise has
+    made thick becomes as flat as the others, and points beside it stay beside it. Variances below
+    a hundredth of ``gamma`` are dropped, so that few directions remain to be compared.
     """
     xp = array_namespace(Y)
     inside = Y.shape[1] >= Y.shape[2]
     gram = xp.matrix_transpose(Y) @ Y if inside else Y @ xp.matrix_transpose(Y)
-    # An eigen-decomposition of the smaller product. It is several times faster than that of Y, and
-    # the digits that narrow directions lose are of no account.
+    # An eigen-decomposition of the smaller product is several times faster than an SVD of Y. Narrow
+    # directions lose digits, which does not matter here.
     variances, turn = xp.linalg.eigh(gram)
     variances, turn = xp.flip(xp.clip(variances, min=0.0), axis=1), xp.flip(turn, axis=2)
     widest = xp.where(variances[:, :1] > 0, variances[:, :1], 1.0)
@@ -194,7 +194,7 @@ def hazan(Y: Array, counts: Array, setting: Setting) -> Spread:
     xp = array_namespace(Y)
     directions, variances = principal(Y, None)
     regularised = variances + setting.ridge
-    # The span of a patch ends where its variances vanish, whatever the block was padded to.
+    # A patch spans the directions with variance; the block may be padded with more.
     spanned = variances > float(xp.finfo(Y.dtype).eps) * variances[:, :1]
     spanned = spanned | (xp.arange(variances.shape[1]) == 0)
     R = xp.where(spanned, regularised, xp.inf)
@@ -230,8 +230,8 @@ def hazan_weights(eigenvalues: Array, n_steps: int) -> Array:
     The algorithm may start from any unit vector. Started from an eigenvector of ``R``, every
     iterate commutes with ``R``, the leading eigenvector of the gradient ``S^-1 - R`` is again an
     eigenvector of ``R``, and the iteration runs on eigenvalues alone. While ``S`` is singular the
-    gradient is unbounded on its null space; there the direction of least variance is taken, the
-    best one for the other term.
+    gradient is unbounded on its null space. The algorithm then takes the unreached direction of
+    least variance, which is best for the other term.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ def singular(Y: Array) -> Array:
 def principal(Y: Array, rank: int | None) -> tuple[Array, Array]:
     """Return the leading principal directions (batch, m, r) of patches and their variances.
 
-    ``r`` is ``rank``, or all there can be; variances (batch, r) come in falling order.
+    ``r`` is ``rank``, or as many as there are; variances (batch, r) fall.
     """
     xp = array_namespace(Y)
     if Y.shape[1] < Y.shape[2]:

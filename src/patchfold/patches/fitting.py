@@ -29,29 +29,29 @@ T = TypeVar("T")
 Fields = dict[str, Array]
 
 
-# Estimates that take the number of points as divisor, as scikit-learn's do.
+# Estimates that divide by the number of points, as scikit-learn's do.
 _FULL_DIVISOR = ("ledoit-wolf", "oas")
 
 
-# Numbers in the directions of patches from which there is room for no more than are used, and
-# patches that tell how many these are.
+# If the directions of all patches are more numbers than this, room is made only for as many
+# directions as patches of a sample of this size use.
 MANY_NUMBERS, SAMPLE = 2**20, 256
 
 
-# Rows that the variance of the data is summed over at a time.
+# The variance of the data is summed over so many rows at a time.
 VARIANCE_ROWS = 1024
 
 
 def patch_means(
     X: Array, neighborhoods: Neighborhoods, *, points: Array = None, n_jobs: int | None = None
 ) -> Array:
-    """Replace every point by the mean of its patch, the point itself among its neighbours.
+    """Replace every point by the mean of its patch, which includes the point itself.
 
     Parameters
     ----------
     X : array of shape (n_samples, m)
     neighborhoods : Neighborhoods
-        The neighbours, in ``X``, of the points of ``X``, or of ``points``.
+        The neighbours in ``X`` of the points of ``X``, or of ``points``.
     points : array of shape (n, m) or None
         New points; they do not influence each other.
     n_jobs : int or None
@@ -90,7 +90,7 @@ class PatchFit:
         origins = X if points is None else points
         self.origins = None if denoised is None else origins
         self.X, self.points = (X, origins) if denoised is None else denoised
-        self.own = points is None  # whether a point is itself one of those that patches consist of
+        self.own = points is None  # whether patches are those of the rows of X
         self.neighborhoods = neighborhoods
         self.include_self = include_self
         self.center = center
@@ -98,7 +98,7 @@ class PatchFit:
         self.setting = covariances.Setting(
             gamma=gamma,
             rank=rank,
-            scale=_mean_variance(X),  # of the given points, also where patches are of denoised ones
+            scale=_mean_variance(X),  # of the points as given, even if patches use denoised ones
         )
         _check_ridge(self.setting, X)
         self.widest = int(neighborhoods.degrees.max(initial=0)) + int(self.include_self)
@@ -108,22 +108,28 @@ class PatchFit:
             self.rank = min(self.rank, rank)
         self.factored = self.rank < X.shape[1] and self.covariance != "diagonal-shrinkage"
 
-    def run(self, n_jobs: int | None) -> Patches:
-        """Fit all patches."""
+    def run(
+        self,
+        n_jobs: int | None,
+        *,
+        walk: NDArray[np.intp] | None = None,
+        many: int = MANY_NUMBERS,
+        sample: int = SAMPLE,
+    ) -> Patches:
+        """Fit all patches, in the order of ``walk``: by default near ones after each other."""
         xp = array_namespace(self.X)
         n, m = self.points.shape
         dtype = self.X.dtype
         itemsize = xp.finfo(dtype).bits // 8
         row_bytes = itemsize * m * (6 * (self.widest + 1) + (0 if self.factored else 8 * m))
         degrees = self.neighborhoods.degrees
-        walk = locality.walk(to_numpy(self.points))
+        walk = locality.walk(to_numpy(self.points)) if walk is None else walk
         fields: Fields = {"means": xp.empty((n, m), dtype=dtype)}
         if self.factored:
             fields["ridge"] = xp.empty((n,), dtype=dtype)
             fields["variances"] = xp.empty((n, self.rank), dtype=dtype)
-            fields["directions"] = _room_for_directions(
-                self.X, n, self.room(walk, row_bytes, n_jobs)
-            )
+            room = self.room(walk, row_bytes, n_jobs, many, sample)
+            fields["directions"] = _room_for_directions(self.X, n, room)
         else:
             for name in ("roots", "whiteners"):
                 fields[name] = xp.empty((n, m, m), dtype=dtype)
@@ -151,7 +157,7 @@ class PatchFit:
         return Patches(points=self.points if self.origins is None else fields["means"], **fields)
 
     def means(self, n_jobs: int | None) -> Array:
-        """Return the means of the patches alone."""
+        """Return only the means of the patches."""
         xp = array_namespace(self.X)
         means = xp.empty(self.points.shape, dtype=self.X.dtype)
 
@@ -169,9 +175,9 @@ class PatchFit:
         row_bytes: int,
         n_jobs: int | None,
     ) -> list[T]:
-        """Map ``work(rows)`` over blocks of patches of one size, in the order of ``walk``.
+        """Map ``work(rows)`` over blocks of patches of equal size, in the order of ``walk``.
 
-        What a block computes then depends on no other patch.
+        So the numbers of a patch depend on no other patch.
         """
         degrees = self.neighborhoods.degrees[walk]
         done: list[T] = []
@@ -184,10 +190,12 @@ class PatchFit:
             done += map_blocks(block_work, len(rows), row_bytes, n_jobs)
         return done
 
-    def room(self, walk: NDArray[np.intp], row_bytes: int, n_jobs: int | None) -> int:
-        """Return how many directions there is to be room for, judged by some patches.
+    def room(
+        self, walk: NDArray[np.intp], row_bytes: int, n_jobs: int | None, many: int, sample: int
+    ) -> int:
+        """Return how many directions to make room for, judged by ``sample`` patches.
 
-        New memory takes longer to get than directions to compute, and few may be in use.
+        To allocate memory takes longer than to compute directions, and few may be in use.
         """
 
         def needed(rows: NDArray[np.intp]) -> int:
@@ -195,20 +203,20 @@ class PatchFit:
             spread = covariances.ESTIMATES[self.covariance](Y, counts, self.setting)
             return int(used_ranks(spread.principal(self.rank)[1]).max())
 
-        # All other covariances use all directions.
+        # Only flattened covariances leave directions unused.
         size = len(walk) * self.rank * self.X.shape[1]
-        if self.covariance != "flattened" or size < MANY_NUMBERS:
+        if self.covariance != "flattened" or size < many:
             return self.rank
-        few = walk[:: max(1, len(walk) // SAMPLE)]
+        few = walk[:: max(1, len(walk) // sample)]
         room = max(self.by_size(needed, few, row_bytes, n_jobs), default=1)
         return room if 2 * room <= self.rank else self.rank
 
     def fit_block(
         self, fields: Fields, left: list[Any], rows: NDArray[np.intp]
     ) -> NDArray[np.intp]:
-        """Fit some patches into their rows of ``fields``; return those that have no estimate.
+        """Write some patches into their rows of ``fields``; return the rows with no estimate.
 
-        Those whose directions there is no room for are ``left``, and have them there.
+        Patches with more directions than there is room for are appended to ``left``.
         """
         xp = array_namespace(self.X)
         Y, counts, means = self.centred(rows)
@@ -247,10 +255,10 @@ class PatchFit:
         if self.include_self and not self.own:
             P = xp.concat([points[:, None, :], P], axis=1)
         size = P.shape[1]
-        if size == 0:  # an isolated point is all there is to its patch
+        if size == 0:  # the patch of an isolated point is the point
             P, size = xp.asarray(points[:, None, :], copy=True), 1
-        # Differences from a point of the patch keep the digits of data far from the origin. In
-        # place: P is a copy, and by far the largest array here.
+        # Differences from a point of the patch keep the digits of data far from the origin. They
+        # are taken in place: P is a copy, and by far the largest array here.
         means = points
         if self.center == "point":
             P -= points[:, None, :]
@@ -268,7 +276,7 @@ class PatchFit:
     def returned(
         self, rows: NDArray[np.intp], ridge: Array, directions: Array, variances: Array
     ) -> Array:
-        """Let denoised points come back along their patches."""
+        """Return ``z + Sigma (x - z) / lambda_max`` for points ``x`` and denoised points ``z``."""
         xp = array_namespace(self.X)
         at = xp.asarray(rows)
         points = xp.take(self.points, at, axis=0)
@@ -282,7 +290,7 @@ class PatchFit:
     def members(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the rows of ``X`` in patches of equal size, sorted.
 
-        A patch is a set: sorted, equal sets give bit-identical patches whoever they belong to.
+        A patch is a set: sorting makes patches of equal sets equal to the last bit.
         """
         starts = self.neighborhoods.indptr[rows]
         degree = int(self.neighborhoods.degrees[rows[0]])
@@ -294,16 +302,16 @@ class PatchFit:
 
 
 def _room_for_directions(like: Array, n: int, room: int) -> Array:
-    """Return room for so many directions of ``n`` patches, (n, m, room).
+    """Return an empty array for the directions of ``n`` patches, (n, m, room).
 
-    Each lies together in memory.
+    Each direction is contiguous in memory.
     """
     xp = array_namespace(like)
     return xp.matrix_transpose(xp.empty((n, room, like.shape[1]), dtype=like.dtype))
 
 
 def _unit_spread(Y: Array) -> Array:
-    """``Y`` with every feature in units of its own spread: other units are not collinearity."""
+    """``Y`` with every feature divided by its spread, so that units do not look collinear."""
     xp = array_namespace(Y)
     spread = xp.linalg.vector_norm(Y, axis=1, keepdims=True)
     return Y / xp.where(spread > 0, spread, 1.0)
@@ -313,7 +321,7 @@ def _mean_variance(X: Array) -> float:
     """Mean variance of the features, summed in float64; 1 where all points are equal."""
     xp = array_namespace(X)
     n = int(X.shape[0])
-    # Blocks of a fixed length: the ridge must not depend on how much memory there is.
+    # Blocks of fixed length: the ridge must not depend on the available memory.
     blocks = [X[block, :] for block in gen_batches(n, VARIANCE_ROWS)]
     sums = [xp.sum(rows, axis=0, dtype=xp.float64) for rows in blocks]
     mean = xp.sum(xp.stack(sums), axis=0) / n
@@ -321,7 +329,7 @@ def _mean_variance(X: Array) -> float:
     limits = xp.finfo(X.dtype)
     if largest == 0.0:
         return 1.0
-    # A thousandth of the root leaves room for the sum of as many squares as a patch has numbers.
+    # A thousandth of the root leaves room for a sum of squares over a whole patch.
     if not float(limits.smallest_normal) ** 0.5 < largest < 1e-3 * float(limits.max) ** 0.5:
         msg = (
             f"the features of X spread over {largest:.3g}, which cannot be squared in {X.dtype} "

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-# An asymmetry of given covariances, or a deviation of given directions from orthonormality, beyond
-# this many root-eps is an error of the caller and not rounding.
+# Given covariances may be asymmetric, and given directions deviate from orthonormal ones, by this
+# many root-eps. More is no rounding but an error of the caller.
 GIVEN_TOLERANCE = 8.0
 
-# Directions within so many eps of orthonormal ones are taken as they are.
+# Directions within so many eps of orthonormal ones are not changed.
 ORTHONORMAL = 100.0
 
 
@@ -44,7 +44,7 @@ class Patches:
     ----------
     means : array of shape (n, m)
     points : array of shape (n, m)
-        The points the patches belong to (the means where none are known).
+        The points that the patches belong to; the means if no points are known.
     directions, variances, ridge : arrays of shape (n, m, r), (n, r), (n,), or None
         The factored form.
     roots, whiteners : arrays of shape (n, m, m), or None
@@ -105,7 +105,7 @@ class Patches:
 
         Shapes: means (n, m); directions ``Q`` (n, m, r), orthonormal columns (or zero where there
         is no variance), ``r < m``; variances (n, r), not negative; ridge (n,), positive.
-        Directions that are orthonormal to half the digits only are made so, to all of them.
+        Directions that are orthonormal only to half the digits are made orthonormal.
         """
         means, directions, variances, ridge = promoted(
             means=means, directions=directions, variances=variances, ridge=ridge
@@ -181,14 +181,11 @@ class Patches:
         return self._map(lambda field: xp.take(field, indices, axis=0))
 
     def used_ranks(self) -> NDArray[np.intp]:
-        """Count, in the factored form, the directions of each patch up to the last with variance.
-
-        At least one.
-        """
+        """Count the directions of factored patches up to the last with variance, at least one."""
         return used_ranks(self.variances)
 
     def narrowed(self, rank: int) -> Patches:
-        """Return the same in the factored form, with the leading directions only."""
+        """Return factored patches with only their leading ``rank`` directions."""
         rank = min(rank, int(self.directions.shape[2]))
         return Patches(
             self.means,
@@ -210,7 +207,7 @@ class Patches:
 def aligned(a: Patches, b: Patches) -> tuple[Patches, Patches]:
     """Give two sets of patches the same form, so that they can be compared row by row.
 
-    The lengths must agree, or one of them be 1, which then stands for all.
+    Their lengths must be equal, or one must be 1: a single patch is compared with all others.
     """
     if a.n_features != b.n_features or (len(a) != len(b) and 1 not in {len(a), len(b)}):
         msg = (
@@ -236,10 +233,10 @@ def used_ranks(variances: Array) -> NDArray[np.intp]:
 
 
 def padded(directions: Array, variances: Array, rank: int) -> tuple[Array, Array]:
-    """Fill up to a rank with directions of length zero, which have no variance.
+    """Append directions of length zero, without variance, up to a rank.
 
-    Each direction lies together in memory, as where patches are fitted: how it does decides on the
-    last bits of a product.
+    Each direction is contiguous in memory, as in fitted patches: the memory layout decides the last
+    bits of a product.
     """
     xp = array_namespace(directions)
     n, m, r = directions.shape
@@ -273,8 +270,8 @@ def _in_full(patches: Patches) -> Patches:
 def triangular(Z: Array, ridge: Array) -> dict[str, Array]:
     """``Z'Z + diag(ridge)`` as its triangular root and the inverse of that.
 
-    The root comes from a QR decomposition of ``Z`` over the root of the ridge: unlike a Cholesky
-    decomposition of the sum, it never squares the condition number.
+    The root comes from a QR decomposition of ``Z`` stacked on the root of the ridge. Unlike a
+    Cholesky decomposition of the sum, it does not square the condition number.
     """
     xp = array_namespace(Z)
     m = Z.shape[2]

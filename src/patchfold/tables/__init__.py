@@ -14,7 +14,8 @@ from patchfold.tables.preparation import (
     is_continuous,
     select,
 )
-from patchfold.tables.reading import Table, read_table
+from patchfold.tables.reading import read_table
+from patchfold.tables.table import Table
 from patchfold.tables.writing import check_ending, encode_table
 
 __all__ = [

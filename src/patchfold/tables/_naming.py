@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -62,3 +63,14 @@ def require(module: str, purpose: str, extra: str = "cli") -> Any:
             f"{purpose} needs {module.split('.', maxsplit=1)[0]}; install it with: "
             f"pip install 'patchfold[{extra}]'"
         ) from error
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuse a name that two columns have."""
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        places = [place for place, name in enumerate(names, start=1) if name == twice[0]]
+        raise TableError(
+            f"columns {places[0]} and {places[1]} are both named {quoted(twice[0])}; "
+            "give every column a name of its own."
+        )

@@ -1,9 +1,8 @@
 """The ranking of all methods: what is compared, and that K is chosen honestly."""
 
-import numpy as np
 import pytest
 
-from patchfold.papers.reproduction import engine, ranking
+from patchfold.papers.reproduction import load_paper, ranking
 from patchfold.papers.reproduction.cells import Task
 
 
@@ -15,7 +14,7 @@ def test_every_method_is_compared_on_every_data_set_at_hand():
     assert ranking.tasks("accuracy", None, ["published", "equations"], quick=False) == []
     few = ranking.tasks("accuracy", ["iris", "mnist"], ["honest"], quick=False)
     assert {task.dataset for task in few} == {"iris"}
-    assert engine.load_paper("ranking") is ranking
+    assert load_paper("ranking") is ranking
 
 
 @pytest.mark.parametrize("method", ["PCA", "HLLE", "PatchIsomap"])
@@ -24,9 +23,3 @@ def test_iris_is_classified_in_the_plane(method):
     assert result.row == "iris"
     assert 0.75 < result.low < result.value < result.high < 1
     assert result.note.startswith("K=") is (method != "PCA")
-
-
-def test_the_score_is_the_share_that_seven_neighbours_name():
-    plane = np.arange(20.0)[:, None]
-    y = np.array(["a"] * 10 + ["b"] * 10)
-    assert ranking.accuracy(plane, y, np.array([[0.0], [19.0], [0.5]]), ["a", "b", "b"]) == 2 / 3

@@ -14,6 +14,18 @@ Each paper has a module with
 Of the cells that do not come out, ``reasons/<paper>.toml`` says why.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol, cast
+
+from patchfold._validation import check_choice
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from patchfold.papers.reproduction.cells import Result, Task
+
 # The module of each paper, in this package where the name starts with a dot.
 PAPERS = {
     "isomap-kl": ".isomap_kl",
@@ -22,3 +34,26 @@ PAPERS = {
     "elap": ".elap",
     "ranking": ".ranking",  # no paper's, but computed and reported in the same way
 }
+
+
+class Paper(Protocol):
+    """The module of a paper, whose parts this package's description lists."""
+
+    __name__: str
+    PROTOCOL: int
+    TABLES: tuple[str, ...]
+    NOTE: str
+
+    def tasks(
+        self, table: str, datasets: Sequence[str] | None, accounts: Sequence[str], quick: bool
+    ) -> list[Task]:
+        """List what there is to compute."""
+
+    def compute(self, task: Task) -> list[Result]:
+        """Compute a task."""
+
+
+def load_paper(name: str) -> Paper:
+    """Import the module of a paper by the paper's name."""
+    check_choice("paper", name, PAPERS)
+    return cast("Paper", import_module(PAPERS[name], __name__))

@@ -8,7 +8,6 @@ quarter of all pairs or more are edges, an edge of length zero was lost.
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +31,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from patchfold._validation import check_choice
 from patchfold.engines.scaling import classical_mds
+from patchfold.evaluation.peers import umap
+from patchfold.evaluation.prediction import NEAREST
 from patchfold.graph.geodesics import shortest_paths
 from patchfold.metrics import purity
 
@@ -122,21 +123,6 @@ def embed(
         return np.asarray(model.set_params(eigen_solver="dense").fit_transform(X))
 
 
-def umap(n_components: int, n_neighbors: int, random_state: int | None) -> Any:
-    """Return an unfitted UMAP, or say how to get it."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ImportWarning)  # of a part that wants TensorFlow
-            from umap import UMAP  # type: ignore[import-not-found,import-untyped,unused-ignore]
-    except ImportError as error:
-        raise ImportError(
-            "method='UMAP' needs umap-learn; install it with: pip install 'patchfold[papers]'"
-        ) from error
-    return UMAP(
-        n_components=n_components, n_neighbors=n_neighbors, random_state=random_state, n_jobs=1
-    )
-
-
 def classifiers(random_state: int | None = 0) -> dict[str, Callable[[], Any]]:
     """Return how to make each of the papers' eight classifiers, under its printed name.
 
@@ -144,7 +130,7 @@ def classifiers(random_state: int | None = 0) -> dict[str, Callable[[], Any]]:
     but its cells come out with this one only. ``MPL`` is the multilayer perceptron.
     """
     return {
-        "KNN": lambda: KNeighborsClassifier(n_neighbors=7),
+        "KNN": lambda: KNeighborsClassifier(n_neighbors=NEAREST),
         "SVM": lambda: SVC(gamma="auto"),
         "NB": GaussianNB,
         "DT": lambda: DecisionTreeClassifier(random_state=0),

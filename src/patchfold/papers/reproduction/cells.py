@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from patchfold._validation import check_choice
 from patchfold.papers import tables
 
 if TYPE_CHECKING:
@@ -115,3 +117,16 @@ def rows(paper: str, table: str, dataset: str) -> list[str]:
 def printed(paper: str, table: str) -> list[Cell]:
     """Return the cells of a printed table, or none if the paper prints no such table."""
     return tables.read(paper, table) if table in tables.TABLES.get(paper, ()) else []
+
+
+def check_outcome(outcome: Outcome) -> Outcome:
+    """Return an outcome if its rows are those of the printed table and its numbers finite."""
+    task = outcome.task
+    known = rows(task.paper, task.table, task.dataset)
+    for result in outcome.results:
+        if known:
+            check_choice("row", result.row, known)
+        numbers = [x for x in (result.value, result.low, result.high) if x is not None]
+        if not all(math.isfinite(number) for number in numbers):
+            raise ValueError(f"row {result.row!r} has the values {numbers}; leave it out instead")
+    return outcome

@@ -18,7 +18,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from patchfold import divergences
 from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.papers import presets
-from patchfold.papers.reproduction import old_tree, protocol
+from patchfold.papers.reproduction import experiment, old_tree
 from patchfold.papers.reproduction.cells import ACCOUNTS_NOTE
 from patchfold.patches import GaussianPatch
 
@@ -42,25 +42,26 @@ def tasks(
     table: str, datasets: Sequence[str] | None, accounts: Sequence[str], quick: bool
 ) -> list[Task]:
     """List the cells of a table to compute."""
-    return protocol.tasks("elap", table, "ELAP", datasets, accounts, quick)
+    return experiment.tasks("elap", table, "ELAP", datasets, accounts, quick)
 
 
 def compute(task: Task) -> list[Result]:
     """Compute a cell."""
-    return protocol.compute(task, "ELAP", published, presets.elap)
+    return experiment.compute(task, "ELAP", published, presets.elap)
 
 
-def published(X: Floats, k: int) -> Floats:
+def published(X: Floats, k: int, *, dense_rows: int = DENSE_ROWS) -> Floats:
     """Embed as the released program does.
 
     Patches without their own point, divisor k - 1, 0.001 on the diagonal of singular covariances,
     weights ``exp(-d^2)`` for neighbours and 1 for all other pairs, ``L = D - W`` with the sums of
-    rows in D, eigenvectors 2 and 3 of the lower triangle.
+    rows in D, eigenvectors 2 and 3 of the lower triangle. With more than ``dense_rows`` points
+    Lanczos' iteration finds them.
 
     Examples
     --------
     >>> from sklearn.metrics import silhouette_score
-    >>> X, y = protocol.standardised("parity5")
+    >>> X, y = experiment.standardised("parity5")
     >>> f"{silhouette_score(published(X, 4), y):.3f}"
     '0.540'
     """
@@ -71,7 +72,7 @@ def published(X: Floats, k: int) -> Floats:
     patch = GaussianPatch(include_self=False, covariance="ridge-if-singular", gamma=1e-3)
     lengths = divergences.paired(patch.fit(X, around), start, end, "kl")
     weights = np.exp(-(lengths**2))
-    if n <= DENSE_ROWS:
+    if n <= dense_rows:
         W = np.ones((n, n))
         W[start, end] = weights
         return np.asarray(eigh(np.diag(W.sum(axis=1)) - W, subset_by_index=(1, 2))[1])

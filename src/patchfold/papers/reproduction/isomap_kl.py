@@ -22,11 +22,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.metrics import silhouette_score
-from sklearn.model_selection import StratifiedShuffleSplit, train_test_split
 from sklearn.preprocessing import scale
 
 from patchfold import datasets as data
 from patchfold.embedding import PatchIsomap
+from patchfold.evaluation.honest import honest_scores
+from patchfold.evaluation.intervals import score_range
+from patchfold.evaluation.sampling import halves
 from patchfold.graph.geodesics import shortest_paths
 from patchfold.papers import presets
 from patchfold.papers.reproduction import baselines
@@ -61,6 +63,8 @@ LARGE = 3000
 QUICK_SIZE = 180
 # Seed of the one split, as in the authors' public programs for their later papers.
 SPLIT = 42
+# Seed of the halves of a training half that choose K, honestly.
+INNER_SPLIT = 1
 # Halves of the honest account, fewer of large data sets; its interval leaves out this part of the
 # results at each end.
 HALVES = 10
@@ -108,8 +112,11 @@ def tasks(
     ]
 
 
-def compute(task: Task) -> list[Result]:
-    """Compute the cells of a task: one in Table I, one a classifier in Tables II and III."""
+def compute(task: Task, *, grid: tuple[int, ...] = GRID, n_halves: int = HALVES) -> list[Result]:
+    """Compute the cells of a task: one in Table I, one a classifier in Tables II and III.
+
+    The labels choose K from ``grid``; the honest account has ``n_halves`` of small data sets.
+    """
     rows = {
         cell.classifier: row_name(cell)
         for cell in printed(PAPER, task.table)
@@ -119,16 +126,16 @@ def compute(task: Task) -> list[Result]:
         # Graphs in parts, classes in a line, perceptrons that stop early: the tables have them all.
         warnings.simplefilter("ignore")
         if task.account == "honest":
-            return _honest(task, rows)
+            return _honest(task, rows, n_halves)
         _, y = _points(task.dataset)
-        k = _neighbors(task.dataset, task.method, task.account)
+        k = _neighbors(task.dataset, task.method, task.account, grid)
         if task.method == "ISO-KL" and task.account == "published":
             k = MISPRINTED.get((task.table, task.dataset), k)
         Y = _embedding(task.dataset, task.method, task.account, k)
         note = "" if k is None else f"K={k}"
         if task.table == "I":
             return [Result(rows[""], float(silhouette_score(Y, y)), note=note)]
-        half = _published_half(len(y))
+        half = _published_half(y)
         return [
             Result(rows[name], value, note=note)
             for name, value in _accuracies(Y, y, *half, names=rows).items()
@@ -195,7 +202,7 @@ def _embedding(name: str, method: str, account: str, k: int | None) -> Floats:
 
 
 @lru_cache(maxsize=4)
-def _neighbors(name: str, method: str, account: str) -> int | None:
+def _neighbors(name: str, method: str, account: str, grid: tuple[int, ...]) -> int | None:
     """Return the K of a cell: printed, chosen by the labels, or that of the baselines."""
     if method in {"PCA", "KPCA"}:
         return None
@@ -205,15 +212,15 @@ def _neighbors(name: str, method: str, account: str) -> int | None:
     given = {c.k for table in ("II", "III") for c in printed(PAPER, table) if c.data_set == name}
     if given and (account == "published" or len(y) > LARGE):
         return given.pop()
-    half = _published_half(len(y))
-    grid = [k for k in GRID if k < len(y)]
-    scores = [_mean_accuracy(_embedding(name, method, account, k), y, *half) for k in grid]
-    return grid[int(np.argmax(scores))]
+    half = _published_half(y)
+    sizes = [k for k in grid if k < len(y)]
+    scores = [_mean_accuracy(_embedding(name, method, account, k), y, *half) for k in sizes]
+    return sizes[int(np.argmax(scores))]
 
 
-def _published_half(n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    train, test = train_test_split(np.arange(n), test_size=0.5, random_state=SPLIT)
-    return train, test
+def _published_half(y: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    (half,) = halves(y, stratify=False, random_state=SPLIT)
+    return half
 
 
 def _accuracies(
@@ -236,45 +243,35 @@ def _mean_accuracy(Y: Floats, y: Any, train: Any, test: Any) -> float:
     return float(np.mean(list(_accuracies(Y, y, train, test).values())))
 
 
-def _honest(task: Task, rows: dict[str, str]) -> list[Result]:
+def _honest(task: Task, rows: dict[str, str], n_halves: int) -> list[Result]:
     _, y = _points(task.dataset)
     grid: list[int | None] = [k for k in HONEST_GRID if k < len(y) // 2]
     if task.method in {"PCA", "KPCA"}:
         grid = [None]
     planes = [_embedding(task.dataset, task.method, task.account, k) for k in grid]
-    values: dict[str, list[float]] = {name: [] for name in rows}
-    chosen = set()
-    for train, test in _halves(y, HALVES if len(y) <= LARGE else HALVES_LARGE, seed=0):
-        best = 0
-        if len(grid) > 1:
-            best = int(np.argmax([_inner(task.table, Y, y, train) for Y in planes]))
-        chosen.add(best)
+    count = n_halves if len(y) <= LARGE else HALVES_LARGE
+    splits = [(_inner(task.table, y, train), (train, test)) for train, test in halves(y, count)]
+
+    def score(Y: Floats, train: Any, test: Any) -> dict[str, float]:
         if task.table == "I":
-            values[""].append(float(silhouette_score(planes[best][test], y[test])))
-            continue
-        for name, value in _accuracies(planes[best], y, train, test, names=rows).items():
-            values[name].append(value)
-    note = "" if grid == [None] else "K=" + ", ".join(str(grid[place]) for place in sorted(chosen))
+            return {"": float(silhouette_score(Y[test], y[test]))}
+        return _accuracies(Y, y, train, test, names=rows)
+
+    def judge(Y: Floats, train: Any, test: Any) -> float:
+        return score(Y, train, test)[""] if task.table == "I" else _mean_accuracy(Y, y, train, test)
+
+    scores, chosen = honest_scores(planes, splits, score, judge=judge)
+    note = "" if grid == [None] else "K=" + ", ".join(str(grid[at]) for at in sorted(set(chosen)))
+    values = {name: [found[name] for found in scores] for name in rows}
     return [
-        Result(
-            rows[name],
-            float(np.mean(found)),
-            float(np.quantile(found, TAIL)),
-            float(np.quantile(found, 1 - TAIL)),
-            note,
-        )
-        for name, found in values.items()
+        Result(row, float(np.mean(values[name])), *score_range(values[name], tail=TAIL), note)
+        for name, row in rows.items()
     ]
 
 
-def _inner(table: str, Y: Floats, y: Any, train: Any) -> float:
-    """Score an embedding by the points of a training half alone."""
+def _inner(table: str, y: Any, train: Any) -> tuple[Any, Any]:
+    """Return the points of a training half that choose K: all of them score a silhouette."""
     if table == "I":
-        return float(silhouette_score(Y[train], y[train]))
-    fit, check = next(_halves(y[train], 1, seed=1))
-    return _mean_accuracy(Y, y, train[fit], train[check])
-
-
-def _halves(y: Any, repetitions: int, seed: int) -> Any:
-    split = StratifiedShuffleSplit(repetitions, test_size=0.5, random_state=seed)
-    return split.split(np.zeros(len(y)), y)
+        return train, train
+    (inner,) = halves(y, rows=train, random_state=INNER_SPLIT)
+    return inner

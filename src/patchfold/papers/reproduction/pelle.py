@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from patchfold.papers import presets
-from patchfold.papers.reproduction import old_tree, protocol
+from patchfold.papers.reproduction import experiment, old_tree
 from patchfold.papers.reproduction.cells import ACCOUNTS_NOTE
 
 if TYPE_CHECKING:
@@ -34,12 +34,12 @@ def tasks(
     table: str, datasets: Sequence[str] | None, accounts: Sequence[str], quick: bool
 ) -> list[Task]:
     """List the cells of a table to compute."""
-    return protocol.tasks("pelle", table, "PELLE", datasets, accounts, quick)
+    return experiment.tasks("pelle", table, "PELLE", datasets, accounts, quick)
 
 
 def compute(task: Task) -> list[Result]:
     """Compute a cell."""
-    return protocol.compute(task, "PELLE", published, presets.pelle)
+    return experiment.compute(task, "PELLE", published, presets.pelle)
 
 
 def published(X: Floats, k: int) -> Floats:
@@ -47,7 +47,7 @@ def published(X: Floats, k: int) -> Floats:
 
     Examples
     --------
-    >>> X, _ = protocol.standardised("wine")
+    >>> X, _ = experiment.standardised("wine")
     >>> published(X, 10).shape
     (178, 2)
     """

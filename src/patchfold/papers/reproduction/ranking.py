@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.neighbors import KNeighborsClassifier
 
 from patchfold import datasets as registered
 from patchfold.embedding import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
-from patchfold.papers.reproduction import baselines, protocol
+from patchfold.evaluation.prediction import accuracy
+from patchfold.papers.reproduction import baselines, experiment
 from patchfold.papers.reproduction.cells import Result, Task
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
-    Labels = NDArray[np.str_]
 
 PROTOCOL = 3
 TABLES = ("accuracy",)
@@ -50,7 +49,7 @@ def tasks(
     table: str, datasets: Sequence[str] | None, accounts: Sequence[str], quick: bool
 ) -> list[Task]:
     """List every method on every data set of the papers at hand; a quick run takes small ones."""
-    most = protocol.QUICK_ROWS if quick else MOST_ROWS
+    most = experiment.QUICK_ROWS if quick else MOST_ROWS
     names = [
         entry.name
         for entry, source in registered.available()
@@ -70,25 +69,20 @@ def tasks(
 
 def compute(task: Task) -> list[Result]:
     """Return the mean accuracy of a method over test halves, with its interval."""
-    X, y = protocol.standardised(task.dataset)
-    experiment = protocol.Experiment(X, y, _embedding(task.method), accuracy)
-    value, low, high, note = experiment.honest(_sizes(task.method, len(y)))
+    X, y = experiment.standardised(task.dataset)
+    trial = experiment.Experiment(X, y, _embedding(task.method), accuracy)
+    value, low, high, note = trial.honest(_sizes(task.method, len(y)))
     return [Result(task.dataset, value, low, high, note)]
-
-
-def accuracy(plane: Floats, y: Labels, new: Floats, truth: Labels) -> float:
-    """Return the accuracy of seven nearest neighbours."""
-    return float(KNeighborsClassifier(n_neighbors=7).fit(plane, y).score(new, truth))
 
 
 def _sizes(method: str, n: int) -> list[int]:
     # UMAP and t-SNE are given what all others are; the papers' programs leave them one K.
-    return protocol.honest_sizes("ISO" if method in {"UMAP", "PatchTSNE"} else method, n)
+    return experiment.honest_sizes("ISO" if method in {"UMAP", "PatchTSNE"} else method, n)
 
 
 def _embedding(method: str) -> Callable[[Floats, int], Floats]:
     if method == "UMAP":
         return lambda X, k: baselines.embed(method, X, n_neighbors=k)
     if method not in ESTIMATORS:
-        return lambda X, k: protocol.baseline(method, X, k)
+        return lambda X, k: experiment.baseline(method, X, k)
     return lambda X, k: np.asarray(ESTIMATORS[method](k).fit_transform(X))

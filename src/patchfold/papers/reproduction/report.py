@@ -14,6 +14,7 @@ from patchfold.evaluation.diagram import critical_difference_svg
 from patchfold.evaluation.document import Block
 from patchfold.evaluation.significance import ALPHA
 from patchfold.papers.reproduction.sheets import (
+    REASONS,
     ROUNDING,
     TOLERANCES,
     UNEXPLAINED,
@@ -26,11 +27,12 @@ from patchfold.papers.reproduction.sheets import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from importlib.resources.abc import Traversable
 
     from patchfold.evaluation.significance import Comparison
     from patchfold.papers.reproduction.cells import Outcome, Result
-    from patchfold.papers.reproduction.engine import Stamp
     from patchfold.papers.reproduction.sheets import Key
+    from patchfold.papers.reproduction.storage import Stamp
 
 LEGEND = (
     f"A mark says by how much a number differs from the printed one: △ higher and ▽ lower by more "
@@ -42,7 +44,13 @@ MARKS = {0: "", 1: " △", 2: " ▲", -1: " ▽", -2: " ▼"}
 
 
 def render(
-    paper: str, outcomes: Sequence[Outcome], *, command: str, stamp: Stamp, note: str
+    paper: str,
+    outcomes: Sequence[Outcome],
+    *,
+    command: str,
+    stamp: Stamp,
+    note: str,
+    reasons: Traversable = REASONS,
 ) -> dict[str, str]:
     """Write the report on a paper.
 
@@ -58,6 +66,8 @@ def render(
         The versions, for the same place.
     note : str
         What the accounts are.
+    reasons : Path, optional
+        The folder with reasons for cells that do not come out; by default that of this package.
 
     Returns
     -------
@@ -76,7 +86,9 @@ def render(
     ]
     pictures = {}
     for sheet in sheets:
-        blocks += [document.heading(2, f"Table {sheet.table}"), *_summary(sheet), _cells(sheet)]
+        verdict = judge(sheet, folder=reasons)
+        blocks.append(document.heading(2, f"Table {sheet.table}"))
+        blocks += [*_summary(sheet, verdict), _cells(sheet)]
         tests = [test for account in _shown(sheet) for test in comparisons(sheet, account)]
         if tests:
             file, svg = f"{paper}-{sheet.table}.svg", critical_difference_svg(tests)
@@ -93,8 +105,7 @@ def render(
 # ---------------------------------------------------------------- what is said
 
 
-def _summary(sheet: Sheet) -> list[Block]:
-    verdict = judge(sheet)
+def _summary(sheet: Sheet, verdict: Verdict | None) -> list[Block]:
     blocks = [] if verdict is None else _sentence(sheet, verdict)
     if sheet.failed:
         blocks += [

@@ -16,6 +16,7 @@ from patchfold.papers.reproduction.cells import ACCOUNTS, Outcome, Result, print
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from importlib.resources.abc import Traversable
 
     from patchfold.papers.tables import Cell
 
@@ -129,8 +130,11 @@ def build(paper: str, outcomes: Sequence[Outcome]) -> list[Sheet]:
     ]
 
 
-def judge(sheet: Sheet) -> Verdict | None:
-    """Compare the account that explains printed numbers with them; None where there is none."""
+def judge(sheet: Sheet, *, folder: Traversable = REASONS) -> Verdict | None:
+    """Compare the account that explains printed numbers with them; None where there is none.
+
+    The reasons for cells that do not come out are read from ``folder``.
+    """
     # Cell by cell: where the authors released no program, the equations have to explain it.
     accounts = [name for name in ("published", "equations") if sheet.computed.get(name)]
     computed: dict[Key, Result] = {}
@@ -147,7 +151,7 @@ def judge(sheet: Sheet) -> Verdict | None:
     off = {key: abs(computed[key].value - sheet.printed[key]) for key in there}
     within = tuple(sum(_within(off[key], limit) for key in there) for limit in TOLERANCES)
     others: dict[str, list[Key]] = {}
-    reasons = read_reasons(sheet.paper, sheet.table)
+    reasons = read_reasons(sheet.paper, sheet.table, folder)
     for key in there:
         if not _within(off[key], TOLERANCES[0]):
             others.setdefault(reasons.get(key, UNEXPLAINED), []).append(key)
@@ -167,13 +171,13 @@ def judge(sheet: Sheet) -> Verdict | None:
     return Verdict(" or else ".join(used), computed, within, columns, others, missing)
 
 
-def read_reasons(paper: str, table: str) -> dict[Key, str]:
-    """Return why printed cells do not come out, from ``reasons/<paper>.toml``.
+def read_reasons(paper: str, table: str, folder: Traversable = REASONS) -> dict[Key, str]:
+    """Return why printed cells do not come out, from ``<paper>.toml`` in a folder.
 
     The file has entries ``[[reason]]`` with ``table``, ``because``, and ``rows`` and ``columns``
     as lists, each left out where it means all. A later entry overrides an earlier one.
     """
-    path = REASONS / f"{paper}.toml"
+    path = folder / f"{paper}.toml"
     if not path.is_file():
         return {}
     cells = [(row_name(cell), cell.column) for cell in printed(paper, table)]

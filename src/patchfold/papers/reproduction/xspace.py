@@ -27,11 +27,12 @@ from scipy.spatial.distance import cdist
 from scipy.special import entr
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
-from sklearn.model_selection import train_test_split
 
 from patchfold import datasets, divergences
 from patchfold.embedding import PatchEigenmaps, PatchIsomap, PatchTSNE
 from patchfold.embedding.lle import euclidean_weights
+from patchfold.evaluation.intervals import score_range
+from patchfold.evaluation.sampling import halves
 from patchfold.graph.edges import undirected
 from patchfold.neighbors import find_neighbors
 from patchfold.neighbors.given import nearest_by_value
@@ -155,8 +156,11 @@ def tasks(
     ]
 
 
-def compute(task: Task) -> list[Result]:
-    """Return ARI, NMI and purity of one method on one data set."""
+def compute(task: Task, tried: Grid | None = None) -> list[Result]:
+    """Return ARI, NMI and purity of one method on one data set.
+
+    ``tried`` replaces the grid that :func:`grid` returns.
+    """
     data = datasets.load(task.dataset)
     with warnings.catch_warnings():
         # Corners of the grid leave graphs in parts and kernels without weight; they lose.
@@ -164,7 +168,7 @@ def compute(task: Task) -> list[Result]:
         if task.account == "published":
             notes, clusterings = _published(data)
         else:
-            notes, clusterings = _clusterings(task.dataset, task.method)
+            notes, clusterings = _clusterings(task.dataset, task.method, tried)
     names = rows("xspace", task.table, task.dataset)
     found = scores(data.y, clusterings)
     best = int(np.argmax(found.sum(axis=1)))
@@ -174,10 +178,9 @@ def compute(task: Task) -> list[Result]:
             for row, value in zip(names, found[best], strict=True)
         ]
     drawn = np.array([_half(data.y, clusterings, seed) for seed in range(HALVES)])
-    low, high = np.quantile(drawn, [(1 - HELD) / 2, (1 + HELD) / 2], axis=0)
     return [
-        Result(row, float(value), float(least), float(most))
-        for row, value, least, most in zip(names, drawn.mean(axis=0), low, high, strict=True)
+        Result(row, float(mean), *score_range(values, tail=(1 - HELD) / 2))
+        for row, mean, values in zip(names, drawn.mean(axis=0), drawn.T, strict=True)
     ]
 
 
@@ -221,9 +224,7 @@ def _published(data: Dataset) -> tuple[list[str], Labels]:
 
 def _half(y: Any, clusterings: Labels, seed: int) -> Floats:
     """Choose a clustering by the classes of one half, score it on the other."""
-    chosen_by, scored_on = train_test_split(
-        np.arange(len(y)), test_size=0.5, stratify=y, random_state=seed
-    )
+    ((chosen_by, scored_on),) = halves(y, random_state=seed)
     sums = scores(y[chosen_by], clusterings[:, chosen_by]).sum(axis=1)
     chosen = clusterings[int(np.argmax(sums))]
     return np.asarray(scores(y[scored_on], chosen[None, scored_on])[0])
@@ -231,13 +232,12 @@ def _half(y: Any, clusterings: Labels, seed: int) -> Floats:
 
 # Two: what "equations" found is there for "honest".
 @lru_cache(maxsize=2)
-def _clusterings(name: str, method: str) -> tuple[list[str], Labels]:
+def _clusterings(name: str, method: str, tried: Grid | None = None) -> tuple[list[str], Labels]:
     """Return what was set, and the clusters found, for every point of the method's grid."""
     data = datasets.load(name)
     restarts = RESTARTS if method in BASELINES else GRID_RESTARTS
-    notes, labels = zip(
-        *((note, _k_means(Y, data, restarts)) for note, Y in embeddings(name, method)), strict=True
-    )
+    planes = embeddings(name, method, tried)
+    notes, labels = zip(*((note, _k_means(Y, data, restarts)) for note, Y in planes), strict=True)
     return list(notes), np.array(labels)
 
 
@@ -249,7 +249,7 @@ def _k_means(Y: Floats, data: Dataset, restarts: int) -> Labels:
 # ---------------------------------------------------------------- embeddings
 
 
-def embeddings(name: str, method: str) -> Iterator[tuple[str, Floats]]:
+def embeddings(name: str, method: str, tried: Grid | None = None) -> Iterator[tuple[str, Floats]]:
     """Embed a data set for every point of a method's grid, and say which point it is."""
     data = datasets.load(name)
     if method == "Euc":
@@ -260,7 +260,7 @@ def embeddings(name: str, method: str) -> Iterator[tuple[str, Floats]]:
         yield f"d={Y.shape[1]}", Y
         return
     learner = method.removeprefix("X-")
-    tried = grid(len(data.X))
+    tried = tried or grid(len(data.X))
     sizes = tried.tsne_sizes if learner == "tSNE" else tried.sizes
     spaces = [(EUCLIDEAN, 0)]
     if method != learner:

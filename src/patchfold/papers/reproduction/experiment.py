@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import accuracy_score, silhouette_score
-from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import scale
 from sklearn.tree import DecisionTreeClassifier
 
 from patchfold import datasets
+from patchfold.evaluation.honest import honest_scores
 from patchfold.evaluation.intervals import mean_interval
+from patchfold.evaluation.prediction import NEAREST
+from patchfold.evaluation.sampling import halves
 from patchfold.papers import tables
 from patchfold.papers.reproduction import baselines
 from patchfold.papers.reproduction.cells import Result, Task, rows
@@ -76,47 +78,44 @@ class Experiment:
     def best(self, sizes: Sequence[int]) -> tuple[float, str]:
         """Return the best score over the given K, and the K that has it, the smallest of equals."""
         everyone = np.arange(len(self.y))
-        train, test = self._halves(everyone, PUBLISHED_SPLIT, stratify=False)
+        ((train, test),) = halves(self.y, stratify=False, random_state=PUBLISHED_SPLIT)
         if self.score is silhouette:
             test = everyone
         scores = {k: self._score(self._plane(k), train, test) for k in sizes}
         k = max(scores, key=lambda size: scores[size])
         return scores[k], f"K={k}" if len(sizes) > 1 else ""
 
-    def honest(self, sizes: Sequence[int]) -> tuple[float, float, float, str]:
+    def honest(
+        self, sizes: Sequence[int], n_halves: int = HONEST_HALVES
+    ) -> tuple[float, float, float, str]:
         """Return mean and interval over test halves; each training half chooses its own K.
 
-        The interval is Student's for the mean. Halves overlap, so it is rather too narrow.
+        The interval is Student's for the mean. It takes halves for independent, which overlap, and
+        so is rather too narrow.
         """
-        planes = {k: self._plane(k) for k in sizes}
-        scores, chosen = [], []
-        for seed in range(HONEST_HALVES):
-            train, test = self._halves(np.arange(len(self.y)), seed, stratify=True)
-            k = sizes[0] if len(sizes) == 1 else self._chosen(planes, train, seed)
-            scores.append(self._score(planes[k], train, test))
-            chosen.append(k)
+        splits = [self._nested(seed) for seed in range(n_halves)]
+        planes = [self._plane(k) for k in sizes]
+        scores, places = honest_scores(planes, splits, self._score)
+        chosen = [sizes[place] for place in places]
         note = ""
         if len(sizes) > 1:
             least, most = min(chosen), max(chosen)
             note = f"K={least}" if least == most else f"K={least} to {most}"
         return *mean_interval(scores, level=HONEST_LEVEL), note
 
-    def _chosen(self, planes: dict[int, Floats], train: Any, seed: int) -> int:
-        """Choose K by the training points alone; classifiers learn one half of them."""
-        inner = self._halves(train, seed, stratify=True)
+    def _nested(self, seed: int) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+        """Split points into halves, and the training half again, whose halves choose K."""
+        ((train, test),) = halves(self.y, random_state=seed)
         if self.score is silhouette:
-            inner = (train, train)
-        return max(planes, key=lambda k: self._score(planes[k], *inner))
+            return (train, train), (train, test)
+        (inner,) = halves(self.y, rows=train, random_state=seed)
+        return inner, (train, test)
 
     def _plane(self, k: int) -> Floats:
         with warnings.catch_warnings():
             # Disconnected graphs, vanishing weights, collinear columns: part of what is measured.
             warnings.simplefilter("ignore")
             return self.embed(self.X, k)
-
-    def _halves(self, places: Any, seed: int, *, stratify: bool) -> Any:
-        y = self.y[places] if stratify else None
-        return train_test_split(places, test_size=0.5, random_state=seed, stratify=y)
 
     def _score(self, plane: Floats, train: Any, test: Any) -> float:
         return self.score(plane[train], self.y[train], plane[test], self.y[test])
@@ -150,7 +149,12 @@ def tasks(
 
 
 def compute(
-    task: Task, own: str, published: Callable[..., Floats], equations: Callable[[int], Any]
+    task: Task,
+    own: str,
+    published: Callable[..., Floats],
+    equations: Callable[[int], Any],
+    *,
+    n_halves: int = HONEST_HALVES,
 ) -> list[Result]:
     """Compute a task of a paper whose own method is given as published and by the equations."""
     X, y = standardised(task.dataset)
@@ -174,7 +178,7 @@ def compute(
     if task.account != "honest":
         value, note = experiment.best(sizes)
         return [Result(row, value, note=note)]
-    value, low, high, note = experiment.honest(honest_sizes(task.method, len(y)))
+    value, low, high, note = experiment.honest(honest_sizes(task.method, len(y)), n_halves)
     return [Result(row, value, low, high, note)]
 
 
@@ -207,7 +211,7 @@ def accuracy(plane: Floats, y: Labels, new: Floats, truth: Labels) -> float:
     guesses = [
         model.fit(plane, y).predict(new)
         for model in (
-            KNeighborsClassifier(n_neighbors=7),
+            KNeighborsClassifier(n_neighbors=NEAREST),
             DecisionTreeClassifier(random_state=0),
             RandomForestClassifier(random_state=FOREST_SEED),
         )

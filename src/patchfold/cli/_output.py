@@ -1,0 +1,104 @@
+"""What ``embed`` and ``apply`` write: a table of coordinates, and a picture of them."""
+
+import io
+import warnings
+from pathlib import Path
+from typing import Any
+
+from patchfold.cli._session import Refused, about
+
+PICTURE_DPI = 150
+# The most letters of a class in the legend, which must leave room for the embedding.
+LEGEND_LETTERS = 24
+
+
+def check_endings(outputs: dict[str, Path | None]) -> str:
+    """Refuse names whose endings do not say what they are; return that of the coordinates."""
+    from patchfold.tables import check_ending
+
+    known = {"model": (".skops",), "html": (".html", ".htm"), "png": (".png",)}
+    for kind, path in outputs.items():
+        if path is not None and kind in known:
+            with about(f"--{kind}"):
+                check_ending(path, known[kind])
+    path = outputs["output"]
+    if path is None:
+        return ".csv"
+    with about("--output"):
+        return check_ending(path)
+
+
+def check_packages(outputs: dict[str, Path | None], ending: str) -> None:
+    """See that what writes the outputs is installed, before anything is computed."""
+    from patchfold.tables._naming import require
+
+    if ending == ".parquet":
+        require("pyarrow", "writing Parquet")
+    if outputs["model"] is not None:
+        require("skops.io", "a model in a file")
+    if outputs["png"] is not None:
+        require("matplotlib", "a picture", extra="plot")
+
+
+def columns_beside(selection: Any, *, written: bool) -> list[Any]:
+    """Return the columns of the output beside the coordinates, the target as it is written."""
+    import pandas as pd
+
+    target = selection.label if written else selection.target
+    beside = [column for column in (selection.ids, target) if column is not None]
+    if selection.ids is None and len(selection.rows) < selection.n_rows:
+        taken = selection.target is not None and selection.target.name == "row"
+        beside.insert(0, pd.Series(selection.rows + 1, name="row number" if taken else "row"))
+    return beside
+
+
+def check_names(data: str, beside: list[Any], coordinates: Any) -> None:
+    alike = [column.name for column in beside if column.name in set(coordinates)]
+    if alike:
+        raise Refused(f"{data}: the column '{alike[0]}' has the name of a coordinate; rename it.")
+
+
+def result_table(beside: list[Any], places: Any, pipeline: Any) -> Any:
+    """Return the table of the output."""
+    import pandas as pd
+
+    names = pipeline[-1].get_feature_names_out()
+    coordinates = dict(zip(names, places.T, strict=True))
+    return pd.DataFrame({column.name: column for column in beside} | coordinates)
+
+
+def encoded(result: Any, ending: str) -> bytes:
+    from patchfold.tables import encode_table
+
+    return encode_table(result, ending)
+
+
+def picture(places: Any, target: Any) -> bytes:
+    """Draw the embedding, without a window anywhere."""
+    from matplotlib.figure import Figure
+
+    from patchfold.plotting import plot_embedding
+
+    figure = Figure(layout="constrained")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of signs that the font lacks
+        plot_embedding(places, None if target is None else _legible(target), ax=figure.subplots())
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="png", dpi=PICTURE_DPI)
+    return buffer.getvalue()
+
+
+def _legible(target: Any) -> Any:
+    """Return classes as short texts in which matplotlib sees no formulas and no hidden names."""
+    from pandas.api import types
+
+    if types.is_numeric_dtype(target):
+        return target
+    labels: dict[str, str] = {}
+    for name in target.dropna().astype(str).unique():
+        short = " ".join(name.split())
+        short = short if len(short) <= LEGEND_LETTERS else f"{short[:LEGEND_LETTERS]}..."
+        short = short.replace("$", r"\$")
+        short = f" {short}" if short.startswith("_") else short
+        labels[name] = short if short not in labels.values() else f"{short} ({len(labels)})"
+    return target.astype(object).map(lambda name: labels[str(name)], na_action="ignore")

@@ -1,0 +1,118 @@
+"""What ``patchfold compare`` compares: the classical methods, and this library's estimators."""
+
+from __future__ import annotations
+
+import warnings
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.manifold import TSNE, Isomap, LocallyLinearEmbedding, SpectralEmbedding
+
+from patchfold.embedding import PatchIsomap, PatchSpace
+from patchfold.embedding.methods import METHODS, supervised_parameters
+from patchfold.evaluation.comparison import PASSTHROUGH, Method
+from patchfold.evaluation.peers import umap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from scipy.sparse import csr_array
+
+# The name of the method without an embedding.
+ALL_COLUMNS = "all columns"
+# Neighbours in the graph whose geodesics all planes are held against.
+PATH_NEIGHBORS = 15
+# scikit-learn's perplexity of t-SNE; few rows have a smaller one, as in PatchTSNE.
+PERPLEXITY = 30.0
+
+
+def methods(
+    n_train: int,
+    *,
+    divergences: Sequence[str],
+    n_neighbors: Any = 15,
+    classes: bool = True,
+    random_state: int = 0,
+    installed: Callable[[str], object] = find_spec,
+) -> list[Method]:
+    """List the methods to compare.
+
+    Parameters
+    ----------
+    n_train : int
+        The number of rows in a training half.
+    divergences : sequence of str
+        Each of this library's estimators is there once for each divergence.
+    n_neighbors : int or "auto", default=15
+        Neighbours of a point. With "auto" this library's estimators choose, and the others have 15.
+    classes : bool, default=True
+        Whether there are classes, which a supervised method needs.
+    random_state : int, default=0
+        The seed of all methods.
+    installed : callable
+        Says whether a package is there; methods of packages that are not are left out.
+
+    Examples
+    --------
+    >>> found = methods(75, divergences=["kl"])
+    >>> [method.name for method in found if not method.maps]
+    ['spectral embedding', 't-SNE']
+    """
+    plain = n_neighbors if isinstance(n_neighbors, int) else min(15, n_train - 1)
+    found = _classical(n_train, plain, random_state)
+    if installed("umap"):
+        found.append(Method("UMAP", "", umap(2, plain, random_state)))
+    shared = {"n_neighbors": n_neighbors, "random_state": random_state}
+    for name, kind in METHODS.items():
+        if name == "tsne" and not installed("openTSNE"):
+            continue
+        for divergence in divergences:
+            estimator = kind(divergence=divergence, **shared)
+            found.append(Method(kind.__name__, divergence, estimator))
+    if classes:
+        for divergence in divergences:
+            estimator = _supervised(divergence, **shared)
+            found.append(Method("PatchIsomap, supervised", divergence, estimator, supervised=True))
+    return found
+
+
+def euclidean_graph(prepare: Any, features: Any, *, n_neighbors: int = PATH_NEIGHBORS) -> csr_array:
+    """Return the Euclidean graph of all rows, whose geodesics planes are held against.
+
+    It joins the nearest neighbours, and components by their closest pairs. It is the graph of
+    none of the methods.
+
+    Parameters
+    ----------
+    prepare : transformer
+        Unfitted; makes points of features.
+    features : pandas.DataFrame of n_samples rows
+    n_neighbors : int, default=15
+        Neighbours of a row; all others where there are fewer.
+    """
+    points = clone(prepare).fit_transform(features)
+    space = PatchSpace(n_neighbors=min(n_neighbors, len(points) - 1), divergence="euclidean")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of components, which it joins
+        return space.fit(points).graph_
+
+
+def _classical(n_train: int, k: int, seed: int) -> list[Method]:
+    spectral = SpectralEmbedding(affinity="nearest_neighbors", n_neighbors=k, random_state=seed)
+    tsne = TSNE(random_state=seed, perplexity=min(PERPLEXITY, max(1.0, (n_train - 1) / 3)))
+    return [
+        Method(ALL_COLUMNS, "", PASSTHROUGH),
+        Method("PCA", "", PCA(2, random_state=seed)),
+        Method("Isomap", "", Isomap(n_neighbors=k)),
+        Method("LLE", "", LocallyLinearEmbedding(n_neighbors=k, random_state=seed)),
+        Method("spectral embedding", "", spectral),
+        Method("t-SNE", "", tsne),
+    ]
+
+
+def _supervised(divergence: str, **shared: Any) -> PatchIsomap:
+    """Return the supervised Isomap with lengths and map as in the paper of SA-Isomap."""
+    own = supervised_parameters("isomap")
+    return PatchIsomap(divergence=divergence, supervision="dissimilarity", **own, **shared)

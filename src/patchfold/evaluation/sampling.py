@@ -1,0 +1,141 @@
+"""Rows drawn at random: halves, folds and samples. The same seed draws the same rows."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.model_selection import ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Indices = NDArray[np.intp]
+    Split = tuple[Indices, Indices]
+
+
+def halves(
+    y: Any,
+    count: int = 1,
+    *,
+    rows: Any = None,
+    stratify: bool = True,
+    random_state: Any = 0,
+) -> list[Split]:
+    """Split rows into a training and a test half, ``count`` times.
+
+    The test half has one row more where their number is odd.
+
+    Parameters
+    ----------
+    y : array of shape (n_samples,)
+        The targets of all rows.
+    count : int, default=1
+        The number of splits.
+    rows : array of int or None
+        Split these rows only; None means all.
+    stratify : bool, default=True
+        Whether both halves keep the shares of the classes ``y``.
+    random_state : int or RandomState, default=0
+        The seed.
+
+    Returns
+    -------
+    list of (train, test)
+        Rows of ``y``.
+
+    Examples
+    --------
+    >>> y = np.array([0] * 8 + [1] * 4)
+    >>> [(train, test)] = halves(y)
+    >>> np.bincount(y[train]).tolist(), np.bincount(y[test]).tolist()
+    ([4, 2], [4, 2])
+    """
+    y, places = _taken(y, rows)
+    kind = StratifiedShuffleSplit if stratify else ShuffleSplit
+    splitter = kind(count, test_size=0.5, random_state=random_state)
+    found = splitter.split(np.zeros(len(y)), y if stratify else None)
+    return [(places[train], places[test]) for train, test in found]
+
+
+def folds(y: Any, count: int, *, rows: Any = None, random_state: Any = 0) -> list[Split]:
+    """Split rows into folds that keep the shares of the classes; each is the test rows once.
+
+    There are at least two folds, and no more than the largest class has rows. A class with fewer
+    rows than folds is missing in some of them.
+
+    Parameters
+    ----------
+    y : array of shape (n_samples,)
+        The classes of all rows.
+    count : int
+        The number of folds.
+    rows : array of int or None
+        Split these rows only; None means all.
+    random_state : int or RandomState, default=0
+        The seed.
+
+    Returns
+    -------
+    list of (train, test)
+        Rows of ``y``.
+
+    Examples
+    --------
+    >>> y = np.array([0] * 8 + [1] * 4)
+    >>> [len(test) for _, test in folds(y, 4)]
+    [3, 3, 3, 3]
+    """
+    y, places = _taken(y, rows)
+    most = int(np.unique(y, return_counts=True)[1].max())
+    splitter = StratifiedKFold(max(2, min(count, most)), shuffle=True, random_state=random_state)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The least populated class")
+        found = list(splitter.split(np.zeros(len(y)), y))
+    return [(places[train], places[test]) for train, test in found]
+
+
+def draw(
+    n: int, size: int, random: Any = 0, *, strata: Any = None, ordered: bool = True
+) -> Indices:
+    """Draw ``size`` of ``n`` rows without replacement, or all rows where there are no more.
+
+    Parameters
+    ----------
+    n, size : int
+        The number of rows there are, and of rows to draw.
+    random : int, Generator or RandomState, default=0
+        The seed, or where random numbers come from.
+    strata : array of shape (n,) or None
+        Classes that keep their shares, each to within a row.
+    ordered : bool, default=True
+        Whether rows come in ascending order, or in the order in which they were drawn.
+
+    Returns
+    -------
+    ndarray of int
+
+    Examples
+    --------
+    >>> y = np.array([0] * 8 + [1] * 4)
+    >>> np.bincount(y[draw(12, 6, strata=y)]).tolist()
+    [4, 2]
+    """
+    random = np.random.default_rng(random) if isinstance(random, int | np.integer) else random
+    found: Indices = random.permutation(n)
+    size = min(size, n)
+    if strata is not None:
+        found = found[np.argsort(np.asarray(strata)[found], kind="stable")]
+        # Equal steps from a random start, through the rows class by class.
+        found = found[((np.arange(size) + random.random()) * n / size).astype(int)]
+    found = found[:size]
+    return np.sort(found) if ordered else found
+
+
+def _taken(y: Any, rows: Any) -> tuple[Any, Indices]:
+    """Return the targets to split, and the rows they belong to."""
+    y = np.asarray(y)
+    if rows is None:
+        return y, np.arange(len(y))
+    return y[rows], np.asarray(rows)

@@ -1,0 +1,149 @@
+"""Read text with separators, such as CSV and TSV, into a table."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from patchfold.tables._naming import TableError, check_names, counted, listed, quoted
+from patchfold.tables.sniffing import (
+    MISSING,
+    MISSING_NUMBERS,
+    SPACES,
+    find_separator,
+    first_rows,
+    has_decimal_commas,
+    is_number,
+    looks_like_header,
+)
+from patchfold.tables.table import KnownColumns, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+SEPARATOR_NAMES = {
+    "\t": "tabs",
+    ";": "semicolons",
+    "|": "vertical bars",
+    ",": "commas",
+    SPACES: "spaces",
+}
+# From this version on, pandas reads numbers exactly by default.
+EXACT_PANDAS = (3, 1)
+
+
+def parse_delimited(
+    text: str, separator: str | None, header: bool | None, known: KnownColumns
+) -> Table:
+    """Read a text whose rows are lines; None has the separator or the header guessed."""
+    import pandas as pd
+
+    notes = []
+    declared = re.match(r"sep=(.)\r?\n", text)  # the line that Excel writes and reads
+    if declared:
+        separator, text = declared[1], text[declared.end() :]
+    separator = separator or find_separator(text)
+    sample = first_rows(text, separator)
+    if not sample:
+        raise TableError("the file is empty; give one with a row of names and rows of values.")
+    width = len(sample[0])
+    decimal = "," if separator != "," and has_decimal_commas(sample) else "."
+    if separator != "," or decimal == ",":
+        guess = f"columns are separated by {SEPARATOR_NAMES.get(separator, quoted(separator))}"
+        notes.append(guess + (", decimals by commas" if decimal == "," else ""))
+    if header is None:
+        header = bool(set(known.expected) & set(sample[0])) or looks_like_header(sample, decimal)
+        if not header:
+            notes.append(f"there is no row of names; columns are 'column 1' to 'column {width}'")
+    names = _column_names(sample[0] if header else [""] * width, notes)
+    _check_widths(sample, header)
+    if width == 1:
+        text = _without_blank_ends(text)
+    options = {
+        "sep": separator,
+        "header": 0 if header else None,
+        "names": names,
+        "index_col": False,
+        "keep_default_na": False,
+        "skipinitialspace": True,
+        "skip_blank_lines": width > 1,  # in a single column one is a missing value
+    }
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            frame = pd.read_csv(
+                io.StringIO(text),
+                decimal=decimal,
+                na_values=list(MISSING),
+                dtype=dict.fromkeys(known.text, str),
+                **options,
+                **_precision(pd.__version__),
+                low_memory=False,  # one type a column
+            )
+    except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
+        raise TableError(_in_words(str(error), separator)) from error
+    _read_signs(frame, decimal, known.text)
+    kept = [name for name in names if name in known.keep]
+    if not kept:
+        return Table(frame, notes)
+    written = pd.read_csv(io.StringIO(text), usecols=kept, dtype=str, na_values=[""], **options)
+    return Table(frame, notes, written)
+
+
+def _column_names(given: Sequence[str], notes: list[str]) -> list[str]:
+    """Call a column without a name by its place; refuse a name that two columns have."""
+    names = [name or f"column {place}" for place, name in enumerate(given, start=1)]
+    unnamed = [name for name, own in zip(names, given, strict=True) if not own]
+    if unnamed and any(given):
+        notes.append(f"columns without a name were called {listed(unnamed)}")
+    check_names(names)
+    return names
+
+
+def _check_widths(sample: Sequence[Sequence[str]], header: bool) -> None:
+    width = len(sample[0])
+    for place, row in enumerate(sample[1:], start=1 if header else 2):
+        if len(row) > width:
+            raise TableError(
+                f"row {place} has {counted(len(row), 'field')} and the "
+                f"{'row of names' if header else 'first row'} {width}; "
+                "quote fields that contain the separator."
+            )
+
+
+def _without_blank_ends(text: str) -> str:
+    return re.sub(r"\A([^\S\r\n]*(\r\n?|\n))+", "", text).rstrip()
+
+
+def _precision(version: str) -> dict[str, Any]:
+    """Return the option with which pandas reads the same numbers as Python, to the last digit."""
+    release = tuple(int(part) for part in version.split(".")[:2])
+    return {} if release >= EXACT_PANDAS else {"float_precision": "round_trip"}
+
+
+def _read_signs(frame: Any, decimal: str, text: Collection[str]) -> None:
+    """Turn columns of text into numbers if only signs for missing numbers, such as "-", are not."""
+    for name in frame.select_dtypes(exclude=["number", "bool"]):
+        signs = frame[name].isin(MISSING_NUMBERS)
+        cells = frame[name][~signs].dropna().astype(str)
+        if name in text or not signs.any() or not len(cells):
+            continue
+        if all(is_number(cell, decimal) for cell in cells):
+            numbers = [float(cell.replace(decimal, ".")) for cell in cells]
+            frame[name] = cells.map(dict(zip(cells, numbers, strict=True))).reindex(frame.index)
+
+
+def _in_words(message: str, separator: str) -> str:
+    """Say in plain words what pandas complains about."""
+    fields = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", message)
+    name = SEPARATOR_NAMES.get(separator, quoted(separator))
+    if fields:
+        return (
+            f"one row has {fields[3]} fields and the others {fields[1]}, separated by {name}; "
+            "quote fields that contain the separator."
+        )
+    if "EOF inside string" in message:
+        return "a quotation mark is never closed; close it, or double it where it is part of text."
+    return f"the rows do not fit together ({' '.join(message.split())}); check them."

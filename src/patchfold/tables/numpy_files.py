@@ -1,0 +1,85 @@
+"""Read NumPy's files, NPY and NPZ, into a table."""
+
+from __future__ import annotations
+
+import io
+import zlib
+from typing import Any
+from zipfile import BadZipFile, ZipFile
+
+import numpy as np
+
+from patchfold.tables._naming import TableError, listed, quoted
+from patchfold.tables.table import Table
+
+
+def parse_npy(data: bytes) -> Table:
+    """Make a table of one array of points."""
+    return _as_table({"": _load(io.BytesIO(data))})
+
+
+def parse_npz(data: bytes) -> Table:
+    """Make a table of an archive: an array of points, and arrays with one value for each point."""
+    try:
+        with ZipFile(io.BytesIO(data)) as archive:
+            members = archive.namelist()
+            if not members or not all(name.endswith(".npy") for name in members):
+                raise TableError(
+                    "this is a zip archive, perhaps a spreadsheet, and no NPZ file; save the "
+                    "table as CSV."
+                )
+            arrays = {}
+            for name in members:
+                with archive.open(name) as file:
+                    arrays[name.removesuffix(".npy")] = _load(io.BytesIO(file.read()))
+    except (BadZipFile, zlib.error, NotImplementedError) as error:
+        raise TableError(f"the NPZ file is damaged ({error}); make it anew.") from error
+    return _as_table(arrays)
+
+
+def _load(file: io.BytesIO) -> Any:
+    try:
+        return np.load(file, allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        reason = " ".join(str(error).split())
+        raise TableError(
+            f"the array cannot be read ({reason}); save numbers or text, not Python objects."
+        ) from error
+
+
+def _as_table(arrays: dict[str, Any]) -> Table:
+    """Make a table of one array of points, and of arrays with one value for each point."""
+    import pandas as pd
+
+    if len(arrays) == 1:
+        (points,) = arrays.values()
+        if points.dtype.names:
+            return Table(pd.DataFrame({name: points[name] for name in points.dtype.names}))
+        matrices = {key: array for key, array in arrays.items() if array.ndim}
+    else:
+        matrices = {key: array for key, array in arrays.items() if array.ndim > 1}
+    if len(matrices) != 1:
+        shapes = [f"{key} {array.shape}" for key, array in arrays.items()]
+        raise TableError(
+            f"there is not one array of points but {listed(shapes)}; save one with a row for "
+            "each point, and beside it only arrays with one value for each."
+        )
+    ((main, points),) = matrices.items()
+    notes = []
+    if points.ndim > 2:
+        notes.append(f"each row of shape {points.shape[1:]} was laid out as one line of numbers")
+    flat = points.reshape(len(points), -1)
+    names = [f"column {place}" for place in range(1, flat.shape[1] + 1)]
+    frame = pd.DataFrame(flat, columns=names)
+    alike = [key for key in arrays if key != main and key in names]
+    if alike:
+        raise TableError(
+            f"the array {quoted(alike[0])} has the name that a column of the points gets; save it "
+            "under another."
+        )
+    for key, values in arrays.items():
+        if key != main and values.shape == (len(flat),):
+            frame[key] = values.astype(str) if values.dtype.kind == "S" else values
+        elif key != main:
+            notes.append(f"the array {quoted(key)} of shape {values.shape} was left out")
+    return Table(frame, notes)

@@ -1,0 +1,33 @@
+"""Read Parquet files into a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from patchfold.tables._naming import TableError, check_names, require
+from patchfold.tables.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+
+def parse_parquet(data: bytes, keep: Collection[str]) -> Table:
+    """Make a table of a Parquet file; an index with a name becomes a column."""
+    pyarrow = require("pyarrow", "reading Parquet")
+    parquet = require("pyarrow.parquet", "reading Parquet")
+    try:
+        stored = parquet.read_table(pyarrow.BufferReader(data))
+    except (OSError, pyarrow.ArrowException) as error:
+        reason = str(error).splitlines()[0]
+        raise TableError(f"the Parquet file is damaged ({reason}); make it anew.") from error
+    check_names(stored.column_names)
+    frame = stored.to_pandas()
+    # The index of a frame is a column if it has a name, and the number of the row otherwise.
+    named = [name for name in frame.index.names if name is not None]
+    frame = frame.reset_index(named) if named else frame
+    frame.columns = [str(column) for column in frame.columns]
+    check_names(list(frame.columns))
+    # Whole numbers stay such beside missing ones.
+    kept = stored.select([name for name in stored.column_names if name in keep])
+    written = kept.replace_schema_metadata().to_pandas(integer_object_nulls=True)
+    return Table(frame.reset_index(drop=True), kept=written)

@@ -1,0 +1,37 @@
+"""What reading a file gives, a table, and what the caller knows of its columns beforehand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table as it was read.
+
+    Attributes
+    ----------
+    frame : pandas.DataFrame
+        Numbers are numbers; text is text, or categories in declared order; NaN where nothing is.
+    notes : list of str
+        What was guessed or changed, one sentence each.
+    kept : pandas.DataFrame or None
+        The columns that the caller asked for as they are written in the file. None: as in `frame`.
+    """
+
+    frame: Any
+    notes: list[str] = field(default_factory=list)
+    kept: Any = None
+
+
+@dataclass(frozen=True)
+class KnownColumns:
+    """Columns that the caller knows by name before the file is read."""
+
+    expected: Collection[str]  # a first row with one of them is a header
+    text: Collection[str]  # hold no numbers, whatever they look like
+    keep: Collection[str]  # are wanted as they are written, too

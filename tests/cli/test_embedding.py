@@ -1,0 +1,170 @@
+"""``patchfold embed`` gives the coordinates of the library, and says what it did."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.preprocessing import StandardScaler
+
+from command_line import COORDINATES, done, iris, refuse, table, told
+from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
+from patchfold.tables import read_table
+
+CLASSICAL_LLE = PatchLLE(divergence="euclidean", weights="euclidean")
+# Labels change lengths, which the weights and the bandwidth have to use.
+LABELLED = {"supervision": "dissimilarity", "lengths": "divergence", "out_of_sample": "krr"}
+SUPERVISED_LLE = PatchLLE(divergence="euclidean", weights="entropic", **LABELLED)
+SUPERVISED_EIGENMAPS = PatchEigenmaps(bandwidth="median", **LABELLED)
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "estimator"),
+    [
+        ("isomap", [], PatchIsomap()),
+        ("isomap", ["--supervised"], PatchIsomap(**LABELLED)),
+        ("lle", ["--divergence", "hellinger"], PatchLLE(divergence="hellinger")),
+        ("eigenmaps", ["--neighbors", 10], PatchEigenmaps(n_neighbors=10)),
+        ("lle", ["--divergence", "euclidean"], CLASSICAL_LLE),
+        ("lle", ["--divergence", "euclidean", "--supervised"], SUPERVISED_LLE),
+        ("eigenmaps", ["--supervised"], SUPERVISED_EIGENMAPS),
+        ("tsne", [], PatchTSNE(random_state=0)),
+    ],
+)
+def test_embed_and_apply_give_the_coordinates_of_the_library(call, method, options, estimator):
+    frame = pd.read_csv("iris.csv")  # columns that lie one by one in memory round their own way
+    words = ["--target", "species", "--id", "name", "--method", method]
+    done(call("embed", "iris.csv", *words, *options, "-o", "a.csv", "--model", "m.skops"))
+    scaled = StandardScaler().fit_transform(frame.iloc[:, 1:5])
+    expected = estimator.fit_transform(scaled, frame["species"])
+    out = pd.read_csv("a.csv")
+    names = list(estimator.get_feature_names_out())
+    assert list(out.columns) == ["name", "species", *names]
+    assert np.array_equal(out[names].to_numpy(), expected)
+    assert out["name"].equals(frame["name"])
+    done(call("apply", "m.skops", "iris.csv", "-o", "b.csv"))
+    with open("a.csv", "rb") as fitted, open("b.csv", "rb") as mapped:  # noqa: PTH123
+        assert fitted.read() == mapped.read()
+    new = frame.iloc[:20, 1:5] + 0.01
+    new[new.columns[::-1]].to_csv("new.csv", index=False)  # in another order
+    done(call("apply", "m.skops", "new.csv", "-o", "new.parquet"))
+    scaler = StandardScaler().fit(frame.iloc[:, 1:5])
+    mapped = estimator.transform(scaler.transform(new))
+    assert np.allclose(read_table("new.parquet").frame[names], mapped, rtol=0, atol=1e-12)
+
+
+def test_raw_columns_are_taken_as_they_are(call):
+    done(call("embed", "iris.csv", "--drop", "name", "--target", "species", "--raw", "-o", "a.csv"))
+    with pytest.warns(UserWarning, match="2 components"):
+        expected = PatchIsomap().fit_transform(iris().iloc[:, 1:5])
+    assert np.array_equal(pd.read_csv("a.csv")[COORDINATES].to_numpy(), expected)
+
+
+def test_what_was_done_is_said_and_coordinates_go_to_standard_output(call):
+    result = done(call("embed", "-", "--target", "species", "--id", "name", given=texts()))
+    assert pd.read_csv(io.StringIO(result.stdout)).shape == (149, 4)
+    assert "standard input: 149 rows, 4 features: 4 of numbers (standardised)" in result.stderr
+    assert "PatchIsomap, divergence kl, 15 neighbours" in result.stderr
+
+
+def texts():
+    return iris().to_csv(index=False)
+
+
+def test_programs_get_a_summary_and_nothing_else(call):
+    words = ["--target", "species", "--id", "name", "--components", 3, "--seed", 7]
+    result = done(call("embed", "iris.csv", *words, "-o", "out.tsv.gz", "--json"))
+    summary = json.loads(result.stdout)
+    assert summary["rows"] == 149
+    assert summary["features"] == ["sepal length", "sepal width", "petal length", "petal width"]
+    assert summary["outputs"] == {"output": "out.tsv.gz"}
+    assert read_table("out.tsv.gz").frame.shape == (149, 5)
+    done(call("embed", "iris.csv", *words[:4], "--model", "m.skops", "--json"))
+    mapped = json.loads(done(call("apply", "m.skops", "iris.csv", "--json")).stdout)
+    assert (mapped["command"], mapped["rows"], mapped["outputs"]) == ("apply", 149, {})
+
+
+def test_rows_left_out_are_numbered_where_nothing_names_them(call):
+    frame = iris().drop(columns="name")
+    frame.loc[[3, 5], "sepal width"] = np.nan
+    frame.to_csv("holes.csv", index=False)
+    words = ("embed", "holes.csv", "--target", "species")
+    assert "row 4 ('sepal width'), row 6 ('sepal width')" in told(call(*words))
+    result = done(call(*words, "--missing", "drop", "--model", "m.skops", "-o", "a.csv"))
+    assert "Note: 2 of 149 rows have a missing value and were left out: row 4" in result.stderr
+    assert pd.read_csv("a.csv")["row"].tolist()[:5] == [1, 2, 3, 5, 7]
+    assert "--missing drop" in told(call("apply", "m.skops", "holes.csv"))
+    done(call("apply", "m.skops", "holes.csv", "--missing", "drop", "-o", "b.csv"))
+    assert pd.read_csv("b.csv").equals(pd.read_csv("a.csv"))
+    done(call(*words, "--missing", "impute", "--model", "i.skops", "-o", "c.csv"))
+    done(call("apply", "i.skops", "holes.csv", "-o", "d.csv"))
+    assert len(pd.read_csv("d.csv")) == 149
+    assert pd.read_csv("d.csv").equals(pd.read_csv("c.csv"))
+
+
+def test_names_of_rows_and_classes_come_out_as_they_went_in(call):
+    frame = table(code=[f"{row:03}" for row in range(30)], kind=["1", "02", ""] * 10)
+    frame.to_csv("data.csv", index=False)
+    words = ("--target", "kind", "--id", "code", "--model", "m.skops")
+    done(call("embed", "data.csv", *words, "-o", "a.csv"))
+    for name in ("a.csv", "b.csv"):
+        out = pd.read_csv(name, dtype=str, keep_default_na=False)
+        assert out["code"].tolist() == frame["code"].tolist()
+        assert out["kind"].tolist() == frame["kind"].tolist()
+        done(call("apply", "m.skops", "data.csv", "-o", "b.csv"))
+    done(call("embed", "data.csv", *words, "-o", "a.parquet"))
+    out = read_table("a.parquet").frame
+    assert out["code"][1] == "001"
+    assert out["kind"][0] == 1
+
+
+def test_a_file_whose_name_is_no_text_is_named_all_the_same(call, folder, quick):
+    name = os.fsdecode(b"caf\xe9.csv")
+    (folder / name).write_bytes((folder / "iris.csv").read_bytes())
+    words = ("--target", "species", "--id", "name")
+    result = done(call("embed", name, *words, "--html", "a.html", "--json"))
+    assert json.loads(result.stdout)["data"] == name
+    done(call("compare", name, *words, "--halves", 2, "-o", "a.md"))
+    assert "caf\\udce9.csv" in (folder / "a.md").read_text(encoding="utf-8")
+
+
+def test_warnings_of_an_estimator_become_notes(call):
+    rng = np.random.default_rng(0)
+    far = np.concatenate([rng.normal(size=(20, 2)), rng.normal(size=(20, 2)) + 1e3])
+    np.save("far.npy", far)
+    result = done(call("embed", "far.npy", "--neighbors", 5))
+    assert "Note: the neighbourhood graph has 2 components" in result.stderr
+    assert "Warning" not in result.stderr
+
+
+def test_a_page_and_a_picture_are_written(call, folder):
+    words = ("--target", "species", "--id", "name", "--html", "page.html", "--png", "plot.png")
+    result = done(call("embed", "iris.csv", *words))
+    assert result.stdout == ""
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert page.lower().startswith("<!doctype html>")
+    assert (folder / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_measurements_are_no_classes_to_supervise_by(call):
+    words = ("--target", "petal width", "--drop", "name", "--supervised")
+    assert "holds measurements, such as" in told(call("embed", "iris.csv", *words))
+
+
+def test_a_column_named_as_a_coordinate_is_refused_before_the_fit(call, monkeypatch):
+    monkeypatch.setattr(PatchIsomap, "fit", refuse)
+    table(patchisomap0=range(30)).to_csv("data.csv", index=False)
+    line = told(call("embed", "data.csv", "--id", "patchisomap0"))
+    assert "the column 'patchisomap0' has the name of a coordinate" in line
+
+
+def test_neighbours_are_chosen_on_request(call):
+    for options in ([], ["--supervised"], ["--method", "lle"], ["--method", "eigenmaps"]):
+        words = ("--target", "species", "--id", "name", "--neighbors", "auto", *options)
+        result = done(call("embed", "iris.csv", *words, "--model", "m.skops", "--json"))
+        assert json.loads(result.stdout)["neighbors"] in {5, 10, 20, 40}
+        done(call("apply", "m.skops", "iris.csv"))

@@ -1,0 +1,82 @@
+"""Columns and names of rows reach the page as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from explorer_pages import unpacked
+from patchfold.explorer.columns import MISSING, pack_column, pack_ids
+from patchfold.explorer.packing import ArrayStore
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([1, 2, None], [1.0, 2.0, np.nan]),
+        (np.array([1.5, np.nan, 3.0]), [1.5, np.nan, 3.0]),
+        (np.array([0.1, 0.2, 0.3], dtype=np.float32), [0.1, 0.2, 0.3]),
+        (np.ma.masked_array([1, 2, 3], mask=[0, 1, 0]), [1.0, np.nan, 3.0]),
+        (pd.array([1, None, 3], dtype="Int64"), [1.0, np.nan, 3.0]),
+        (pd.Series([1.0, 2.0, 3.0], index=[5, 6, 7]), [1.0, 2.0, 3.0]),
+    ],
+)
+def test_numbers_are_kept_exactly(values: Any, expected: list[float]) -> None:
+    store = ArrayStore()
+    column = pack_column("c", values, 3, store)
+    assert column["kind"] == "number"
+    np.testing.assert_array_equal(unpacked(store, column["values"]), expected)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["a", "", None], ["a", "", None]),
+        ([True, False, True], ["True", "False", "True"]),
+        ([1, "1", 2.5], ["1", "1", "2.5"]),
+        ([2**53 + 1, 0, 1], ["9007199254740993", "0", "1"]),
+        ([None, float("nan"), pd.NA], [None, None, None]),
+        (pd.to_datetime(pd.Series(["2024-01-02", None, "2024-01-03"])), None),
+        (pd.Categorical(["b", None, "b"]), ["b", None, "b"]),
+    ],
+)
+def test_what_is_not_all_numbers_is_text(values: Any, expected: list[str | None] | None) -> None:
+    store = ArrayStore()
+    column = pack_column("c", values, 3, store)
+    assert column["kind"] == "text"
+    codes = unpacked(store, column["codes"])
+    texts = [None if code == MISSING else column["texts"][code] for code in codes]
+    if expected is None:
+        assert texts[0] is not None
+        assert texts[0].startswith("2024-01-02")
+        assert texts[1] is None
+    else:
+        assert texts == expected
+
+
+@pytest.mark.parametrize("ids", [["a", 8], [7.5, 8.0], [-1, 2], [2**32, 1], [None, 1], [True, 2]])
+def test_ids_are_text(ids: list[Any]) -> None:
+    packed = pack_ids("id", ids, 2, ArrayStore())
+    assert packed["kind"] == "text"
+    assert packed["texts"] == [str(one) for one in ids if one is not None]
+
+
+def test_ids_that_are_numbers_of_rows_stay_numbers() -> None:
+    store = ArrayStore()
+    packed = pack_ids("row", [7, 2, 2**32 - 1], 3, store)
+    assert packed["kind"] == "number"
+    np.testing.assert_array_equal(unpacked(store, packed["values"]), [7, 2, 2**32 - 1])
+
+
+@pytest.mark.parametrize("values", ["abc", 5])
+def test_a_column_must_be_a_sequence(values: Any) -> None:
+    with pytest.raises(TypeError, match="column 'c' is"):
+        pack_column("c", values, 3, ArrayStore())
+
+
+def test_a_column_must_have_a_value_a_point() -> None:
+    with pytest.raises(ValueError, match="column 'c' has 2 values for 3 points"):
+        pack_column("c", [1, 2], 3, ArrayStore())

@@ -1,0 +1,55 @@
+"""The fits of a page are those of the estimators, with their warnings."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.manifold import LocallyLinearEmbedding
+
+from explorer_pages import data_of, roll, store_of, turned, unpacked
+from patchfold.embedding.methods import METHODS
+from patchfold.explorer import explore, fitting
+from patchfold.explorer.layout import placed
+
+
+def test_warnings_of_fits_become_notes() -> None:
+    X = np.concatenate([np.eye(5), 100 + np.eye(5)])
+    data = data_of(explore(X, n_neighbors=[2], divergences=["euclidean"]))
+    assert "2 components" in data["views"][0]["notes"][0]
+
+
+def test_notes_say_whose_they_are_each_once() -> None:
+    X = np.concatenate([np.eye(5), 100 + np.eye(5)])
+    (note,) = explore(X, n_neighbors=[2], methods=["isomap", "eigenmaps"]).notes
+    assert note.startswith("isomap, euclidean, k = 2 and 3 more: ")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_fits_are_those_of_the_estimators(method: str) -> None:
+    X, _ = roll(150)
+    grid = {"methods": [method], "n_neighbors": [12]}
+    view = data_of(page := explore(X, divergences=["kl"], **grid))["views"][0]
+    fitted = METHODS[method](n_neighbors=12, random_state=0).fit(X)
+    got = unpacked(store_of(page), view["positions"]).reshape(-1, 2)
+    np.testing.assert_allclose(got, placed(fitted.embedding_), atol=1e-4)
+
+
+def test_classical_lle_is_scikit_learns() -> None:
+    X, _ = roll(100)
+    page = explore(X, methods=["lle"], divergences=["euclidean"], n_neighbors=[10])
+    got = unpacked(store_of(page), data_of(page)["views"][0]["positions"]).reshape(-1, 2)
+    theirs = LocallyLinearEmbedding(n_neighbors=10, eigen_solver="dense").fit_transform(X)
+    np.testing.assert_allclose(turned(placed(theirs), got), got, atol=1e-3)
+
+
+def test_the_slider_has_fewer_steps_for_many_points() -> None:
+    assert fitting.slider(20_000) == (6, 10, 15, 20, 30)
+    assert fitting.slider(50_000) == (10, 15, 20)
+    assert fitting.slider(200_000) == (15,)
+
+
+def test_no_patch_of_the_slider_has_more_than_half_of_the_points() -> None:
+    for n in range(3, 70):
+        assert 1 <= max(fitting.slider(n)) <= max(n // 2, 1)
+    X, _ = roll(7)
+    assert explore(X).notes == []

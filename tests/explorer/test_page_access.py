@@ -1,0 +1,175 @@
+"""The page in a real browser: darkness, keys, screen readers, phones, notebooks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from page_reader import Reader, alone
+from patchfold import PatchIsomap
+from patchfold.explorer import Explorer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+# One worker has the browser.
+pytestmark = pytest.mark.xdist_group("browser")
+
+
+def test_the_page_is_dark_where_the_reader_likes_it(browser: Any, roll_file: Path) -> None:
+    reader = Reader(browser, roll_file, color_scheme="dark")
+    brightness = reader.drawn().mean()
+    assert brightness < 60
+    reader.page.locator("#theme").click()
+    reader.settle()
+    assert reader.drawn().mean() > 200
+    assert reader.page.locator("#theme").get_attribute("aria-pressed") == "false"
+    reader.page.locator("#help").click()
+    assert reader.page.locator("#help-text").is_visible()
+    reader.leave()
+
+
+def test_keys_work_whatever_was_clicked_last(reader: Reader) -> None:
+    reader.page.locator("#trust").check()
+    reader.page.keyboard.press("l")
+    assert reader.ask("() => patchfold.tool") == "lasso"
+    reader.page.locator("#k").click()
+    reader.page.keyboard.press("v")
+    assert reader.ask("() => patchfold.tool") == "move"
+    reader.page.locator("#trust").uncheck()
+    reader.page.locator("#colour").focus()
+    reader.page.keyboard.press("l")
+    assert reader.ask("() => patchfold.tool") == "move"
+    reader.page.keyboard.press("/")
+    reader.page.keyboard.type("l?")
+    assert reader.page.locator("#search").input_value() == "l?"
+    assert reader.ask("() => patchfold.tool") == "move"
+
+
+def test_escape_leaves_the_path_to_a_reader_who_searches(reader: Reader) -> None:
+    reader.ask("() => { patchfold.pick(3); patchfold.pick(70); }")
+    reader.page.locator("#search").fill("point")
+    reader.page.keyboard.press("Escape")
+    assert reader.ask("() => patchfold.ends") == [3, 70]
+    reader.page.locator("#help").click()
+    reader.page.keyboard.press("Escape")
+    assert not reader.page.locator("#help-text").is_visible()
+    assert reader.ask("() => patchfold.ends") == [3, 70]
+    reader.page.keyboard.press("Escape")
+    assert reader.ask("() => patchfold.ends") == []
+
+
+def test_the_table_is_a_grid_with_a_header(reader: Reader) -> None:
+    reader.ask("() => patchfold.select([5, 6])")
+    table = reader.page.get_by_role("grid", name="Selected rows")
+    names = ["id", "target", "turn", "remark", "x", "y", "z"]
+    assert table.get_by_role("columnheader").all_text_contents() == names
+    assert table.get_by_role("row").count() == 3
+    assert table.get_by_role("gridcell").count() == 2 * len(names)
+
+
+def test_every_control_has_a_name(reader: Reader) -> None:
+    nameless = reader.ask(
+        """() => [...document.querySelectorAll("button, input, select, canvas[tabindex]")]
+          .filter((e) => !e.textContent.trim() && !e.ariaLabel && !e.labels?.length)
+          .map((e) => e.outerHTML)"""
+    )
+    assert nameless == []
+
+
+@pytest.mark.parametrize(("width", "height"), [(420, 800), (1900, 1000)])
+def test_nothing_is_cut_off_sideways(
+    browser: Any, roll_file: Path, width: int, height: int
+) -> None:
+    reader = Reader(browser, roll_file, viewport={"width": width, "height": height})
+    assert reader.ask("() => document.documentElement.scrollWidth") <= width
+    assert reader.page.locator(".pane .points").nth(1).bounding_box()["width"] > 200
+    reader.leave()
+
+
+def test_the_path_is_not_cut_off_where_panes_are_narrow(browser: Any, roll_file: Path) -> None:
+    reader = Reader(browser, roll_file, viewport={"width": 1000, "height": 700})
+    reader.page.locator("#edges").check()
+    reader.ask("() => { patchfold.pick(3); patchfold.pick(70); }")
+    for foot in reader.page.locator(".pane-foot").all():
+        assert foot.evaluate("(e) => e.scrollWidth <= e.clientWidth")
+        assert foot.evaluate("(e) => e.scrollHeight <= e.clientHeight")
+    reader.leave()
+
+
+PHONE = {"viewport": {"width": 400, "height": 740}, "has_touch": True, "is_mobile": True}
+
+
+class Fingers:
+    """Fingers on a screen."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.session = reader.context.new_cdp_session(reader.page)
+
+    def at(self, kind: str, *places: tuple[float, float]) -> None:
+        points = [{"x": x, "y": y, "id": number} for number, (x, y) in enumerate(places)]
+        self.session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+
+def test_two_fingers_zoom_and_one_scrolls_the_page(browser: Any, roll_file: Path) -> None:
+    reader = Reader(browser, roll_file, **PHONE)
+    fingers = Fingers(reader)
+    zoom = "() => patchfold.panes[0].camera.zoom"
+    before = reader.ask(zoom)
+    middle = reader.ask("() => patchfold.panes[0].toPlane([200, 200])")
+    top = reader.page.locator(".pane .points").nth(0).bounding_box()
+    x, y = top["x"] + 200, top["y"] + 200
+    fingers.at("touchStart", (x - 35, y))
+    fingers.at("touchStart", (x - 35, y), (x + 35, y))
+    for step in range(1, 8):
+        fingers.at("touchMove", (x - 35 - 5 * step, y), (x + 35 + 5 * step, y))
+    fingers.at("touchEnd")
+    np.testing.assert_allclose(reader.ask(zoom) / before, 2, rtol=0.01)
+    held = reader.ask("() => patchfold.panes[0].toPlane([200, 200])")
+    np.testing.assert_allclose(held, middle, atol=3 / before)
+    assert reader.ask("() => [scrollY, patchfold.ends.length]") == [0, 0]
+    fingers.at("touchStart", (x, y))
+    for step in range(1, 8):
+        fingers.at("touchMove", (x, y - 30 * step))
+    fingers.at("touchEnd")
+    reader.wait("() => scrollY > 20")
+    np.testing.assert_allclose(reader.ask(zoom) / before, 2, rtol=0.01)
+    reader.leave()
+
+
+def test_a_tap_shows_the_card(browser: Any, roll_file: Path) -> None:
+    reader = Reader(browser, roll_file, **PHONE)
+    places = reader.places(0)
+    row = alone(places)
+    reader.page.touchscreen.tap(*places[row])
+    assert reader.page.locator("#card").is_visible()
+    assert f"point {row}" in reader.page.locator("#card").inner_text()
+    assert reader.ask("() => patchfold.ends") == [row]
+    reader.leave()
+
+
+def test_without_webgl_the_page_says_so(browser: Any, roll_file: Path) -> None:
+    reader = Reader(browser)
+    reader.page.add_init_script("HTMLCanvasElement.prototype.getContext = () => null")
+    reader.page.goto(roll_file.as_uri())
+    assert "WebGL 2" in reader.text("#failure")
+    reader.leave()
+
+
+def test_a_notebook_shows_the_page_inline(browser: Any, roll: dict[str, Any]) -> None:
+    fits = {
+        name: PatchIsomap(n_neighbors=10, divergence=name).fit(roll["X"])
+        for name in ("kl", "hellinger")
+    }
+    page = Explorer.from_estimators(fits, roll["X"])
+    reader = Reader(browser)
+    reader.page.set_content(page._repr_html_())
+    frame = reader.page.frame_locator("iframe")
+    frame.locator(".pane-foot").nth(1).wait_for()
+    assert frame.locator("#title").text_content() == "patchfold"
+    assert frame.locator(".pane .method").nth(1).input_value() == "hellinger"
+    assert not frame.locator("#neighbors").is_visible()
+    reader.leave()

@@ -1,0 +1,197 @@
+"""Tasks are computed whatever happens to a worker, and a killed run goes on."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fake_paper
+import patchfold
+from fake_paper import outcomes
+from patchfold.papers.reproduction import PAPERS, load_paper, workers
+from patchfold.papers.reproduction.cells import Outcome, Result
+from patchfold.papers.reproduction.report import render
+from patchfold.papers.reproduction.storage import file_name, stamp
+from patchfold.papers.reproduction.workers import run
+
+HELPERS = Path(fake_paper.__file__).parent
+
+
+SOURCE = Path(patchfold.__file__).parents[1]
+
+
+COMMAND = "patchfold reproduce pelle"
+
+
+# A machine under load takes long to import everything; nothing is measured by it.
+PATIENCE = 120.0
+
+
+def test_an_unknown_paper_is_named_with_the_nearest():
+    with pytest.raises(ValueError, match="paper='isomapkl' is not known; did you mean 'isomap-kl'"):
+        load_paper("isomapkl")
+
+
+@pytest.mark.parametrize(
+    ("trouble", "message"),
+    [
+        ("raise", "ArithmeticError: no neighbours <at all>"),
+        ("nan", r"ValueError: row 'Parity5' has the values \[nan\]; leave it out"),
+        ("row", "ValueError: row='nowhere' is not known"),
+    ],
+)
+def test_a_task_that_goes_wrong_is_an_outcome_with_the_message(monkeypatch, trouble, message):
+    monkeypatch.setenv("FAKE_TROUBLE", trouble)
+    outcome = workers._attempt(fake_paper, fake_paper.TROUBLED)
+    assert re.match(message, outcome.error)
+    assert not outcome.results
+
+
+def test_numbers_of_numpy_are_stored_as_plain_ones():
+    result = workers._plain(Result("a", np.float64(0.5), np.float32(0.25), np.float32(1), "K=1"))
+    assert result == Result("a", 0.5, 0.25, 1.0, "K=1")
+    assert [type(x) for x in (result.value, result.low, result.high)] == [float] * 3
+
+
+def test_workers_are_told_to_use_one_thread_and_the_parent_keeps_its_own(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    before = dict(os.environ)
+    with workers._one_thread():
+        assert os.environ["OMP_NUM_THREADS"] == os.environ["MKL_NUM_THREADS"] == "1"
+    assert dict(os.environ) == before
+
+
+def test_a_process_that_dies_takes_only_its_own_task_along(monkeypatch):
+    expected = {outcome.task: outcome for outcome in outcomes()}
+    monkeypatch.setenv("FAKE_TROUBLE", "die")
+    monkeypatch.setitem(PAPERS, "pelle", "fake_paper")
+    found = {outcome.task: outcome for outcome in run(load_paper("pelle"), list(expected))}
+    dead = found.pop(fake_paper.TROUBLED)
+    assert re.search(r"process died \(exit code 9\).*try fewer jobs", dead.error)
+    del expected[fake_paper.TROUBLED]
+    assert found == expected
+
+
+def test_the_longest_tasks_come_first(monkeypatch):
+    order = []
+
+    class Worker:
+        alive = True
+
+        def __init__(self, module):
+            self.wire = self
+
+        def give(self, task):
+            order.append(task)
+
+        def take(self):
+            return Outcome(order[-1])
+
+        def end(self):
+            pass
+
+    monkeypatch.setattr(workers, "_Worker", Worker)
+    monkeypatch.setattr(workers.connection, "wait", lambda wires: wires)
+    tasks = fake_paper.tasks("1", None, ["published"], False)
+    assert len(list(run(fake_paper, tasks))) == len(tasks)
+    assert sorted(map(workers.cost, tasks), reverse=True) == [workers.cost(task) for task in order]
+
+
+def test_no_jobs_are_refused():
+    with pytest.raises(ValueError, match="jobs=0 is too small"):
+        next(run(fake_paper, [], jobs=0))
+
+
+def start(folder, jobs, seconds):
+    paths = [str(HELPERS), str(SOURCE)]
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([*paths, os.environ.get("PYTHONPATH", "")]),
+        "FAKE_SECONDS": seconds,
+    }
+    options = f"--account published --jobs {jobs} --output".split()
+    return subprocess.Popen(  # noqa: S603 - what is run stands here
+        [
+            sys.executable,
+            str(HELPERS / "fake_paper.py"),
+            "reproduce",
+            "pelle",
+            *options,
+            str(folder),
+        ],
+        env=environment,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finished(folder):
+    return len(list((folder / "pelle").glob("*.json")))
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def alive_in_group(group):
+    """Whether a process of the group still runs; one that only waits to be collected does not."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, of = path.read_text().rpartition(")")[2].split()[:3]
+        except OSError:
+            continue
+        if int(of) == group and state != "Z":
+            return True
+    return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+def test_a_run_killed_again_and_again_ends_with_the_report_of_an_undisturbed_one(tmp_path):
+    undisturbed = outcomes(["published"])
+    tasks = [outcome.task for outcome in undisturbed]
+    command = f"{COMMAND} --account published"
+    expected = render(
+        "pelle", undisturbed, command=command, stamp=stamp(fake_paper), note=fake_paper.NOTE
+    )
+
+    moment = random.Random(0)  # noqa: S311 - moments of kills, not secrets
+    seen = 0
+    # While it starts; among its results, all processes at once; the same, but the parent alone.
+    for news, jobs, whole_group in ((0, 1, True), (2, 2, True), (3, 1, False)):
+        process = start(tmp_path, jobs, "0.2")
+        at_least = seen + news
+        wait_for(lambda n=at_least: finished(tmp_path) >= n)
+        time.sleep(moment.uniform(0, 0.3))
+        if whole_group:
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL
+        wait_for(lambda group=process.pid: not alive_in_group(group))
+        assert not (tmp_path / "pelle.html").exists()
+        assert finished(tmp_path) >= at_least
+        seen = finished(tmp_path)
+
+    process = start(tmp_path, 1, "0")
+    _, messages = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, messages
+    assert f"{seen} of {len(tasks)} tasks are stored already" in messages
+    files = {path.name for path in tmp_path.iterdir()}
+    assert files == {"pelle", *expected}
+    assert {name: (tmp_path / name).read_text(encoding="utf-8") for name in expected} == expected
+    assert {path.name for path in (tmp_path / "pelle").iterdir()} == set(map(file_name, tasks))

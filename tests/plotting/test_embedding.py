@@ -1,0 +1,200 @@
+"""An embedding is drawn with its classes, numbers, edges and outliers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.collections import LineCollection, PathCollection
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
+
+from drawing import PLANE, drawn, ring
+from patchfold.plotting import CLASS_COLORS, plot_embedding
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def groups(ax: Axes) -> dict[str, int]:
+    """Return how many dots each entry of the legend stands for."""
+    ax.figure.canvas.draw()
+    dots = [one for one in ax.collections if isinstance(one, PathCollection)]
+    return {str(one.get_label()): len(one.get_offsets()) for one in dots}
+
+
+@pytest.mark.parametrize(
+    ("y", "expected"),
+    [
+        (np.arange(40) % 3, {"0": 14, "1": 13, "2": 13}),
+        (
+            [*np.arange(39) % 12.0, np.nan],
+            {**{str(k): 4 - (k > 2) for k in range(12)}, "missing": 1},
+        ),
+        (["b", "a", None, "b"] * 10, {"a": 10, "b": 20, "missing": 10}),
+        (np.arange(40) % 2 == 0, {"False": 20, "True": 20}),
+    ],
+    ids=["whole", "few numbers", "text", "bool"],
+)
+def test_classes_of_an_embedding_are_in_the_legend(y: Any, expected: dict[str, int]) -> None:
+    ax = plot_embedding(PLANE, y)
+    assert groups(ax) == expected
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == list(expected)
+
+
+def test_the_commonest_of_many_classes_have_colours_of_their_own() -> None:
+    y = [f"class {min(row, 25)}" for row in range(40)]
+    found = groups(plot_embedding(PLANE, y))
+    assert len(found) == len(CLASS_COLORS)
+    assert found["class 25"] == 15
+    assert found["11 others"] == 11
+
+
+@pytest.mark.parametrize("edges", [None, "ring"])
+def test_the_legend_is_beside_the_dots(edges: str | None) -> None:
+    links = {"edges": ring(40), "values": np.arange(40.0)} if edges else {}
+    ax = plot_embedding(PLANE, [f"a class of the name {row % 16}" for row in range(40)], **links)
+    figure = ax.figure
+    figure.canvas.draw()
+    legend = ax.get_legend().get_window_extent()
+    assert not any(legend.overlaps(one.get_window_extent()) for one in figure.axes)
+    assert legend.x1 <= figure.bbox.x1
+
+
+def test_a_figure_without_a_layout_has_the_legend_within_its_axes() -> None:
+    ax = Figure().add_subplot()
+    plot_embedding(PLANE, np.arange(40) % 3, ax=ax)
+    ax.figure.canvas.draw()
+    legend = ax.get_legend().get_window_extent()
+    assert ax.bbox.x0 <= legend.x0
+    assert legend.x1 <= ax.bbox.x1
+
+
+def test_numbers_of_an_embedding_get_a_colour_bar() -> None:
+    y = np.linspace(0, 1, 40)
+    y[3] = np.nan
+    ax = plot_embedding(PLANE, y)
+    assert len(ax.figure.axes) == 2
+    assert ax.get_legend() is None
+    grey, colored = ax.collections
+    np.testing.assert_array_equal(grey.get_offsets(), PLANE[[3], :2])
+    np.testing.assert_array_equal(colored.get_array(), np.delete(y, 3))
+
+
+def test_an_embedding_has_its_edges_coloured_by_divergence() -> None:
+    values = np.arange(1.0, 41.0)
+    ax = plot_embedding(PLANE, edges=ring(40), values=values, label="kl")
+    lines = drawn(ax, LineCollection)
+    np.testing.assert_array_equal(lines.get_array(), values)
+    np.testing.assert_array_equal(lines.get_segments()[0], PLANE[:2, :2])
+    assert lines.colorbar.ax.get_ylabel() == "kl"
+    np.testing.assert_array_equal(drawn(ax, PathCollection).get_offsets(), PLANE[:, :2])
+
+
+def test_an_embedding_of_one_component_is_a_line_in_given_axes() -> None:
+    _, (left, right) = plt.subplots(1, 2)
+    assert plot_embedding(PLANE[:, :1], ax=right) is right
+    assert not left.collections
+    assert not np.asarray(drawn(right, PathCollection).get_offsets())[:, 1].any()
+
+
+def test_an_embedding_needs_a_value_a_point() -> None:
+    with pytest.raises(ValueError, match=r"y has shape \(3,\) for 40 points; give one value"):
+        plot_embedding(PLANE, [1, 2, 3])
+    assert plt.get_fignums() == []
+
+
+def outlying(n=300, **places):
+    """Return normal points, of which those with the given row numbers lie elsewhere."""
+    at = np.random.default_rng(0).standard_normal((n, 2))
+    for row, place in places.items():
+        at[int(row.strip("_"))] = place
+    return at
+
+
+def triangles(ax: Axes) -> dict[str, Any]:
+    """Return the places of triangles, by their side of the view."""
+    found = {}
+    for one in ax.collections:
+        tip = np.asarray(one.get_paths()[0].vertices)[:-1]
+        if len(tip) == 3:
+            off = tip[np.argmax(np.abs(tip - tip.mean(axis=0)).max(axis=1))] - tip.mean(axis=0)
+            axis = int(np.argmax(np.abs(off)))
+            name = (("left", "right"), ("below", "above"))[axis][int(off[axis] > 0)]
+            found[name] = (np.asarray(one.get_offsets()), one.get_facecolor())
+    return found
+
+
+def test_points_far_out_are_marked_at_the_border_of_a_view_of_the_others() -> None:
+    at = outlying(_7=(900.0, 0.5), _9=(-70.0, 60.0), _20=(0.0, -3e4))
+    y = np.zeros(300, dtype=int)
+    y[7] = 1
+    ax = plot_embedding(at, y)
+    ax.figure.canvas.draw()
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    others = np.delete(at, [7, 9, 20], axis=0)
+    inside = (others > [left, bottom]) & (others < [right, top])
+    assert inside.all()
+    assert right - left == pytest.approx(top - bottom)
+    assert right - left < 1.5 * np.ptp(others, axis=0).max()
+    assert ax.get_aspect() == 1
+    found = triangles(ax)
+    assert set(found) == {"left", "right", "below"}
+    places, colors = found["right"]
+    assert left < places[0, 0] < right
+    assert places[0, 0] == pytest.approx(right, abs=0.02 * (right - left))
+    assert places[0, 1] == 0.5
+    np.testing.assert_array_equal(colors, [to_rgba(CLASS_COLORS[1])])
+    np.testing.assert_array_equal(found["below"][1], [to_rgba(CLASS_COLORS[0])])
+    assert [text.get_text() for text in ax.texts] == ["3 points lie beyond"]
+    note = ax.texts[0].get_window_extent()
+    assert ax.bbox.x0 <= note.x0 <= note.x1 <= ax.bbox.x1
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["0", "1"]
+
+
+def test_triangles_have_the_colours_of_numbers_and_of_missing_ones() -> None:
+    at = outlying(_7=(900.0, 0.0), _9=(-900.0, 0.0))
+    y = np.linspace(0, 1, 300)
+    y[9] = np.nan
+    ax = plot_embedding(at, y)
+    found = triangles(ax)
+    dots = next(one for one in ax.collections if one.get_array() is not None)
+    np.testing.assert_allclose(found["right"][1], dots.to_rgba(y[[7]]))
+    np.testing.assert_allclose(found["left"][1], [to_rgba("#8a9099")])
+
+
+def test_the_note_keeps_away_from_the_points_and_counts_one_as_one() -> None:
+    rng = np.random.default_rng(0)
+    at = np.column_stack([rng.uniform(size=400), np.repeat([0.0, 1.0], 200)])
+    at[200:, 0] *= 0.3
+    at[0] = 0.5, 500.0
+    ax = plot_embedding(at)
+    ax.figure.canvas.draw()
+    (note,) = ax.texts
+    assert note.get_text() == "1 point lies beyond"
+    dots = ax.transData.transform(at[1:])
+    box = note.get_window_extent()
+    assert not ((dots > [box.x0, box.y0]) & (dots < [box.x1, box.y1])).all(axis=1).any()
+
+
+@pytest.mark.parametrize(
+    "at",
+    [
+        np.random.default_rng(0).standard_normal((300, 2)),
+        np.random.default_rng(0).laplace(size=(5000, 2)),
+        np.vstack([PLANE[:19, :2], [[1e6, 1e6]]])[1:],
+        np.vstack([PLANE[:, :2], PLANE[:, :2] + 1000]),
+        np.zeros((50, 2)),
+        np.vstack([np.zeros((200, 2)), [[1.0, 1.0]]]),
+    ],
+    ids=["normal", "heavy", "few", "groups", "one place", "copies"],
+)
+def test_without_a_few_points_far_out_all_are_in_view(at: Any) -> None:
+    ax = plot_embedding(at)
+    ax.figure.canvas.draw()
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    assert ((at >= [left, bottom]) & (at <= [right, top])).all()
+    assert not ax.texts
+    assert not triangles(ax)

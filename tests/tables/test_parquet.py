@@ -1,0 +1,20 @@
+"""Parquet keeps its types."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from patchfold.tables import read_table
+
+
+def test_parquet_keeps_types_and_names(tmp_path):
+    frame = pd.DataFrame(
+        {"x": [1.5, 2], "kind": ["a", "b"], "day": pd.to_datetime(["2020", "2021"])}
+    )
+    frame.to_parquet(tmp_path / "a.parquet")
+    frame.set_index("kind").to_parquet(tmp_path / "b.parquet")
+    for name in "ab":
+        table = read_table(tmp_path / f"{name}.parquet")
+        assert set(table.frame.columns) == {"x", "kind", "day"}
+        assert table.frame["x"].tolist() == [1.5, 2]
+        assert table.frame["day"].dtype.kind == "M"
