@@ -105,7 +105,7 @@ def build_graph(
         matrix,
         patches,
         lengths.without_points() if setting.precomputed else lengths,
-        found.search,
+        getattr(found.search, "origin", found.search),
         found.reach,
         found.pooled,
         denoised,
@@ -311,8 +311,13 @@ def _warn_of_stretch(
     before = float(lengths.plain(*np.array([[i], [matrix.indices[longest]]]))[0])
     length, typical = float(matrix.data[longest]), float(np.median(matrix.data))
     if length > STRETCH * typical > 0 and length * plain > 10 * before * typical:
+        remedy = ""  # most divergences have no unit that X could change
+        if lengths.patches is None:
+            remedy = "multiply X by a small number, or "
+        elif setting.stretched:
+            remedy = "use lengths='divergence', or "
         warn_user(
             f"supervision={setting.supervision!r} stretches edges to {length:.2g}, where "
             f"{typical:.2g} is the median, so that nothing else shows in the embedding; "
-            "multiply X by a small number, or give Dissimilarity(beta=...) a larger beta."
+            f"{remedy}give Dissimilarity(beta=...) a larger beta."
         )
