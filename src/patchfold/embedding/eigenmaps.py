@@ -253,11 +253,16 @@ class PatchEigenmaps(BasePatchEmbedding):
         # Duplicates, at distance zero, say nothing about the scale of the rest.
         typical, needed = float(np.median(lengths)), components.longest_needed(graph)
         power = 2 if self.kernel == "gaussian" else 1
-        return max(typical**power, needed**power / LEAST_EXPONENT, np.finfo(float).tiny)
+        with np.errstate(over="ignore"):  # an infinite bandwidth then weighs all edges alike
+            widths = np.power([typical, needed], power) / [1.0, LEAST_EXPONENT]
+        return float(max(*widths, np.finfo(float).tiny))
 
     def _kernel(self, lengths: Floats) -> Floats:
+        if np.isinf(self.bandwidth_):
+            return np.ones(len(lengths))
         power = 2 if self.kernel == "gaussian" else 1
-        return np.asarray(np.exp(-(lengths.astype(np.float64) ** power) / self.bandwidth_))
+        with np.errstate(over="ignore", under="ignore"):
+            return np.asarray(np.exp(-(lengths.astype(np.float64) ** power) / self.bandwidth_))
 
     def _parts(self, W: csr_array, graph: csr_array) -> Indices:
         """Tell which points weights hold together, and warn where that is not all of them."""

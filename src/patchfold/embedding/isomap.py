@@ -193,7 +193,8 @@ class PatchIsomap(BasePatchEmbedding):
             scaled = graph.setting.engine.leading_eigenvectors(between, n_components)
             values, vectors, means = scaled
             places = vectors * np.sqrt(np.clip(values, 0, None))
-            self.eigenvalues_ = values * unit**2
+            with np.errstate(over="ignore"):  # of lengths beyond the root of the largest number
+                self.eigenvalues_ = values * np.square(unit)
             axes = triangulation(places[some], precision=paths.dtype)
             self._placing = Triangulation(paths, means[some], axes, unit)
             found = places * unit if landmarks is None else self._placing.of_fitted(self.n_jobs)

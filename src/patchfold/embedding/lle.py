@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 WEIGHTS = ("euclidean", "entropic")
 
+# Differences beyond this are brought near one before they are multiplied.
+LARGEST = 1e140
+
 
 class PatchLLE(BasePatchEmbedding):
     """Locally linear embedding of patch centres, on a graph without its short circuits.
@@ -245,6 +248,8 @@ def euclidean_weights(near: Neighborhoods, points: Any, fitted: Any, reg: float)
             part = slice(start, start + step)
             Z = fitted[near.indices[edges[part]]].astype(np.float64)
             Z -= points[rows[part]][:, None, :]
+            if np.abs(Z).max(initial=0.0) > LARGEST:  # products would overflow; units cancel
+                Z /= np.abs(Z).max()
             G = Z @ Z.transpose(0, 2, 1)
             trace = np.trace(G, axis1=1, axis2=2)
             ridge = np.where(trace > 0, reg * trace, reg)

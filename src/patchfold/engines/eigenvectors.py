@@ -118,6 +118,9 @@ class Limits:
 
 LIMITS = Limits()
 
+# A matrix of at most so many rows is solved in full where an iteration gives up.
+FALLBACK = 5000
+
 
 def bottom_eigenvectors(
     M: Any,
@@ -355,6 +358,8 @@ def _shift_invert(
             maxiter=100 * count,
         )
     except ArpackError as error:
+        if known is None and n <= FALLBACK:
+            return dense(M.toarray(), 0, count - 1)
         raise RuntimeError(
             "the eigensolver did not converge; a larger n_neighbors, or reg for PatchLLE, "
             "separates the smallest eigenvalues."

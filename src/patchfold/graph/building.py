@@ -278,7 +278,11 @@ def _joined(
             f"closest pairs. A larger {which} may connect them, or treat them separately."
         )
     with stage("joining components"):
-        a, b = components.bridges(labels, lengths.gaps)
+        if setting.precomputed or (lengths.patches is None and lengths.rule is not None):
+            closest = components.closest_by_gaps(lengths.gaps)
+        else:
+            closest = components.closest_points(lengths.points, setting.engine.n_jobs)
+        a, b = components.bridges(labels, closest)
     extra = lengths.order(lengths.plain(a, b), a, b).astype(values.dtype, copy=False)
     ends = np.concatenate([i, a]), np.concatenate([j, b])
     matrix = edges.symmetric(*ends, np.concatenate([values, extra]), n)

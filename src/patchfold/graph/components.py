@@ -10,14 +10,21 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from patchfold.engines.pools import block_slices
 from patchfold.graph.edges import symmetric
+from patchfold.neighbors.exact import ExactNeighbors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
+    Pair = tuple[float, float, int, int]
+    Closest = Callable[[Indices], Iterator[Pair]]
+
+
+# Components of at most so many points are looked at together, others one after the other.
+FEW = 64
 
 
 def n_components(graph: csr_array) -> tuple[int, Indices]:
@@ -36,21 +43,19 @@ def longest_needed(graph: csr_array) -> float:
     return float(values[int(tree.max()) - 1]) if len(tree) else 0.0
 
 
-def bridges(
-    labels: Indices, gaps: Callable[[slice], tuple[Floats, Floats]]
-) -> tuple[Indices, Indices]:
+def bridges(labels: Indices, closest: Closest) -> tuple[Indices, Indices]:
     """Join components one closest pair at a time until one remains (SA-Isomap, section 2.1).
 
     The pairs are the minimum spanning tree between components under the order
-    ``(gap, tie, i, j)``. In each round, every component chooses its closest pair.
+    ``(gap, tie, i, j)``. In each round, every component but one chooses its closest pair.
 
     Parameters
     ----------
     labels : array of shape (n,)
         The component of every point.
-    gaps : callable
-        ``gaps(block)`` gives the gaps between a block of points and all points, and the ties that
-        decide between equal gaps.
+    closest : callable
+        ``closest(labels)`` yields pairs ``(gap, tie, i, j)``, ``i < j``, of two components, that of
+        every component but one among them: :func:`closest_by_gaps`, :func:`closest_points`.
 
     Returns
     -------
@@ -59,22 +64,12 @@ def bridges(
     n = len(labels)
     chosen: set[tuple[int, int]] = set()
     while labels.max(initial=0) > 0:
-        best: dict[int, tuple[float, float, int, int]] = {}
-        for block in block_slices(n, 6 * 8 * n):
-            values, ties = gaps(block)
-            values = np.where(labels[block, None] == labels, np.inf, values)
-            nearest = values.min(axis=1)
-            ties = np.where(values == nearest[:, None], ties, np.inf)
-            columns = np.argmin(ties, axis=1)
-            least = np.take_along_axis(ties, columns[:, None], axis=1)[:, 0]
-            rows = np.arange(block.start, block.stop)
-            low, high = np.minimum(rows, columns), np.maximum(rows, columns)
-            edges = zip(*(part.tolist() for part in (nearest, least, low, high)), strict=True)
-            for edge in edges:
-                for end in edge[2:]:
-                    label = int(labels[end])
-                    best[label] = min(best.get(label, edge), edge)
-        chosen |= {edge[2:] for edge in best.values()}
+        best: dict[int, Pair] = {}
+        for pair in closest(labels):
+            for end in pair[2:]:
+                label = int(labels[end])
+                best[label] = min(best.get(label, pair), pair)
+        chosen |= {pair[2:] for pair in best.values()}
         low, high = np.array(sorted(chosen), dtype=np.intp).T
         _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
         joined = symmetric(
@@ -86,3 +81,60 @@ def bridges(
         labels = n_components(joined)[1]
     ends = np.array(sorted(chosen), dtype=np.intp).reshape(-1, 2)
     return ends[:, 0], ends[:, 1]
+
+
+def closest_by_gaps(gaps: Callable[[slice], tuple[Floats, Floats]]) -> Closest:
+    """Return what finds the closest pairs among all pairs.
+
+    ``gaps(block)`` gives the gaps between a block of points and all points, and the ties that
+    decide between equal gaps.
+    """
+
+    def closest(labels: Indices) -> Iterator[Pair]:
+        n = len(labels)
+        for block in block_slices(n, 6 * 8 * n):
+            values, ties = gaps(block)
+            values = np.where(labels[block, None] == labels, np.inf, values)
+            nearest = values.min(axis=1)
+            ties = np.where(values == nearest[:, None], ties, np.inf)
+            columns = np.argmin(ties, axis=1)
+            least = np.take_along_axis(ties, columns[:, None], axis=1)[:, 0]
+            yield from _pairs(nearest, least, np.arange(block.start, block.stop), columns)
+
+    return closest
+
+
+def closest_points(X: Floats, n_jobs: int | None = None) -> Closest:
+    """Return what finds the closest pairs of points, by exact searches for the nearest.
+
+    The largest component is not asked: the others find it.
+    """
+
+    def closest(labels: Indices) -> Iterator[Pair]:
+        sizes = np.bincount(labels)
+        largest = int(np.argmax(sizes))
+        few = np.flatnonzero((sizes <= FEW)[labels] & (labels != largest))
+        if len(few):
+            # One of so many nearest neighbours belongs to another component.
+            k = int(min(sizes[labels[few]].max(), len(X) - 1))
+            near = ExactNeighbors(k + 1, n_jobs=n_jobs).build(X).query(X[few])
+            outside = np.flatnonzero(labels[near.indices] != labels[few[near.sources]])
+            rows, first = np.unique(near.sources[outside], return_index=True)
+            yield from _measured(X, few[rows], near.indices[outside[first]])
+        for label in np.flatnonzero(sizes > FEW):
+            if label != largest:
+                rows, others = np.flatnonzero(labels == label), np.flatnonzero(labels != label)
+                near = ExactNeighbors(1, n_jobs=n_jobs).build(X[others]).query(X[rows])
+                yield from _measured(X, rows, others[near.indices])
+
+    return closest
+
+
+def _measured(X: Floats, i: Indices, j: Indices) -> Iterator[Pair]:
+    gaps = np.linalg.norm(X[i].astype(np.float64) - X[j], axis=1)
+    return _pairs(gaps, gaps, i, j)
+
+
+def _pairs(gaps: Floats, ties: Floats, i: Indices, j: Indices) -> Iterator[Pair]:
+    low, high = np.minimum(i, j), np.maximum(i, j)
+    return zip(*(part.tolist() for part in (gaps, ties, low, high)), strict=True)
