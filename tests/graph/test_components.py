@@ -66,7 +66,7 @@ def test_the_longest_needed_edge_keeps_its_digits_at_any_scale(scale):
 
 
 def rows_of_distances(X):
-    return lambda block: 2 * (cdist(X[block], X),)
+    return components.closest_by_gaps(lambda block: 2 * (cdist(X[block], X),))
 
 
 def assert_bridges_by_merging(X, labels):
@@ -74,8 +74,9 @@ def assert_bridges_by_merging(X, labels):
     labels = np.unique(labels, return_inverse=True)[1].astype(np.intp)
     within = [(int(np.argmax(labels == label)), i) for i, label in enumerate(labels)]
     expected = slow.join(within, len(X), *2 * [cdist(X, X)])
-    a, b = components.bridges(labels, rows_of_distances(X))
-    assert list(zip(a.tolist(), b.tolist(), strict=True)) == sorted(expected)
+    for closest in (rows_of_distances(X), components.closest_points(X)):
+        a, b = components.bridges(labels, closest)
+        assert list(zip(a.tolist(), b.tolist(), strict=True)) == sorted(expected)
 
 
 @st.composite
@@ -118,7 +119,9 @@ def test_equal_gaps_are_told_apart_by_what_is_given_for_it(case, random):
     within = [(int(np.argmax(labels == label)), i) for i, label in enumerate(labels)]
     gaps, ties = cdist(X, X), np.array([[random.randrange(3) for _ in X] for _ in X], dtype=float)
     ties = ties + ties.T
-    a, b = components.bridges(labels, lambda block: (gaps[block], ties[block]))
+    a, b = components.bridges(
+        labels, components.closest_by_gaps(lambda block: (gaps[block], ties[block]))
+    )
     expected = slow.join(within, len(X), gaps, ties)
     assert list(zip(a.tolist(), b.tolist(), strict=True)) == sorted(expected)
 
@@ -130,5 +133,19 @@ def test_one_component_needs_no_bridge():
 
 def test_bridges_are_shorter_by_either_end_of_an_asymmetric_matrix():
     D = np.array([[0.0, 9.0, 9.0], [1.0, 0.0, 9.0], [9.0, 2.0, 0.0]])
-    a, b = components.bridges(np.arange(3), lambda block: (D[block], D[block]))
+    a, b = components.bridges(
+        np.arange(3), components.closest_by_gaps(lambda block: (D[block], D[block]))
+    )
     assert list(zip(a, b, strict=True)) == [(0, 1), (1, 2)]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_large_and_small_components_are_joined_by_the_closest_of_all_pairs(dtype):
+    rng = np.random.default_rng(0)
+    sizes = [200, 3, 90, 1, 70, 64, 65]
+    X = np.concatenate([rng.normal(c, 1, (n, 9)) for c, n in enumerate(sizes)]).astype(dtype)
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    expected = components.bridges(labels, rows_of_distances(X))
+    for n_jobs in (None, 2):
+        found = components.bridges(labels, components.closest_points(X, n_jobs))
+        np.testing.assert_array_equal(found, expected)

@@ -111,28 +111,35 @@ def closest_points(X: Floats, n_jobs: int | None = None) -> Closest:
     """
 
     def closest(labels: Indices) -> Iterator[Pair]:
+        if len(X) == 2:  # too few for a search
+            yield from _closest_of_each(X, labels, np.array([0]), np.array([1]))
+            return
         sizes = np.bincount(labels)
         largest = int(np.argmax(sizes))
         few = np.flatnonzero((sizes <= FEW)[labels] & (labels != largest))
         if len(few):
-            # One of so many nearest neighbours belongs to another component.
-            k = int(min(sizes[labels[few]].max(), len(X) - 1))
-            near = ExactNeighbors(k + 1, n_jobs=n_jobs).build(X).query(X[few])
+            # The point itself, the rest of its component, and one of another.
+            k = int(sizes[labels[few]].max()) + 1
+            near = ExactNeighbors(k, n_jobs=n_jobs).build(X).query(X[few])
             outside = np.flatnonzero(labels[near.indices] != labels[few[near.sources]])
             rows, first = np.unique(near.sources[outside], return_index=True)
-            yield from _measured(X, few[rows], near.indices[outside[first]])
+            yield from _closest_of_each(X, labels, few[rows], near.indices[outside[first]])
         for label in np.flatnonzero(sizes > FEW):
             if label != largest:
                 rows, others = np.flatnonzero(labels == label), np.flatnonzero(labels != label)
                 near = ExactNeighbors(1, n_jobs=n_jobs).build(X[others]).query(X[rows])
-                yield from _measured(X, rows, others[near.indices])
+                yield from _closest_of_each(X, labels, rows, others[near.indices])
 
     return closest
 
 
-def _measured(X: Floats, i: Indices, j: Indices) -> Iterator[Pair]:
-    gaps = np.linalg.norm(X[i].astype(np.float64) - X[j], axis=1)
-    return _pairs(gaps, gaps, i, j)
+def _closest_of_each(X: Floats, labels: Indices, i: Indices, j: Indices) -> list[Pair]:
+    """Return the closest of the pairs ``(i, j)`` of every component that has an ``i``."""
+    gaps = np.sqrt(np.square(X[i].astype(np.float64) - X[j]).sum(axis=1))
+    best: dict[int, Pair] = {}
+    for label, pair in zip(labels[i].tolist(), _pairs(gaps, gaps, i, j), strict=True):
+        best[label] = min(best.get(label, pair), pair)
+    return list(best.values())
 
 
 def _pairs(gaps: Floats, ties: Floats, i: Indices, j: Indices) -> Iterator[Pair]:
