@@ -94,8 +94,9 @@ def check_points(
             ensure_all_finite=False,
             input_name=name,
         )
-    except (TypeError, ValueError) as error:
-        raise type(error)(
+    except (OverflowError, TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(
             f"{name} has values that are not real numbers ({error}); encode or drop their columns."
         ) from error
     if finite:
@@ -143,6 +144,25 @@ def check_count(parameter: str, value: Any, *, minimum: int = 1) -> int:
     if value < minimum:
         raise ValueError(f"{parameter}={value} is too small; give at least {minimum}.")
     return int(value)
+
+
+def check_jobs(n_jobs: Any) -> int | None:
+    """Return ``n_jobs`` if it is a whole number other than zero, or None.
+
+    Examples
+    --------
+    >>> check_jobs(-1)
+    -1
+    """
+    if n_jobs is None:
+        return None
+    if isinstance(n_jobs, bool | np.bool_) or not isinstance(n_jobs, numbers.Integral):
+        raise TypeError(
+            f"n_jobs={n_jobs!r} is not an integer; give a number of threads, -1 for all, or None."
+        )
+    if n_jobs == 0:
+        raise ValueError("n_jobs=0 is no number of threads; give at least 1, -1 for all, or None.")
+    return int(n_jobs)
 
 
 def check_sources(sources: Any, n: int) -> np.ndarray[Any, np.dtype[np.intp]]:

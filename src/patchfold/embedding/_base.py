@@ -6,6 +6,7 @@ import time
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import validate_data
 
@@ -13,6 +14,7 @@ from patchfold import divergences, selection
 from patchfold._validation import (
     check_choice,
     check_count,
+    check_jobs,
     check_points,
     check_positive,
     is_sparse,
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from patchfold.patches.gaussians import Patches
+
+# NumPy's ordinary answers to floating point errors: a fit works whatever ``np.seterr`` says.
+ordinary_arithmetic = np.errstate(divide="warn", over="warn", under="ignore", invalid="warn")
 
 # The degree that a criterion without labels chooses.
 AUTO = "auto"
@@ -94,6 +99,9 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         points = check_points(X, accept_sparse=precomputed, min_samples=2 if reset else 1)
         # The values are checked; scikit-learn remembers and compares the columns.
         validate_data(self, X, reset=reset, skip_check_array=True)
+        if reset and not precomputed and points.flags.writeable and not isinstance(X, list):
+            # What is kept must not change when the user's array does.
+            points = points.copy() if np.may_share_memory(points, np.asarray(X)) else points
         if precomputed:
             check_distances(points, square=reset)
             if self.radius is not None and is_sparse(points):
@@ -110,6 +118,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         label_rule(self.supervision)
+        check_jobs(self.n_jobs)
         engine_for(self.engine, self.n_jobs)
         check_choice("graph", self.graph, GRAPHS)
         check_choice("lengths", self.lengths, LENGTHS)
@@ -128,7 +137,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
                     "leaves no degree to choose; leave n_neighbors at its default, or use "
                     "radius=None."
                 )
-        elif self.radius is None:
+        else:
             check_count("n_neighbors", self.n_neighbors)
         if self.radius is not None:
             check_positive("radius", self.radius)

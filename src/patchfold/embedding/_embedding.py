@@ -9,7 +9,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
 from patchfold._validation import check_count, is_sparse, warn_user
-from patchfold.embedding._base import BasePatchGraph
+from patchfold.embedding._base import BasePatchGraph, ordinary_arithmetic
 from patchfold.evaluation.legibility import unreadable
 from patchfold.mapping import check_map, fit_map, predict_map
 
@@ -32,6 +32,7 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
     eigenvalues_: Floats
     map_: Any
 
+    @ordinary_arithmetic
     def fit(self, X: Any, y: Any = None) -> Any:
         """Fit the graph and embed it.
 
@@ -67,6 +68,7 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         self.fit(X, y)
         return self.embedding_
 
+    @ordinary_arithmetic
     def transform(self, X: Any) -> Floats:
         """Map new points into the embedding.
 

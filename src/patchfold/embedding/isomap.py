@@ -215,4 +215,8 @@ class PatchIsomap(BasePatchEmbedding):
             return None
         what = f"PatchIsomap with {count} landmarks of {n} points"
         check_memory(2 * itemsize * n * count, what, "give fewer landmarks")
-        return drawn_rows(n, count, self.random_state)
+        # Copies of a point are one landmark, while there are others.
+        distinct = graph.distinct()
+        if len(distinct) < count:
+            return drawn_rows(n, count, self.random_state)
+        return distinct[drawn_rows(len(distinct), count, self.random_state)]

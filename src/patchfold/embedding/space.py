@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, csr_matrix
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
-from patchfold.embedding._base import BasePatchGraph
+from patchfold.embedding._base import BasePatchGraph, ordinary_arithmetic
 from patchfold.embedding.isomap import PatchIsomap
 from patchfold.graph import edges
 from patchfold.neighbors.neighborhoods import Neighborhoods
@@ -129,6 +129,7 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         self.random_state = random_state
         self.verbose = verbose
 
+    @ordinary_arithmetic
     def fit(self, X: Any, y: Any = None) -> PatchSpace:
         """Fit patches and their graph; ``X`` and ``y`` as in the other estimators."""
         X = self._validate(X, reset=True)
@@ -144,6 +145,7 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         self.fit(X, y)
         return self._matrix(self._fitted(np.arange(len(self.patch_graph_))))
 
+    @ordinary_arithmetic
     def transform(self, X: Any) -> csr_matrix:
         """Return the lengths of new points from their fitted neighbours, (n_new, n_samples).
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from patchfold.graph import placing
 from patchfold.neighbors.given import at_zero
 from patchfold.supervision import label_rule
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
@@ -153,6 +154,13 @@ class PatchGraph:
     def place(self, X: Any) -> Neighborhoods:
         """Return the neighbours of new points among the fitted ones, and the lengths to them."""
         return placing.place(self, X)
+
+    def distinct(self) -> Indices:
+        """Return the points without their copies, the first of each."""
+        every = np.arange(len(self))
+        if self.rows is None:
+            return every
+        return np.flatnonzero(self.rows.find(self.lengths.points) == every)
 
     def fitted_as(self, X: Any) -> Indices:
         """Return which fitted point each new one is (the first, if there are copies); -1 for none.

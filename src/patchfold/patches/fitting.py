@@ -11,6 +11,7 @@ from sklearn.utils import gen_batches
 
 from patchfold.engines import locality
 from patchfold.engines.arrays import Array, put, to_numpy
+from patchfold.engines.memory import check_memory
 from patchfold.engines.pools import map_blocks
 from patchfold.patches import covariances
 from patchfold.patches.gaussians import Patches, padded, triangular, used_ranks
@@ -39,6 +40,10 @@ MANY_NUMBERS, SAMPLE = 2**20, 256
 
 
 # The variance of the data is summed over so many rows at a time.
+# A ridge below this power of the least number loses digits in products with widths: embeddings of
+# data in ever smaller units stay the same down to it, in float32 as in float64.
+LEAST_RIDGE = 2 / 3
+
 VARIANCE_ROWS = 1024
 
 
@@ -131,6 +136,8 @@ class PatchFit:
             room = self.room(walk, row_bytes, n_jobs, many, sample)
             fields["directions"] = _room_for_directions(self.X, n, room)
         else:
+            what = f"the full covariances of {n} patches of {m} features"
+            check_memory(2 * itemsize * n * m * m, what, "reduce X, e.g. with PCA")
             for name in ("roots", "whiteners"):
                 fields[name] = xp.empty((n, m, m), dtype=dtype)
         left: list[tuple[NDArray[np.intp], Array]] = []
@@ -344,10 +351,12 @@ def _mean_variance(X: Array) -> float:
 
 def _check_ridge(setting: covariances.Setting, X: Array) -> None:
     limits = array_namespace(X).finfo(X.dtype)
-    if not float(limits.smallest_normal) < setting.ridge < float(limits.max) ** 0.5:
+    least = float(limits.smallest_normal) ** LEAST_RIDGE
+    if not least < setting.ridge < float(limits.max) ** 0.5:
         gamma = "auto" if setting.gamma is None else setting.gamma
+        remedy = "rescale X" if setting.gamma is None else "choose another gamma"
         msg = (
-            f"gamma={gamma!r} is a ridge of {setting.ridge:.3g}, beyond what {X.dtype} holds; "
-            "choose another gamma, or convert X to float64."
+            f"gamma={gamma!r} is a ridge of {setting.ridge:.3g}, whose products {X.dtype} does not "
+            f"hold; {remedy}, or convert X to float64."
         )
         raise ValueError(msg)
