@@ -52,7 +52,8 @@ class Edges:
     mean : callable
         Gives the mean length of all pairs of fitted points.
     between_patches : bool
-        Whether lengths are divergences of patches, and not distances, Euclidean or given.
+        Whether lengths have no unit: divergences of patches, or distances in units of the typical
+        one. Otherwise they are distances, Euclidean or given.
     """
 
     lengths: Floats

@@ -211,6 +211,8 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         with self._stage("choosing n_neighbors"):
             ks = self._candidates_to_choose(X.shape[0])
             fitted = selection.fit_best(self._plain(), X, y, draft=self._draft(), candidates=ks)
+        # The fit that was chosen is one of those that were compared.
+        self.fit_report_["choosing n_neighbors"] -= sum(fitted.fit_report_.values())
         self.fit_report_ |= fitted.fit_report_
         for name in (*LEARNED, *self._own):
             setattr(self, name, getattr(fitted, name))
@@ -222,7 +224,8 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
     def _draft(self) -> Any:
         """Return an estimator that is quicker to fit, to judge ``n_neighbors`` by; None for none.
 
-        Without one, what was judged is what was wanted, and is not fitted again.
+        If None, candidates are fits of this estimator itself, and the best is not fitted again
+        unless it was judged by a sample.
         """
         return None
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
-    """An embedding of the divergence graph: ``fit``, ``fit_transform`` and ``transform``."""
+    """An embedding of the graph of patches: ``fit``, ``fit_transform`` and ``transform``."""
 
     n_components: Any
     out_of_sample: Any

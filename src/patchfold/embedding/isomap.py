@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # as all, and what has to be kept for it stays far below n x n.
 PLACING_POINTS = 1000
 
-# landmarks="auto" takes all points while their geodesics need no more than this, then so many: on
+# landmarks="auto" takes all points while their geodesics fit in EXACT_BYTES, else LANDMARKS: on
 # Fashion-MNIST distances in the plane then have a rank correlation of 0.997 with those of 2000.
 EXACT_BYTES, LANDMARKS = 2 * 2**30, 500
 
@@ -208,10 +208,11 @@ class PatchIsomap(BasePatchEmbedding):
         n, itemsize = len(graph), graph.matrix.data.itemsize
         count = self.landmarks
         if isinstance(count, str):
-            count = None if itemsize * n * n <= EXACT_BYTES else LANDMARKS
+            least = int(self.n_components) + 1
+            count = None if itemsize * n * n <= EXACT_BYTES else max(LANDMARKS, least)
         if count is None or count >= n:
             what = f"PatchIsomap of {n} points, which holds all their geodesics,"
-            check_memory(itemsize * n * n, what, "use landmarks='auto'")
+            check_memory(itemsize * n * n, what, "give a number of landmarks, e.g. landmarks=500")
             return None
         what = f"PatchIsomap with {count} landmarks of {n} points"
         check_memory(2 * itemsize * n * count, what, "give fewer landmarks")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
 
-# Edges this many times as long as most are the work of an exponential of data in large units.
+# An edge this many times the median length comes from the exponential of Dissimilarity.
 STRETCH = 1e6
 
 
@@ -76,31 +76,31 @@ def build_graph(
            [0., 2., 0., 4.],
            [0., 0., 4., 0.]])
     """
-    found = _found(X, setting, stage)
+    found = _search(X, setting, stage)
     patches, denoised = None, None
     if setting.recipe is not None:
         with stage("patches"):
-            patches, denoised = _fitted(X, found, setting, setting.recipe)
+            patches, denoised = _fit_patches(X, found, setting, setting.recipe)
     lengths = Lengths(X, patches, setting.divergence, setting.engine, setting.rule, codes)
-    near, lengths = _chosen(found, lengths, setting, stage)
+    near = _choose_edges(found, lengths, setting, stage)
     _check_degrees(near, setting)
     with stage("divergences"):
         i, j, pairs = edges.undirected(near)
-        plain, lengths = _plain(near, (i, j, pairs), found, lengths, setting)
-        held = np.isfinite(plain)  # without short circuits
+        plain, lengths = _measure(near, (i, j, pairs), found, lengths, setting)
+        held = np.isfinite(plain)  # short circuits have an infinite length
         labelled = plain.copy()
         labelled[held] = lengths.labelled(plain[held], i[held], j[held])
         near = edges.with_lengths(near, labelled[pairs])
     kept = np.isfinite(labelled)
-    near, matrix = _joined(near, (i[kept], j[kept], labelled[kept]), lengths, setting, stage)
+    near, matrix = _join(near, (i[kept], j[kept], labelled[kept]), lengths, setting, stage)
     if setting.supervision is not None and held.any():
         _warn_of_stretch(matrix, lengths, float(np.median(plain[held])), setting)
-    # A search that others share is not kept: it knows all that they have found.
+    # A shared search holds the neighbours of every estimator that shares it: do not keep it.
     if isinstance(setting.knn, SharedNeighbors):
         setting = replace(setting, knn=setting.knn.knn)
     return PatchGraph(
         setting,
-        # Points that lost all their neighbours still are neighbours of others.
+        # A point whose own edges were all removed gets the points that list it as a neighbour.
         edges.with_incoming(near, matrix),
         matrix,
         patches,
@@ -123,7 +123,7 @@ class _Found:
     pooled: bool = False
 
 
-def _found(X: Any, setting: GraphSetting, stage: Stage) -> _Found:
+def _search(X: Any, setting: GraphSetting, stage: Stage) -> _Found:
     """Search the Euclidean neighbours, or read those that are given."""
     k = setting.degree
     if setting.precomputed:
@@ -165,10 +165,10 @@ def _search_for(X: Floats, setting: GraphSetting, n_neighbors: int | None) -> Ne
     )
 
 
-def _fitted(
+def _fit_patches(
     X: Floats, found: _Found, setting: GraphSetting, recipe: GaussianPatch
 ) -> tuple[Patches, Denoised | None]:
-    """Fit the patches of points, of denoised ones if the recipe says so; shared ones only once."""
+    """Fit the patches; with a shared search, take equal ones that another estimator has fitted."""
     near = found.neighborhoods
     members = near if setting.radius is not None else near.nearest(setting.patch_size)
     make = partial(_make_patches, X, members, found, setting, recipe)
@@ -181,7 +181,7 @@ def _make_patches(
     X: Floats, members: Neighborhoods, found: _Found, setting: GraphSetting, recipe: GaussianPatch
 ) -> tuple[Patches, Denoised | None]:
     search = None
-    # An approximate search would take as long again, and be no more exact than a refinement.
+    # Refining the neighbours of the points is as accurate as a second search, and faster.
     approximate = isinstance(getattr(found.search, "origin", found.search), ApproximateNeighbors)
     if recipe.denoise and not approximate:
         size = None if setting.radius is not None else int(members.degrees.max())
@@ -190,34 +190,32 @@ def _make_patches(
     return fitted
 
 
-def _chosen(
+def _choose_edges(
     found: _Found, lengths: Lengths, setting: GraphSetting, stage: Stage
-) -> tuple[Neighborhoods, Lengths]:
+) -> Neighborhoods:
     """Choose the edges of the graph: the nearest points, or the nearest patches."""
     k, near = setting.degree, found.neighborhoods
     if k is None or is_sparse(lengths.points):
-        return near, lengths
-    # Where neighbours are chosen by their lengths already, only labels can change the choice.
-    plain = lengths.patches is None and setting.supervision is None
-    if not setting.by_divergence or plain:
-        return near.nearest(k), lengths
-    if setting.stretched and lengths.patches is not None:
-        lengths = _learned(found, lengths, setting)
+        return near
+    # Without patches the search has ranked by length; only labels can change the ranking.
+    ranked = lengths.patches is None and setting.supervision is None
+    if not setting.by_divergence or ranked:
+        return near.nearest(k)
     with stage("neighbours under the divergence"):
         if found.pooled:
-            return edges.nearest_among(near, k, lengths.ranking, lengths.order), lengths
+            return edges.nearest_among(near, k, lengths.ranking, lengths.order)
         order = None if setting.supervision is None else lengths.order_of_rows
-        return nearest_by_value(lengths.matrix(), k, own=True, order=order), lengths
+        return nearest_by_value(lengths.matrix(), k, own=True, order=order)
 
 
-def _learned(found: _Found, lengths: Lengths, setting: GraphSetting) -> Lengths:
-    """Learn what is typical from neighbours, no more than are always found."""
+def _learn_typical(found: _Found, lengths: Lengths, setting: GraphSetting) -> Lengths:
+    """Learn what is typical from so many nearest points as the search has always found."""
     known = min(max(setting.degree or 0, setting.patch_size), TYPICAL_NEIGHBORS)
     i, j, _ = edges.undirected(found.neighborhoods.nearest(known))
     return lengths.learned(i, j, lengths.compared(i, j))
 
 
-def _plain(
+def _measure(
     near: Neighborhoods,
     ends: tuple[Indices, Indices, Indices],
     found: _Found,
@@ -229,12 +227,12 @@ def _plain(
     if lengths.patches is None:  # known from the search
         return edges.shortest(near, pairs), lengths
     if setting.stretched:
+        compared = lengths.compared(i, j)
         degree = setting.degree
         few = degree is not None and degree < min(setting.patch_size, TYPICAL_NEIGHBORS)
-        if lengths.typical is None and few:
-            lengths = _learned(found, lengths, setting)
-        compared = lengths.compared(i, j)
-        if lengths.typical is None:  # from the edges of the graph, some of which are enough
+        if setting.by_divergence or few:  # the edges of the graph are not the nearest points
+            lengths = _learn_typical(found, lengths, setting)
+        else:
             some = np.zeros(len(i), dtype=bool)
             some[pairs[near.among_nearest(TYPICAL_NEIGHBORS)]] = True
             lengths = lengths.learned(i[some], j[some], compared.some(some))
@@ -249,7 +247,7 @@ def _plain(
     return plain, lengths
 
 
-def _joined(
+def _join(
     near: Neighborhoods,
     kept: tuple[Indices, Indices, Floats],
     lengths: Lengths,

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 # What ``lengths`` may be: distances without short circuits, or the divergence itself.
 KINDS = ("stretched", "divergence")
 
-# A mean over so many pairs has three digits; all pairs are looked at while there are no more.
+# The mean is taken over all pairs, or over a sample of about this many, which has three digits.
 MEAN_PAIRS = 2**19
 
 
@@ -73,8 +73,8 @@ class Lengths:
     codes : array of shape (n,) or None
         The class of every point, -1 where it is not known.
     typical : Typical or None
-        What makes lengths distances, in units of the typical one, without short circuits; None
-        where they are the divergences.
+        If set, lengths are distances divided by the typical distance, and short circuits are
+        removed. If None, lengths are the divergences.
     known_mean : float or None
         The mean plain length of all pairs, where the points are not kept.
     """
@@ -93,7 +93,8 @@ class Lengths:
     def plain(self, i: Indices, j: Indices) -> Floats:
         """Return the lengths of the pairs ``(i, j)`` of fitted points before labels change them.
 
-        And before short circuits are removed, which only edges of the graph can be.
+        Short circuits are not removed here: that is done for edges of the graph, by
+        :meth:`stretched`.
         """
         if self.patches is None or self.typical is not None:
             return self.euclidean(i, j)
@@ -111,7 +112,7 @@ class Lengths:
     def euclidean(self, i: Indices, j: Indices) -> Floats:
         """Return the distances of the pairs ``(i, j)`` of fitted points: given, or by differences.
 
-        Those of their patches in typical ones, where lengths are without short circuits.
+        If ``typical`` is set: distances of patch centres, divided by the typical distance.
         """
         if self.divergence == "precomputed":
             return np.asarray(np.minimum(self.points[i, j], self.points[j, i]))
@@ -130,7 +131,7 @@ class Lengths:
         return float(np.mean(self.plain(i, j), dtype=np.float64))
 
     def without_points(self) -> Lengths:
-        """Return the same without given distances: of them, new points may need the mean alone."""
+        """Return the same without given distances; new points need at most their mean."""
         known = None if self.rule is None else self.mean
         return replace(self, points=None, known_mean=known)
 
@@ -169,14 +170,14 @@ class Lengths:
     # ---------------------------------------------------------------- what the nearest are
 
     def ranking(self, i: Indices, j: Indices) -> Floats:
-        """Return what the nearest of the pairs ``(i, j)`` are chosen by before labels: divergences.
+        """Return the values that rank the pairs ``(i, j)`` before labels change them.
 
-        The lengths, where there are no patches.
+        The divergences, or the lengths if there are no patches.
         """
         return self.plain(i, j) if self.patches is None else self.divergences(i, j)
 
     def matrix(self) -> Floats:
-        """Return what the nearest are chosen by, as :meth:`ranking` does, for all pairs."""
+        """Return the values that rank all pairs, as :meth:`ranking` does for some."""
         if self.divergence == "precomputed":
             return np.asarray(np.minimum(self.points, self.points.T))
         if self.patches is None:
@@ -186,10 +187,10 @@ class Lengths:
         return np.asarray(to_numpy(matrix))
 
     def order(self, lengths: Floats, i: Indices, j: Indices) -> Floats:
-        """Return what pairs with these plain lengths are ordered by to choose the nearest.
+        """Return the sort key for choosing neighbours: the length after labels.
 
-        Their lengths as labels change them; a pair that labels take apart keeps its plain length.
-        Labels can make lengths equal that differ: equal ones are ordered by the plain lengths.
+        Pairs that labels would remove keep their plain length. Labels can make different lengths
+        equal; the plain lengths then decide.
         """
         return _kept(self.labelled(lengths, i, j), lengths)
 
@@ -202,10 +203,9 @@ class Lengths:
         return _kept(changed, lengths)
 
     def gaps(self, block: slice) -> tuple[Floats, Floats]:
-        """Return what tells which pair of two components is the closest, for a block of points.
+        """Return two keys for finding the closest pair of two components, for a block of points.
 
-        Euclidean or given distances, as labels change them where these are the lengths, too; and
-        the distances themselves, for equal ones.
+        The distance after labels, if distances are the lengths; then the plain distance, for ties.
         """
         if self.divergence == "precomputed":
             gaps = np.minimum(self.points[block], self.points[:, block].T)
@@ -227,7 +227,7 @@ class Lengths:
     ) -> Floats:
         """Return what the rule makes of plain lengths from new points: their labels are not known.
 
-        ``distances`` gives the Euclidean lengths, where they are others.
+        ``distances`` gives the Euclidean lengths, if they differ from ``lengths``.
         """
         if self.rule is None:
             return lengths
@@ -264,7 +264,7 @@ class Lengths:
 
         if self.typical is not None:
             disagreement, values = self._disagreement_of_new(patches, near, values), distances()
-            # Labels change the lengths in the graph: no way through it compares with a distance.
+            # With labels, ways through the graph do not compare with distances: use no graph.
             ways = graph if self.rule is None else csr_array(graph.shape, dtype=graph.dtype)
             values = np.where(trusted_of_new(near, disagreement, values, ways), values, np.inf)
         kept = np.isfinite(values)
@@ -277,7 +277,7 @@ class Lengths:
         n_jobs = self.engine.n_jobs
         leaves = leaving(patches, near.sources, fitted, near.indices, n_jobs=n_jobs)
         there = typical.around[near.indices]
-        # Around a new point that is typical which is so of its nearest neighbours.
+        # Around a new point, take the median of what is typical around its nearest neighbours.
         nearest = near.among_nearest(TYPICAL_NEIGHBORS)
         here = medians(near.sources[nearest], there[nearest], len(near))[near.sources]
         return typical.disagreement(values, leaves, np.maximum(here, there))

@@ -48,7 +48,7 @@ class GraphSetting:
     Parameters
     ----------
     degree : int or None
-        Degree k of the graph; None where a radius, or a given sparse graph, decides.
+        Degree k of the graph; None where a radius decides. A given sparse graph has its own.
     engine : Engine
         Where the work runs.
     radius : float or None
@@ -65,9 +65,9 @@ class GraphSetting:
     supervision : str, LabelRule or None
         How labels change lengths.
     joined : bool
-        Whether components are joined although labels do not ask for it.
+        Whether components are joined even without supervision; with it they always are.
     needs : pair of str and float
-        A parameter and its value, that no point may have fewer neighbours than.
+        The name and value of a parameter; every point needs at least as many neighbours.
     knn : str or object
         How neighbours are searched.
     random_state : int, RandomState or None
