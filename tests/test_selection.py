@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -350,3 +351,27 @@ def test_auto_is_refused_where_there_is_nothing_to_choose():
         PatchIsomap(n_neighbors="auto", divergence="precomputed").fit(graph)
     with pytest.raises(ValueError, match="n_neighbors='automatic' is not known"):
         PatchIsomap(n_neighbors="automatic").fit(ROLL)
+
+
+# ---------------------------------------------------------------------------- failures, threads
+
+
+class Failing(PatchIsomap):
+    """Fits a sample, and not all points."""
+
+    fits: ClassVar = []
+
+    def fit(self, X, y=None):
+        if self.n_neighbors != "auto":
+            self.fits.append(len(X))
+            if len(X) > 150:
+                raise ValueError("too many points")
+        return super().fit(X, y)
+
+
+def test_a_fit_of_all_points_that_fails_is_not_taken_for_a_sample_too_small(monkeypatch):
+    monkeypatch.setattr(selection, "SAMPLED_FROM", 200)
+    Failing.fits.clear()
+    with pytest.raises(ValueError, match="too many points"):
+        Failing(n_neighbors="auto").fit(make_swiss_roll(260, random_state=0)[0])
+    assert Failing.fits.count(260) == 1

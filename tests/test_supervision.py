@@ -243,6 +243,7 @@ def test_kinship_is_known_only_between_labelled_points():
         (np.arange(150), "150 different labels for 150 points"),
         ([*"ab" * 74, "a", 3], "mixes text and numbers"),
         (np.zeros((150, 2)), "y should be a 1d array"),
+        (np.where(np.arange(150) == 5, np.inf, np.arange(150) % 3), "y has an infinite label"),
     ],
 )
 def test_wrong_labels_are_refused(iris, estimator, y, words):
@@ -344,3 +345,35 @@ def test_the_rule_may_be_an_object_with_its_own_parameters(iris):
         .toarray(),
         PatchSpace(lengths="divergence").fit(X).transform(X[:9] + 1e-3).toarray(),
     )
+
+
+def test_masked_labels_are_not_known():
+    y = np.ma.masked_array([4, 7, 4, 7], mask=[False, False, True, False])
+    np.testing.assert_array_equal(encode(y, 4, "PatchIsomap"), [0, 1, -1, 1])
+    text = np.ma.masked_array(["a", "b", "a", "b"], mask=[True, False, False, False])
+    np.testing.assert_array_equal(encode(text, 4, "PatchIsomap"), [-1, 1, 0, 1])
+
+
+class Own:
+    """A rule that is a function of the lengths."""
+
+    def __init__(self, change):
+        self.change = change
+
+    def lengths(self, edges):
+        return self.change(edges.lengths)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8, bool])
+def test_lengths_of_whole_numbers_become_floating(iris, dtype):
+    X, y = iris
+    found = PatchIsomap(supervision=Own(lambda d: np.ceil(d).astype(dtype))).fit(X, y)
+    expected = PatchIsomap(supervision=Own(lambda d: np.ceil(d).astype(dtype) * 1.0)).fit(X, y)
+    assert found.embedding_.dtype == np.float64
+    np.testing.assert_array_equal(found.embedding_, expected.embedding_)
+
+
+@pytest.mark.parametrize("dtype", [complex, str, object])
+def test_lengths_that_are_no_real_numbers_are_refused(iris, dtype):
+    with pytest.raises(TypeError, match=r"returns lengths of type .*; return real numbers"):
+        PatchIsomap(supervision=Own(lambda d: d.astype(dtype))).fit(*iris)

@@ -1,11 +1,26 @@
 """Input is accepted as promised, or refused with parameter, value and remedy."""
 
+import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 
-from patchfold._validation import check_choice, check_count, check_points, check_positive
+from patchfold import PatchIsomap
+from patchfold._validation import (
+    check_choice,
+    check_count,
+    check_jobs,
+    check_points,
+    check_positive,
+    collected_warnings,
+    ignored_warnings,
+    warn_user,
+)
 
 
 @pytest.mark.parametrize(
@@ -201,3 +216,80 @@ def test_a_radius_has_to_be_positive_and_finite(value):
 def test_a_radius_has_to_be_a_number(value):
     with pytest.raises(TypeError, match="is not a number"):
         check_positive("radius", value)
+
+
+@pytest.mark.parametrize("value", ["2", True, 1.0])
+def test_a_number_of_threads_has_to_be_an_integer(value):
+    with pytest.raises(TypeError, match=r"n_jobs=.* is not an integer; give a number of threads"):
+        check_jobs(value)
+
+
+def test_no_threads_are_refused_and_none_or_negative_numbers_are_not():
+    with pytest.raises(ValueError, match="n_jobs=0 is no number of threads; give at least 1"):
+        check_jobs(0)
+    assert [check_jobs(value) for value in (None, -1, np.int8(2))] == [None, -1, 2]
+
+
+def test_integers_beyond_all_floats_are_refused():
+    X = np.ones((3, 2), dtype=object)
+    X[1, 0] = 10**400
+    with pytest.raises(ValueError, match=r"X has values that are not real numbers.*drop their col"):
+        check_points(X)
+
+
+# ------------------------------------------------------------------- warnings
+
+
+def hooks():
+    return list(warnings.filters), warnings.showwarning, warnings._showwarnmsg_impl
+
+
+def test_collected_warnings_belong_to_their_thread():
+    before = hooks()
+    everyone = threading.Barrier(2)
+    found = {}
+
+    def work(name):
+        with collected_warnings() as mine:
+            everyone.wait()
+            warn_user(name)
+            everyone.wait()
+            found[name] = list(mine)
+
+    run_together(partial(work, "a"), partial(work, "b"))
+    assert found == {name: [(name, UserWarning)] for name in "ab"}
+    assert hooks() == before
+    with pytest.warns(UserWarning, match="to the user again"):
+        warn_user("to the user again")
+
+
+def test_ignored_warnings_of_overlapping_threads_are_shown_again_afterwards():
+    before = hooks()
+    first_is_in = threading.Event()
+
+    def first():
+        with ignored_warnings():
+            first_is_in.set()
+            warnings.warn("of the first", stacklevel=1)
+
+    def second():
+        first_is_in.wait()
+        with ignored_warnings():
+            warnings.warn("of the second", stacklevel=1)
+
+    run_together(*[first, second] * 3)
+    assert hooks() == before
+
+
+def test_threads_that_choose_their_degree_leave_warnings_as_they_were():
+    before = hooks()
+    X = np.random.default_rng(0).random((180, 3))
+    run_together(*[partial(PatchIsomap(n_neighbors="auto").fit, X[i::3]) for i in range(3)])
+    assert hooks() == before
+
+
+def run_together(*work):
+    """Run all in threads, and raise what one of them raises."""
+    with ThreadPoolExecutor(len(work)) as threads:
+        for running in [threads.submit(one) for one in work]:
+            running.result()

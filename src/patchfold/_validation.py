@@ -202,6 +202,24 @@ def check_positive(parameter: str, value: Any) -> float:
     return float(value)
 
 
+def can_change(array: Any) -> bool:
+    """Whether the numbers of an array may be changed, be it through the array it is a view of.
+
+    Examples
+    --------
+    >>> X = np.zeros((2, 2))
+    >>> fixed = X.view()
+    >>> fixed.flags.writeable = False
+    >>> can_change(fixed)
+    True
+    """
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return True
+        array = array.base
+    return False
+
+
 def is_sparse(X: Any) -> bool:
     """Whether ``X`` is a sparse matrix or array (a plain bool, where SciPy narrows the type)."""
     return bool(sparse.issparse(X))

@@ -196,7 +196,11 @@ def label_rule(supervision: Any) -> LabelRule | None:
 def changed_lengths(rule: LabelRule, edges: Edges) -> Floats:
     """Return the lengths a rule makes of edges, or say what is wrong with them."""
     lengths = np.asarray(rule.lengths(edges))
-    if lengths.dtype.kind in "iub":
+    if lengths.dtype.kind not in "fiub":
+        raise TypeError(
+            f"supervision={rule!r} returns lengths of type {lengths.dtype}; return real numbers."
+        )
+    if lengths.dtype.kind != "f":
         lengths = lengths.astype(edges.lengths.dtype)
     if lengths.shape != edges.lengths.shape or not (lengths >= 0).all():
         least = f", the least {lengths.min()}" if lengths.size else ""

@@ -7,7 +7,7 @@ import pytest
 import sklearn
 
 from gaussians import NAMES, factored_patches, full_patches, small_patches
-from patchfold import GaussianPatch, Patches, divergences
+from patchfold import GaussianPatch, Patches, PatchIsomap, divergences
 from patchfold.divergences import pairing
 
 
@@ -155,3 +155,26 @@ def test_negative_indices_count_from_the_end():
 def test_bad_input_gets_a_message_that_names_it(call, error, words):
     with pytest.raises(error, match=words):
         call(small_patches())
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8, bool, np.float16, np.longdouble])
+def test_values_of_any_real_type_become_floating(dtype):
+    def own(a, b):
+        return np.ceil(np.linalg.norm(a.means - b.means, axis=-1)).astype(dtype)
+
+    patches = small_patches()
+    i, j = np.arange(10), np.arange(10, 20)
+    for values in (divergences.paired(patches, i, j, own), divergences.pairwise(patches, own)):
+        assert values.dtype == np.float64
+    expected = own(patches[i], patches[j]).astype(float)
+    np.testing.assert_array_equal(divergences.paired(patches, i, j, own), expected)
+    Y = PatchIsomap(5, n_neighbors=9, divergence=own, lengths="divergence").fit_transform(
+        np.random.default_rng(0).random((40, 3))
+    )
+    assert Y.dtype == np.float64
+
+
+@pytest.mark.parametrize("dtype", [complex, object, str])
+def test_values_that_are_no_real_numbers_are_refused(dtype):
+    with pytest.raises(TypeError, match=r"gave values of type .*; return real numbers"):
+        divergences.paired(small_patches(), [0], [1], lambda a, b: np.ones(len(a)).astype(dtype))

@@ -157,3 +157,36 @@ def test_isomap_keeps_its_shape_in_float32_at_any_scale(scale):
 def test_all_points_equal_give_an_embedding_in_one_place():
     found = PatchIsomap(n_neighbors=4).fit_transform(np.ones((12, 3)))
     np.testing.assert_array_equal(found, 0)
+
+
+def test_equidistant_points_have_as_many_columns_as_are_asked_for():
+    given = 1 - np.eye(60)
+    fitted = PatchIsomap(divergence="precomputed", n_neighbors=59).fit(given)
+    assert fitted.embedding_.shape == (60, 2)
+    np.testing.assert_allclose(fitted.eigenvalues_, 0.5)
+
+
+def test_one_outlier_does_not_stretch_the_picture():
+    u, v = np.random.default_rng(0).random((2, 300))
+    sheet = np.column_stack([2 * u, v, 0.8 * u * u])
+    Y = PatchIsomap().fit_transform(np.vstack([sheet, [[1, 0.5, 2.2]]]))  # one width off
+    spread = np.linalg.norm(Y[:-1].std(axis=0))
+    assert np.linalg.norm(Y[-1] - Y[:-1].mean(axis=0)) < 10 * spread
+
+
+def test_landmarks_among_copies_span_the_plane():
+    few = np.random.default_rng(0).normal(size=(10, 3))
+    X = np.vstack([np.zeros((290, 3)), few])
+    setting = {"divergence": "euclidean", "n_neighbors": 5, "random_state": 0}
+    fitted = PatchIsomap(landmarks=10, **setting).fit(X)
+    assert len(np.unique(X[fitted.landmarks_], axis=0)) == 10
+    assert (np.ptp(fitted.embedding_, axis=0) > 1).all()
+
+
+@pytest.mark.filterwarnings("ignore:.*has 3 components:UserWarning")
+def test_more_landmarks_than_distinct_points_are_drawn_from_all():
+    X = np.repeat(np.random.default_rng(0).normal(size=(10, 3)), 30, axis=0)
+    setting = {"divergence": "euclidean", "n_neighbors": 40, "random_state": 0}
+    fitted = PatchIsomap(landmarks=20, **setting).fit(X)
+    assert len(fitted.landmarks_) == 20
+    assert np.isfinite(fitted.embedding_).all()

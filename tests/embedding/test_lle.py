@@ -3,6 +3,8 @@
 import mpmath as mp
 import numpy as np
 import pytest
+from scipy.spatial.distance import pdist
+from sklearn.manifold import LocallyLinearEmbedding
 
 import slow_reference as slow
 from equations import (
@@ -12,7 +14,7 @@ from equations import (
     slow_space,
 )
 from patchfold import PatchLLE
-from patchfold.embedding.lle import entropic_weights
+from patchfold.embedding.lle import entropic_weights, euclidean_weights
 from patchfold.neighbors.neighborhoods import Neighborhoods
 
 
@@ -78,3 +80,45 @@ def test_entropic_weights_of_large_almost_equal_divergences_are_exact(d):
         w = mp.lu_solve(C, mp.ones(len(d), 1))
         expected = [float(value / sum(w)) for value in w]
     np.testing.assert_allclose(entropic_weights(rows_of([d]), 1e-3), expected, rtol=1e-9)
+
+
+def sheet(n):
+    u, v = np.random.default_rng(0).random((2, n))
+    return np.column_stack([2 * u, v, 0.8 * u * u])
+
+
+def test_euclidean_lle_is_scikit_learns_without_further_settings():
+    X = sheet(200)
+    ours = PatchLLE(divergence="euclidean").fit_transform(X)
+    theirs = LocallyLinearEmbedding(n_neighbors=15, eigen_solver="dense").fit_transform(X)
+    assert np.corrcoef(pdist(ours), pdist(theirs))[0, 1] > 0.999
+
+
+@pytest.mark.parametrize("power", [-1000, -600, -500, -30, 30, 500, 600, 900])
+def test_euclidean_lle_does_not_depend_on_units(power):
+    X = sheet(80)
+    expected = PatchLLE(divergence="euclidean").fit(X)
+    found = PatchLLE(divergence="euclidean").fit(np.ldexp(X, power))
+    assert_equal_up_to_sign(found.embedding_, expected.embedding_, 1e-6)
+    new = X[:9] + 0.01
+    placed = found.transform(np.ldexp(new, power))
+    assert_equal_up_to_sign(placed, expected.transform(new), 1e-6)
+
+
+def test_weights_of_a_point_in_other_units_than_the_rest_are_its_own():
+    points = np.random.default_rng(0).normal(size=(12, 3))
+    near = Neighborhoods(np.array([0, 5, 10]), np.arange(10), np.ones(10))
+    fitted = np.vstack([points[:5] * 1e-200, points[5:10]])
+    expected = euclidean_weights(near, np.zeros((2, 3)), points, 1e-3)
+    found = euclidean_weights(near, np.zeros((2, 3)), fitted, 1e-3)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:.*components:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*unreadable|.*cannot be:UserWarning")
+def test_many_clusters_are_embedded():
+    rng = np.random.default_rng(0)
+    X = (100 * rng.normal(size=(60, 1, 3)) + rng.normal(size=(60, 20, 3))).reshape(-1, 3)
+    Y = PatchLLE().fit_transform(X)
+    assert Y.shape == (1200, 2)
+    assert np.isfinite(Y).all()

@@ -1,5 +1,7 @@
 """Eigenvectors: every solver finds what a full decomposition finds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -201,7 +203,9 @@ def test_a_solver_that_gives_up_names_the_parameters_to_change(monkeypatch):
 
     monkeypatch.setattr(eigenvectors, "eigsh", gives_up)
     with pytest.raises(RuntimeError, match=r"did not converge; a larger n_neighbors, or reg"):
-        bottom_eigenvectors(MATRICES["path"], 1, 1, limits=FACTORS)
+        bottom_eigenvectors(MATRICES["path"], 1, 1, limits=replace(FACTORS, fallback=1))
+    values, vectors = bottom_eigenvectors(MATRICES["path"], 1, 1, limits=FACTORS)  # solved in full
+    np.testing.assert_allclose(MATRICES["path"] @ vectors, vectors * values, atol=1e-9)
 
 
 def test_signs_do_not_depend_on_rounding_where_two_entries_are_equally_large():
@@ -275,3 +279,21 @@ def test_many_eigenvectors_of_few_points_are_found_by_the_direct_solver(monkeypa
     monkeypatch.setattr(eigenvectors, "_shift_invert", None)
     values, _ = bottom_eigenvectors(M, 30, 1, limits=FACTORS)
     np.testing.assert_allclose(values, np.linalg.eigvalsh(M.toarray())[1:31], rtol=1e-10)
+
+
+def test_equal_eigenvalues_have_as_many_vectors_as_are_asked_for(monkeypatch):
+    B = np.eye(60) - 1 / 60  # of equidistant points
+    values, vectors = eigenvectors.dense(B.copy(), 58, 59)
+    np.testing.assert_allclose(values, 1)
+    np.testing.assert_allclose(B @ vectors, vectors, atol=1e-12)
+    whole = eigenvectors.eigh
+
+    def finds_none(M, subset_by_index=None):
+        values, vectors = whole(M)
+        return (values[:0], vectors[:, :0]) if subset_by_index else (values, vectors)
+
+    monkeypatch.setattr(eigenvectors, "eigh", finds_none)
+    M = np.diag([3.0, 1.0, 2.0])
+    values, vectors = eigenvectors.dense(M, 1, 2)
+    np.testing.assert_allclose(values, [2, 3])
+    np.testing.assert_allclose(np.abs(vectors), [[0, 1], [0, 0], [1, 0]], atol=1e-12)

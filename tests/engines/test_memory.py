@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import tracemalloc
 
 import numpy as np
 import pytest
 
 from patchfold import GaussianPatch, PatchIsomap, PatchSpace
+from patchfold.engines import memory
 from patchfold.engines.memory import check_memory
 from patchfold.neighbors import find_neighbors
 
@@ -64,3 +66,53 @@ def test_what_is_not_there_is_refused_with_figures_and_a_remedy():
         check_memory(3 * 10**9, "a matrix", "take fewer rows", available=lambda: 2 * 10**9)
     check_memory(3 * 10**9, "a matrix", "take fewer rows", available=lambda: 3 * 10**9)
     check_memory(3 * 10**9, "a matrix", "take fewer rows", available=lambda: None)  # not known
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Files of a system that says nothing yet."""
+    names = ("max", "current", "stat", "meminfo", "statm")
+    paths = {name: tmp_path / name for name in names}
+    monkeypatch.setattr(memory, "_GROUP", (paths["max"], paths["current"]))
+    monkeypatch.setattr(memory, "_GROUP_STATISTICS", paths["stat"])
+    monkeypatch.setattr(memory, "_SYSTEM", paths["meminfo"])
+    monkeypatch.setattr(memory, "_PROCESS", paths["statm"])
+    paths["meminfo"].write_text("MemTotal: 9000 kB\nMemAvailable:  4000 kB\n")
+    return paths
+
+
+def test_the_cache_of_files_counts_as_free(files):
+    files["max"].write_text("5000\n")
+    files["current"].write_text("4000\n")
+    assert memory.available_memory() == 1000
+    files["stat"].write_text("anon 10\ninactive_file 1500\nactive_file 500\n")
+    assert memory.available_memory() == 3000
+    files["stat"].write_text("anon 10\n")  # of another system
+    assert memory.available_memory() == 1000
+
+
+def test_the_limit_of_the_process_counts(files, monkeypatch):
+    resource = pytest.importorskip("resource")
+    page = os.sysconf("SC_PAGE_SIZE")
+    limits = {"soft": 100 * page}
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (limits["soft"], -1))
+    files["statm"].write_text("60 7 7 7 0 7 0\n")
+    assert memory.available_memory() == 40 * page
+    limits["soft"] = resource.RLIM_INFINITY
+    assert memory.available_memory() == 4_096_000
+    limits["soft"] = 100 * page
+    files["statm"].unlink()  # not known
+    assert memory.available_memory() == 4_096_000
+
+
+def test_full_covariances_are_refused_before_they_are_made(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(60, 40))
+    near = find_neighbors(X, 5)
+    recipe = GaussianPatch(covariance="diagonal-shrinkage")
+    needed = 2 * 8 * 60 * 40 * 40
+    monkeypatch.setattr(memory, "available_memory", lambda: needed)
+    assert recipe.fit(X, near).roots.shape == (60, 40, 40)
+    monkeypatch.setattr(memory, "available_memory", lambda: needed - 1)
+    with pytest.raises(MemoryError, match=r"full covariances of 60 patches of 40 features.*PCA"):
+        recipe.fit(X, near)
+    GaussianPatch().fit(X, near)  # factored ones are small

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from joblib import parallel_config, register_parallel_backend
 from joblib.parallel import ThreadingBackend
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
+from patchfold import PatchIsomap
 from patchfold.engines import pools
 
 
@@ -109,15 +110,50 @@ def test_work_within_work_within_threads_is_not_shared_out_again():
     assert np.all(pools.map_slices(outer, two, 2))
 
 
-def test_another_backend_of_joblib_gets_the_work():
-    class Counting(ThreadingBackend):
-        submitted = 0
-
+def test_no_backend_of_joblib_gets_the_work_which_threads_share_memory_for():
+    class Refusing(ThreadingBackend):
         def submit(self, func, callback=None):
-            Counting.submitted += 1
-            return super().submit(func, callback)
+            raise AssertionError("work was handed over")
 
-    register_parallel_backend("counting", Counting)
-    with parallel_config(backend="counting", n_jobs=2):
-        assert pools.map_slices(lambda block: block.start, [slice(0, 1), slice(1, 2)]) == [0, 1]
-    assert Counting.submitted == 2
+    register_parallel_backend("refusing", Refusing)
+    for backend in ("refusing", "loky", "multiprocessing", "threading"):
+        written = np.zeros(40)
+
+        def write(block, written=written):
+            written[block] = block.start + 1
+
+        with parallel_config(backend=backend, n_jobs=2):
+            pools.map_slices(write, [slice(i, i + 1) for i in range(40)])
+            pools.map_slices(write, [slice(i, i + 1) for i in range(40)], 2)
+        np.testing.assert_array_equal(written, np.arange(1, 41))
+
+
+@pytest.mark.parametrize("backend", ["loky", "multiprocessing", "threading", "dask"])
+def test_an_embedding_has_the_same_bits_under_every_backend_of_joblib(backend):
+    if backend == "dask":
+        distributed = pytest.importorskip("distributed")
+        started = distributed.Client(processes=False, dashboard_address=None)
+    else:
+        started = contextlib.nullcontext()
+    X = np.random.default_rng(0).normal(size=(90, 4))
+    expected = PatchIsomap(n_neighbors=8).fit(X)
+    with started, parallel_config(backend=backend, n_jobs=2):
+        found = PatchIsomap(n_neighbors=8).fit(X)
+        np.testing.assert_array_equal(found.transform(X + 0.01), expected.transform(X + 0.01))
+    np.testing.assert_array_equal(found.embedding_, expected.embedding_)
+
+
+def test_overlapping_work_leaves_blas_the_threads_it_had():
+    def threads():
+        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+    with threadpool_limits(2, user_api="blas"):
+        before = threads()
+        first, second = pools.one_blas_thread(), pools.one_blas_thread()
+        first.__enter__()
+        second.__enter__()
+        assert set(threads()) == {1}
+        first.__exit__(None, None, None)  # the second is still at work
+        assert set(threads()) == {1}
+        second.__exit__(None, None, None)
+        assert threads() == before

@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 
-from patchfold.engines import scaling
+from patchfold.engines import eigenvectors, scaling
 from patchfold.engines.eigenvectors import Limits
 from patchfold.engines.scaling import classical_mds
 
@@ -88,7 +88,24 @@ def wrong_pairs(*args, **kwargs):
 
 
 def test_vectors_that_are_none_of_the_matrix_are_reported(monkeypatch):
-    monkeypatch.setattr(scaling, "eigh", wrong_pairs)
+    monkeypatch.setattr(eigenvectors, "eigh", wrong_pairs)
     X = np.random.default_rng(0).normal(size=(80, 3))
     with pytest.warns(ConvergenceWarning, match="residual"):
         classical_mds(cdist(X, X), 2)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_axes_as_short_as_rounding_place_nothing(dtype):
+    along = np.linspace(-1, 1, 50)
+    rounding = np.sqrt(np.finfo(dtype).eps) * np.cos(9 * along)
+    axes = scaling.triangulation(np.column_stack([along, rounding]), precision=dtype)
+    np.testing.assert_allclose(axes[:, 0] @ along, 1, atol=1e-6)
+    off = np.square(np.abs(along - 0.3)) + 1e-3 * np.cos(5 * along)  # a point that misses the line
+    assert np.abs(off @ axes)[1] < 1e-3
+
+
+def test_short_axes_above_rounding_are_kept():
+    along = np.linspace(-1, 1, 50)
+    across = 1e-5 * np.cos(np.pi * along)
+    axes = scaling.triangulation(np.column_stack([along, across]))
+    np.testing.assert_allclose(axes[:, 1] @ (across - across.mean()), 1, rtol=1e-6)

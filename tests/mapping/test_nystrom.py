@@ -10,6 +10,7 @@ from equations import (
     DATA,
 )
 from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE
+from patchfold.papers import isomap_kl
 
 NEW = [
     pytest.param(PatchIsomap(), id="isomap"),
@@ -75,3 +76,25 @@ def test_new_points_must_have_the_fitted_features():
     fitted = PatchIsomap(n_neighbors=7).fit(DATA["k > m"][0])
     with pytest.raises(ValueError, match="X has 2 features, but PatchIsomap is expecting 3"):
         fitted.transform(np.ones((2, 2)))
+
+
+def test_points_near_a_curve_stay_on_it():
+    t = np.linspace(0, 1, 120)
+    X = np.column_stack([np.cos(9 * t), np.sin(9 * t), 3 * t])
+    fitted = isomap_kl(n_neighbors=8).fit(X)
+    width = np.ptp(fitted.embedding_[:, 0])
+    assert np.ptp(fitted.embedding_[:, 1]) < 1e-6 * width  # a curve has one dimension
+    new = fitted.transform(X[:30] + 0.001)
+    assert np.abs(new).max() < width
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_point_far_off_the_manifold_lands_no_farther_than_it_is(dtype):
+    u, v = np.random.default_rng(0).random((2, 200))
+    X = np.column_stack([2 * u, v, 0.8 * u * u]).astype(dtype)
+    fitted = PatchIsomap().fit(X)
+    spread = np.ptp(fitted.embedding_)
+    for height in (10, 1e4):
+        far = fitted.transform(np.array([[1, 0.5, height]], dtype=dtype))
+        assert np.isfinite(far).all()
+        assert np.abs(far).max() < 2 * height * spread  # the sheet is two wide

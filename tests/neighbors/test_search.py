@@ -1,6 +1,9 @@
 """The search is chosen by size and parameters, and wrong ones are named."""
 
+import threading
+import time
 import types
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ from patchfold.neighbors import (
     ExactNeighbors,
     NeighborSearch,
     RadiusNeighbors,
+    SharedNeighbors,
     TransformerNeighbors,
     find_neighbors,
     neighbor_search,
@@ -119,3 +123,25 @@ def test_masked_values_are_missing_values():
     masked = np.ma.masked_array(np.ones((4, 2)), mask=np.eye(4, 2, dtype=bool))
     with pytest.raises(ValueError, match="NaN"):
         find_neighbors(masked, 1)
+
+
+def test_what_two_ask_for_at_once_is_made_once():
+    X = np.random.default_rng(0).random((20, 2))
+    shared = SharedNeighbors()
+    shared.search(3, n_samples=20, n_features=2).build(X)
+    everyone, made = threading.Barrier(2), []
+
+    def make():
+        time.sleep(0.05)  # so that the other asks meanwhile
+        made.append(object())
+        return made[-1]
+
+    def ask():
+        everyone.wait()
+        return shared.once(X, "key", make)
+
+    with ThreadPoolExecutor(2) as threads:
+        first, second = [running.result() for running in [threads.submit(ask) for _ in range(2)]]
+    assert first is second
+    assert len(made) == 1
+    assert shared.once(X, "another", make) is not first

@@ -291,7 +291,7 @@ def _checked(function: Divergence, value: Any, n: int) -> Array:
     if not xp.isdtype(value.dtype, ("real floating", "integral", "bool")):
         msg = f"divergence {name!r} gave values of type {value.dtype}; return real numbers."
         raise TypeError(msg)
-    if not xp.isdtype(value.dtype, "real floating"):
+    if value.dtype not in (xp.float32, xp.float64):
         value = xp.astype(value, xp.float64)
     if not bool(xp.all(xp.isfinite(value) & (value >= 0))):
         msg = (

@@ -12,6 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from patchfold import divergences, selection
 from patchfold._validation import (
+    can_change,
     check_choice,
     check_count,
     check_jobs,
@@ -99,7 +100,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         points = check_points(X, accept_sparse=precomputed, min_samples=2 if reset else 1)
         # The values are checked; scikit-learn remembers and compares the columns.
         validate_data(self, X, reset=reset, skip_check_array=True)
-        if reset and not precomputed and points.flags.writeable and not isinstance(X, list):
+        if reset and not precomputed and can_change(points) and not isinstance(X, list):
             # What is kept must not change when the user's array does.
             points = points.copy() if np.may_share_memory(points, np.asarray(X)) else points
         if precomputed:

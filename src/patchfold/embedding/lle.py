@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 WEIGHTS = ("euclidean", "entropic")
 
-# Differences beyond this are brought near one before they are multiplied.
-LARGEST = 1e140
+# Differences outside this range are brought near one before they are multiplied.
+LEAST, LARGEST = 1e-140, 1e140
 
 
 class PatchLLE(BasePatchEmbedding):
@@ -248,8 +248,10 @@ def euclidean_weights(near: Neighborhoods, points: Any, fitted: Any, reg: float)
             part = slice(start, start + step)
             Z = fitted[near.indices[edges[part]]].astype(np.float64)
             Z -= points[rows[part]][:, None, :]
-            if np.abs(Z).max(initial=0.0) > LARGEST:  # products would overflow; units cancel
-                Z /= np.abs(Z).max()
+            size = np.abs(Z).max(axis=(1, 2))
+            odd = (size > LARGEST) | ((size < LEAST) & (size > 0))
+            if odd.any():  # products would overflow or vanish; the unit of a row cancels
+                Z[odd] /= size[odd, None, None]
             G = Z @ Z.transpose(0, 2, 1)
             trace = np.trace(G, axis1=1, axis2=2)
             ridge = np.where(trace > 0, reg * trace, reg)

@@ -112,14 +112,14 @@ class Limits:
     # Passes of the search for leading eigenvectors; close eigenvalues need about thirty.
     passes: int = 500
 
+    # A matrix of at most so many rows is solved in full where an iteration gives up.
+    fallback: int = 5000
+
     # Tells how many bytes are free before a large matrix is factorised.
     memory: Callable[[], int | None] = available_memory
 
 
 LIMITS = Limits()
-
-# A matrix of at most so many rows is solved in full where an iteration gives up.
-FALLBACK = 5000
 
 
 def bottom_eigenvectors(
@@ -158,7 +158,7 @@ def bottom_eigenvectors(
             if found is None and width > limits.wide and (known is None or last <= MANY):
                 found = _by_diagonal(M, last, limits)
             values, vectors = found or _shift_invert(
-                csc_array(M), last, width, known, memory=limits.memory
+                csc_array(M), last, width, known, limits=limits
             )
     check_residual(M @ vectors, values, vectors, float(abs(M).max()))
     order = np.argsort(values, kind="stable")[-count:]
@@ -319,7 +319,7 @@ def _shift_invert(
     width: int,
     known: csr_array | None = None,
     *,
-    memory: Callable[[], int | None] = available_memory,
+    limits: Limits = LIMITS,
 ) -> tuple[Floats, Floats]:
     """Return ``count`` bottom eigenpairs, less the ``known`` eigenvectors (n, fewer).
 
@@ -331,7 +331,7 @@ def _shift_invert(
         # The last part of a factor is a full matrix of the size of the largest cut.
         what = f"the factorisation of the matrix of a graph of {n} points, which has no small cut,"
         remedy = "use PatchIsomap(landmarks='auto') or a smaller n_neighbors"
-        check_memory(8 * width**2, what, remedy, available=memory)
+        check_memory(8 * width**2, what, remedy, available=limits.memory)
     shift = -SHIFT * float(abs(M.diagonal()).max())
     # The shifted matrix is positive definite, and needs no pivots.
     factor = splu(
@@ -358,7 +358,7 @@ def _shift_invert(
             maxiter=100 * count,
         )
     except ArpackError as error:
-        if known is None and n <= FALLBACK:
+        if known is None and n <= limits.fallback:
             return dense(M.toarray(), 0, count - 1)
         raise RuntimeError(
             "the eigensolver did not converge; a larger n_neighbors, or reg for PatchLLE, "

@@ -39,11 +39,12 @@ _FULL_DIVISOR = ("ledoit-wolf", "oas")
 MANY_NUMBERS, SAMPLE = 2**20, 256
 
 
-# The variance of the data is summed over so many rows at a time.
 # A ridge below this power of the least number loses digits in products with widths: embeddings of
 # data in ever smaller units stay the same down to it, in float32 as in float64.
 LEAST_RIDGE = 2 / 3
 
+
+# The variance of the data is summed over so many rows at a time.
 VARIANCE_ROWS = 1024
 
 
