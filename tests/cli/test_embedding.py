@@ -64,6 +64,15 @@ def test_raw_columns_are_taken_as_they_are(call):
     assert np.array_equal(pd.read_csv("a.csv")[COORDINATES].to_numpy(), expected)
 
 
+def test_parquet_needs_neither_names_nor_a_target(call):
+    frame = table().drop(columns="kind")
+    frame.to_csv("data.csv", index=False)
+    frame.to_parquet("data.parquet")
+    assert (
+        done(call("embed", "data.parquet")).stdout == done(call("embed", "data.csv")).stdout != ""
+    )
+
+
 def test_what_was_done_is_said_and_coordinates_go_to_standard_output(call):
     result = done(call("embed", "-", "--target", "species", "--id", "name", given=texts()))
     assert pd.read_csv(io.StringIO(result.stdout)).shape == (149, 4)

@@ -27,7 +27,11 @@ def parse_parquet(data: bytes, keep: Collection[str]) -> Table:
     frame = frame.reset_index(named) if named else frame
     frame.columns = [str(column) for column in frame.columns]
     check_names(list(frame.columns))
+    frame = frame.reset_index(drop=True)
+    wanted = [name for name in stored.column_names if name in keep]
+    if not wanted:  # a selection of no columns has no rows either
+        return Table(frame)
     # Whole numbers stay such beside missing ones.
-    kept = stored.select([name for name in stored.column_names if name in keep])
+    kept = stored.select(wanted)
     written = kept.replace_schema_metadata().to_pandas(integer_object_nulls=True)
-    return Table(frame.reset_index(drop=True), kept=written)
+    return Table(frame, kept=written)
