@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import numbers
+import re
 import warnings
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
 
 # Lists of columns in messages stop here: a frame with thousands of text columns is named by a few.
 NAMED_COLUMNS = 5
+
+# What polars and pyarrow call the types of columns with text or times.
+TYPED = re.compile(
+    r"date|time|duration|month|(dictionary<values=)?(large_)?(str|utf8|binary)|categorical|enum",
+    re.IGNORECASE,
+)
 
 # Frames of these packages stand between the user's call and the place that warns.
 _INNER = ("patchfold", "sklearn", "joblib", "contextlib")
@@ -80,9 +87,10 @@ def check_points(
         if X.ndim == 2:
             _check_shape(X.shape, name, min_samples)
         return _check_sparse(X, name)
+    _refuse_typed_columns(X, name)
     raw = _as_array(X, name)
     _check_shape(raw.shape, name, min_samples)
-    columns = [str(column) for column in getattr(X, "columns", [])]
+    columns = _column_names(X)
     if raw.dtype.kind in "OUSTMm":
         _refuse_text(raw, columns, name)
     try:
@@ -207,6 +215,26 @@ def is_sparse(X: Any) -> bool:
     return bool(sparse.issparse(X))
 
 
+def _column_names(X: Any) -> list[str]:
+    # pyarrow has them under another name: its columns are the values.
+    names = getattr(X, "column_names", None)
+    return [str(column) for column in (getattr(X, "columns", []) if names is None else names)]
+
+
+def _refuse_typed_columns(X: Any, name: str) -> None:
+    """Refuse text and dates by the types that polars and pyarrow declare.
+
+    As arrays, dates would be numbers: of days, or of microseconds.
+    """
+    schema = getattr(X, "schema", None) if hasattr(X, "__array__") else None
+    if schema is None:
+        return
+    # A schema of pyarrow has types, one of polars is a mapping.
+    types = getattr(schema, "types", None)
+    pairs = schema.items() if types is None else zip(schema.names, types, strict=True)
+    _refuse_columns([str(column) for column, kind in pairs if TYPED.match(str(kind))], name)
+
+
 def _as_array(X: Any, name: str) -> np.ndarray[Any, Any]:
     if isinstance(X, np.ma.MaskedArray):
         X = np.ma.filled(X.astype(np.float64), np.nan)  # what is masked is missing
@@ -305,13 +333,16 @@ def _refuse_text(raw: np.ndarray[Any, Any], columns: list[str], name: str) -> No
         if raw.dtype.kind != "O"
         or any(isinstance(value, kinds) or hasattr(value, "isoformat") for value in raw[:, column])
     ]
+    _refuse_columns([columns[column] if columns else column for column in bad], name)
+
+
+def _refuse_columns(bad: list[Any], name: str) -> None:
     if bad:
-        names = [repr(columns[column]) if columns else str(column) for column in bad]
+        named = ", ".join(repr(column) for column in bad[:NAMED_COLUMNS])
         more = f" and {len(bad) - NAMED_COLUMNS} more" if len(bad) > NAMED_COLUMNS else ""
         raise ValueError(
-            f"{name} has text or dates in column{'s' if len(bad) > 1 else ''} "
-            f"{', '.join(names[:NAMED_COLUMNS])}{more}; encode them with "
-            "sklearn.preprocessing.OrdinalEncoder or OneHotEncoder, or drop them."
+            f"{name} has text or dates in column{'s' if len(bad) > 1 else ''} {named}{more}; "
+            "encode them with sklearn.preprocessing.OrdinalEncoder or OneHotEncoder, or drop them."
         )
 
 
