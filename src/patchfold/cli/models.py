@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 from sklearn.pipeline import Pipeline
 
 import patchfold
+from patchfold.cli._model_checks import check_pipeline
 from patchfold.embedding.methods import METHODS
 from patchfold.engines.threads import Threads
 from patchfold.graph.disagreement import Typical
@@ -111,7 +112,8 @@ def load_model(data: bytes) -> tuple[Pipeline, Origin]:
     Raises
     ------
     ModelError
-        If it is no file of skops, holds types that are not trusted, or another model.
+        If it is no file of skops, holds types that are not trusted, another model, or arrays that
+        do not fit together.
     """
     skops = _skops()
     try:
@@ -139,6 +141,10 @@ def load_model(data: bytes) -> tuple[Pipeline, Origin]:
             f"the file holds a {type(pipeline).__name__} that 'patchfold embed --model' did not "
             "write."
         )
+    try:
+        check_pipeline(pipeline)
+    except Exception as error:  # what is not checked yet may lead anywhere
+        raise ModelError(f"the model is damaged ({_words(error)}); fit it anew.") from error
     return pipeline, _origin(kept)
 
 
@@ -166,6 +172,11 @@ def _origin(kept: str) -> Origin:
     ):
         raise ModelError("what the model remembers of its table is damaged; fit it anew.")
     return origin
+
+
+def _words(error: Exception) -> str:
+    words = str(error) if isinstance(error, TypeError | ValueError) else repr(error)
+    return " ".join(words.split()).rstrip(".")
 
 
 def _skops() -> Any:
