@@ -1,5 +1,6 @@
 """Input is accepted as promised, or refused with parameter, value and remedy."""
 
+import datetime as dt
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -7,6 +8,8 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import sparse
 
@@ -293,3 +296,35 @@ def run_together(*work):
     with ThreadPoolExecutor(len(work)) as threads:
         for running in [threads.submit(one) for one in work]:
             running.result()
+
+
+TIMES = {
+    "datetime": dt.datetime(2020, 1, 1, tzinfo=dt.UTC),
+    "date": dt.date(2020, 1, 1),
+    "time": dt.time(1),
+    "duration": dt.timedelta(days=1),
+    "text": "a",
+}
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table], ids=lambda f: f.__module__)
+@pytest.mark.parametrize("kind", TIMES)
+def test_times_and_text_of_any_frame_are_refused_by_column(make, kind):
+    value = TIMES[kind]
+    for columns in ({"t": [value] * 3}, {"a": [0.5, 1.5, 2.5], "t": [value] * 3}):
+        with pytest.raises(ValueError, match=r"text or dates in column 't'; encode them"):
+            check_points(make(columns))
+
+
+def test_all_columns_of_times_and_text_are_named():
+    frame = pl.DataFrame({"a": [1, 2], "day": [TIMES["date"]] * 2, "kind": ["x", "y"]})
+    with pytest.raises(ValueError, match=r"text or dates in columns 'day', 'kind'; encode"):
+        check_points(frame)
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame, pa.table], ids=["polars", "pyarrow"])
+def test_numbers_of_other_frames_become_an_array_and_missing_ones_are_located(make):
+    X = check_points(make({"a": [1, 2], "date": [0.5, 1.5], "c": [True, False]}))
+    assert X.tolist() == [[1, 0.5, 1], [2, 1.5, 0]]
+    with pytest.raises(ValueError, match=r"NaN \(1 value\).*row 1, column 'time'"):
+        check_points(make({"a": [1, 2], "time": [1.0, None]}))

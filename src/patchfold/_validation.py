@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import numbers
+import re
 import warnings
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
 
 # Lists of columns in messages stop here: a frame with thousands of text columns is named by a few.
 NAMED_COLUMNS = 5
+
+# What polars and pyarrow call the types of columns with text or times.
+TYPED = re.compile(
+    r"date|time|duration|month|(dictionary<values=)?(large_)?(str|utf8|binary)|categorical|enum",
+    re.IGNORECASE,
+)
 
 # Frames of these packages stand between the user's call and the place that warns.
 _INNER = ("patchfold", "sklearn", "joblib", "contextlib")
@@ -80,9 +87,10 @@ def check_points(
         if X.ndim == 2:
             _check_shape(X.shape, name, min_samples)
         return _check_sparse(X, name)
+    _refuse_typed_columns(X, name)
     raw = _as_array(X, name)
     _check_shape(raw.shape, name, min_samples)
-    columns = [str(column) for column in getattr(X, "columns", [])]
+    columns = _column_names(X)
     if raw.dtype.kind in "OUSTMm":
         _refuse_text(raw, columns, name)
     try:
@@ -220,9 +228,90 @@ def can_change(array: Any) -> bool:
     return False
 
 
+def check_stored(
+    name: str,
+    array: Any,
+    shape: tuple[int | None, ...],
+    kind: str = "f",
+    *,
+    least: Any = None,
+    finite: bool = True,
+) -> None:
+    """Refuse an array out of a file that is not what compiled code and others take it for.
+
+    Parameters
+    ----------
+    name : str
+        What messages call it.
+    array : ndarray
+        Of the byte order of this machine.
+    shape : tuple of int or None
+        None for any number.
+    kind : str, default="f"
+        Letters of the kinds of numbers it may hold: float32 and float64, integers (``"i"``) or
+        unsigned ones (``"u"``).
+    least : int or float, optional
+        The least value allowed.
+    finite : bool, default=True
+        Whether infinite values and NaN are refused.
+
+    Examples
+    --------
+    >>> check_stored("axes", np.ones((3, 2)), (None, 2))
+    >>> check_stored("axes", np.ones((2, 3)), (None, 2))
+    Traceback (most recent call last):
+        ...
+    ValueError: axes is of shape (2, 3) and float64, not (any, 2) of kind 'f'
+    """
+    if type(array) is not np.ndarray:
+        raise TypeError(f"{name} is no array but a {type(array).__name__}")
+    fits = len(array.shape) == len(shape) and all(
+        wanted in (None, found) for found, wanted in zip(array.shape, shape, strict=True)
+    )
+    known = array.dtype.kind in kind and array.dtype.itemsize in (4, 8) and array.dtype.isnative
+    if not fits or not known:
+        wanted = ", ".join("any" if size is None else str(size) for size in shape)
+        raise ValueError(
+            f"{name} is of shape {array.shape} and {array.dtype}, not ({wanted}) of kind {kind!r}"
+        )
+    if finite and array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise ValueError(f"{name} has values that are not finite")
+    if least is not None and array.size and array.min() < least:
+        raise ValueError(f"{name} has values below {least}")
+
+
+def check_follows(name: str, found: Any, computed: Any) -> None:
+    """Refuse a value out of a file that is not the computed one, in type and all numbers."""
+    alike = type(found) is type(computed) and (
+        getattr(found, "dtype", None) == getattr(computed, "dtype", None)
+    )
+    if not alike or not np.array_equal(found, computed):
+        raise ValueError(f"{name} does not follow from what it was computed of")
+
+
 def is_sparse(X: Any) -> bool:
     """Whether ``X`` is a sparse matrix or array (a plain bool, where SciPy narrows the type)."""
     return bool(sparse.issparse(X))
+
+
+def _column_names(X: Any) -> list[str]:
+    # pyarrow has them under another name: its columns are the values.
+    names = getattr(X, "column_names", None)
+    return [str(column) for column in (getattr(X, "columns", []) if names is None else names)]
+
+
+def _refuse_typed_columns(X: Any, name: str) -> None:
+    """Refuse text and dates by the types that polars and pyarrow declare.
+
+    As arrays, dates would be numbers: of days, or of microseconds.
+    """
+    schema = getattr(X, "schema", None) if hasattr(X, "__array__") else None
+    if schema is None:
+        return
+    # A schema of pyarrow has types, one of polars is a mapping.
+    types = getattr(schema, "types", None)
+    pairs = schema.items() if types is None else zip(schema.names, types, strict=True)
+    _refuse_columns([str(column) for column, kind in pairs if TYPED.match(str(kind))], name)
 
 
 def _as_array(X: Any, name: str) -> np.ndarray[Any, Any]:
@@ -323,13 +412,16 @@ def _refuse_text(raw: np.ndarray[Any, Any], columns: list[str], name: str) -> No
         if raw.dtype.kind != "O"
         or any(isinstance(value, kinds) or hasattr(value, "isoformat") for value in raw[:, column])
     ]
+    _refuse_columns([columns[column] if columns else column for column in bad], name)
+
+
+def _refuse_columns(bad: list[Any], name: str) -> None:
     if bad:
-        names = [repr(columns[column]) if columns else str(column) for column in bad]
+        named = ", ".join(repr(column) for column in bad[:NAMED_COLUMNS])
         more = f" and {len(bad) - NAMED_COLUMNS} more" if len(bad) > NAMED_COLUMNS else ""
         raise ValueError(
-            f"{name} has text or dates in column{'s' if len(bad) > 1 else ''} "
-            f"{', '.join(names[:NAMED_COLUMNS])}{more}; encode them with "
-            "sklearn.preprocessing.OrdinalEncoder or OneHotEncoder, or drop them."
+            f"{name} has text or dates in column{'s' if len(bad) > 1 else ''} {named}{more}; "
+            "encode them with sklearn.preprocessing.OrdinalEncoder or OneHotEncoder, or drop them."
         )
 
 

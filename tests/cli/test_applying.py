@@ -70,6 +70,17 @@ def test_categories_of_new_rows_are_text_as_those_of_the_fitted_ones(call):
     assert np.array_equal(pd.read_csv("a.csv")[some], pd.read_csv("b.csv"))
 
 
+@pytest.mark.parametrize("kind", ["categories", "integers"])
+def test_rows_of_few_different_values_keep_the_places_they_were_fitted_to(call, kind):
+    values = np.random.default_rng(0).integers(0, 5, (300, 4))
+    frame = pd.DataFrame(values, columns=list("abcd")).drop_duplicates()
+    frame = frame.map("abcde".__getitem__) if kind == "categories" else frame
+    frame.to_csv("data.csv", index=False)
+    done(call("embed", "data.csv", "--model", "m.skops", "-o", "a.csv"))
+    done(call("apply", "m.skops", "data.csv", "-o", "b.csv"))
+    assert pd.read_csv("b.csv").equals(pd.read_csv("a.csv"))
+
+
 @pytest.mark.parametrize("coding", ["onehot", "ordinal"])
 def test_unknown_categories_are_told_and_refused_where_they_have_no_place(call, coding):
     frame = iris()

@@ -64,6 +64,31 @@ def test_raw_columns_are_taken_as_they_are(call):
     assert np.array_equal(pd.read_csv("a.csv")[COORDINATES].to_numpy(), expected)
 
 
+def test_parquet_needs_neither_names_nor_a_target(call):
+    frame = table().drop(columns="kind")
+    frame.to_csv("data.csv", index=False)
+    frame.to_parquet("data.parquet")
+    assert (
+        done(call("embed", "data.parquet")).stdout == done(call("embed", "data.csv")).stdout != ""
+    )
+
+
+def test_names_that_spreadsheets_would_run_are_text_unless_asked_otherwise(call):
+    names = [f"=cmd|' /C calc'!A{row}" for row in range(29)]
+    table(name=[*names, "-1"]).to_csv("data.csv", index=False)
+    words = ("data.csv", "--id", "name", "--target", "kind")
+    lines = done(call("embed", *words, "--model", "m.skops", "-o", "a.csv")) and pd.read_csv(
+        "a.csv"
+    )
+    assert lines["name"].tolist() == [*(f"'{name}" for name in names), "-1"]
+    assert lines[COORDINATES].dtypes.eq(float).all()
+    for command in (["embed", *words], ["apply", "m.skops", "data.csv"]):
+        out = done(call(*command)).stdout
+        assert out.splitlines()[1].startswith("'=cmd|' /C calc'!A0,x,")
+        out = done(call(*command, "--keep-formulas")).stdout
+        assert out.splitlines()[1].startswith("=cmd|' /C calc'!A0,x,")
+
+
 def test_what_was_done_is_said_and_coordinates_go_to_standard_output(call):
     result = done(call("embed", "-", "--target", "species", "--id", "name", given=texts()))
     assert pd.read_csv(io.StringIO(result.stdout)).shape == (149, 4)

@@ -10,6 +10,7 @@ import sys
 import zipfile
 
 import numpy as np
+import pandas as pd
 import pytest
 import skops.io
 from sklearn.datasets import load_iris
@@ -20,6 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from patchfold import GaussianPatch
 from patchfold.cli.models import ModelError, Origin, dump_model, load_model
 from patchfold.embedding.methods import METHODS, supervised_parameters
+from patchfold.tables import decoding, preprocessor
 
 DATA = load_iris()
 X, y = DATA.data, DATA.target
@@ -159,6 +161,134 @@ def test_archives_that_cannot_be_read_are_refused():
         place = whole.rfind(b"PK\x01\x02", 0, place)
     with pytest.raises(ModelError, match="damaged"):
         load_model(bytes(whole))
+
+
+def altered(data, changed, number):
+    """Return the model with another array in the place of one of its own, and how many it has.
+
+    Without single numbers and the empty arrays that stand for a type.
+    """
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(buffer, "w") as new:
+        contents = {name: old.read(name) for name in old.namelist()}
+        loaded = {k: np.load(io.BytesIO(c)) for k, c in contents.items() if k.endswith(".npy")}
+        arrays = [name for name, array in loaded.items() if array.ndim and array.size]
+        saved = io.BytesIO()
+        np.save(saved, changed(loaded[arrays[number]]))
+        for name, content in {**contents, arrays[number]: saved.getvalue()}.items():
+            new.writestr(name, content)
+    return buffer.getvalue(), len(arrays)
+
+
+CHANGES = {
+    "flat": lambda a: a.reshape(1, -1),
+    "short": lambda a: a[:-1],
+    "long": lambda a: np.concatenate([a, a[-1:]]),
+    "deep": lambda a: a[..., None],
+    "other bytes": lambda a: a.astype(a.dtype.newbyteorder(">")),
+    "complex": lambda a: a.astype(complex),
+    "text": lambda a: a.astype(str),
+}
+
+
+@pytest.mark.filterwarnings("ignore:bandwidth=1:UserWarning")
+@pytest.mark.parametrize(
+    ("change", "method", "parameters"),
+    [
+        *((change, "isomap", {}) for change in CHANGES),
+        ("flat", "isomap", {"landmarks": 40, "supervision": "cut", "out_of_sample": "krr"}),
+        ("short", "isomap", {"landmarks": 40, "supervision": "cut", "out_of_sample": "krr"}),
+        ("other bytes", "eigenmaps", {"knn": "approximate", "out_of_sample": "grnn"}),
+        ("short", "lle", {"radius": 2.0, "patch": GaussianPatch(size=5, covariance="ridge")}),
+        ("long", "tsne", {}),
+    ],
+    ids=str,
+)
+def test_every_array_of_another_shape_or_type_is_refused(change, method, parameters):
+    data = dump_model(fitted(method, **parameters), Origin())
+    number, n_arrays = 0, 1
+    while number < n_arrays:
+        damaged, n_arrays = altered(data, CHANGES[change], number)
+        with pytest.raises(ModelError, match=r"is damaged \(.*\); fit it anew"):
+            load_model(damaged)
+        number += 1
+    assert n_arrays > 10
+
+
+def test_indices_beyond_the_points_and_numbers_that_are_none_are_refused():
+    data = dump_model(fitted(), Origin())
+    refused = []
+
+    def spoilt(array):
+        array[len(array) // 2] = np.nan if array.dtype.kind == "f" else 10**6
+        return array
+
+    number, n_arrays = 0, 1
+    while number < n_arrays:
+        damaged, n_arrays = altered(data, spoilt, number)
+        try:
+            load_model(damaged)
+        except ModelError as error:
+            refused.append(str(error))
+        number += 1
+    assert len(refused) == n_arrays - 1  # eigenvalues of Isomap may be infinite
+    assert any("reach beyond the 150 points" in words for words in refused)
+
+
+def test_the_parts_of_a_step_that_prepares_features_are_checked():
+    frame = pd.DataFrame({"x": X[:, 0], "y": X[:, 1], "kind": y.astype(str)})
+    prepare = preprocessor(frame, impute=True)
+    steps = [("prepare", prepare), ("embedding", METHODS["isomap"](n_neighbors=10))]
+    model = Pipeline(steps).fit(frame)
+    load_model(dump_model(model, Origin()))
+    scaler = prepare.named_transformers_["numbers"].named_steps["scale"]
+    encoder = prepare.named_transformers_["categories"].named_steps["encode"]
+    imputer = prepare.named_transformers_["numbers"].named_steps["impute"]
+    model = model if model[0] is prepare else None
+    for part, name, value in (
+        (scaler, "mean_", np.zeros(1)),
+        (scaler, "scale_", np.full(2, np.nan)),
+        (imputer, "statistics_", np.zeros(1)),
+        (encoder, "categories_", []),
+        (encoder, "_n_features_outs", [1]),
+        (prepare, "transformers_", [("numbers", LinearRegression().fit(X, y), ["x"])]),
+    ):
+        right = getattr(part, name)
+        setattr(part, name, value)
+        with pytest.raises(ModelError, match=r"is damaged \(.*\); fit it anew"):
+            load_model(dump_model(model, Origin()))
+        setattr(part, name, right)
+
+
+def test_a_map_of_another_kind_is_refused():
+    model = fitted()
+    model[-1].map_ = LinearRegression().fit(X, X[:, :2])
+    with pytest.raises(ModelError, match=r"is damaged .*; fit it anew"):
+        load_model(dump_model(model, Origin()))
+
+
+def repacked(data, **changes):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old:
+        contents = {name: old.read(name) for name in old.namelist()} | changes
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new:
+        for name, content in contents.items():
+            new.writestr(name, content)
+    return buffer.getvalue()
+
+
+def test_a_model_that_unpacks_to_far_more_than_its_size_is_refused(monkeypatch):
+    data = dump_model(fitted(), Origin())
+    load_model(repacked(data))
+    monkeypatch.setattr(decoding, "FREE_BYTES", 2**21)
+    monkeypatch.setattr(decoding, "LARGEST_RATIO", 10)
+    monkeypatch.setattr(skops.io, "get_untrusted_types", None)  # is not reached
+    with pytest.raises(ModelError, match=r"unpacks to more than .* which is refused"):
+        load_model(repacked(data, **{"bomb.npy": bytes(2**24)}))
+    # One array that is named again and again is unpacked as often.
+    schema = b"[" + b",".join([b'{"file": "zeros.npy"}'] * 1000) + b"]"
+    with pytest.raises(ModelError, match=r"unpacks to more than .* which is refused"):
+        load_model(repacked(data, **{"zeros.npy": bytes(2**16), "schema.json": schema}))
 
 
 def test_without_skops_the_extra_is_named(monkeypatch):

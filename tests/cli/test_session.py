@@ -59,6 +59,21 @@ def test_two_outputs_of_one_name_are_refused(call):
         _session.check_outputs([_options.Path("a.csv"), _options.Path("a.csv")])
 
 
+def test_two_outputs_that_meet_through_a_link_are_refused(call, folder):
+    (folder / "b.png").symlink_to("a.html")
+    words = ("--id", "name", "--html", "a.html", "--png", "b.png")
+    line = told(call("embed", "iris.csv", *words))
+    assert line == "b.png: a.html is the same file, through a link; give each output its own."
+    (folder / "out.csv").symlink_to("iris.csv")
+    assert "this is the input" in told(call("embed", "iris.csv", "-o", "out.csv"))
+
+
+def test_links_that_go_in_circles_are_named(call, folder):
+    (folder / "l.csv").symlink_to("l.csv")
+    assert told(call("embed", "iris.csv", "-o", "l.csv")).startswith("l.csv: Too many levels of")
+    assert told(call("embed", "l.csv", "-o", "out.csv")).startswith("l.csv: Too many levels of")
+
+
 def test_a_full_disk_is_told_and_leaves_nothing(call, monkeypatch):
     def full(path, content):
         raise OSError(28, "No space left on device", str(path))

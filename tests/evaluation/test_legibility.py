@@ -282,8 +282,8 @@ def test_classes_gathered_by_labels_are_not_warned_of():
     assert unreadable(dots).rows == ()
 
     class Gathered(PatchIsomap):
-        def _embed(self, geodesics):
-            super()._embed(geodesics)
+        def _embed(self, graph, n_components):
+            super()._embed(graph, n_components)
             self.embedding_ = dots
 
     Gathered(supervision="cut", **EUCLIDEAN).fit(X, y)

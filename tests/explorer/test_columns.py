@@ -80,3 +80,11 @@ def test_a_column_must_be_a_sequence(values: Any) -> None:
 def test_a_column_must_have_a_value_a_point() -> None:
     with pytest.raises(ValueError, match="column 'c' has 2 values for 3 points"):
         pack_column("c", [1, 2], 3, ArrayStore())
+
+
+def test_ids_whose_differences_are_the_codes_of_a_column_keep_their_values() -> None:
+    store = ArrayStore()
+    ids = pack_ids("row", [0, 1, 2], 3, store)
+    kinds = pack_column("kind", ["a", "b", "b"], 3, store)
+    np.testing.assert_array_equal(unpacked(store, ids["values"]), [0, 1, 2])
+    np.testing.assert_array_equal(unpacked(store, kinds["codes"]), [0, 1, 1])

@@ -47,3 +47,11 @@ def test_equal_arrays_are_kept_once() -> None:
     assert store.add(np.arange(9, dtype=np.uint32)) == first
     assert store.add(np.arange(9, dtype=np.float32)) != first
     assert len(store.texts) == 2
+
+
+def test_differences_and_values_of_the_same_bytes_are_kept_apart() -> None:
+    store = ArrayStore()
+    ids = store.add(np.array([0, 1, 2], dtype=np.uint32), delta=True)
+    codes = store.add(np.array([0, 1, 1], dtype=np.uint32))
+    np.testing.assert_array_equal(unpacked(store, ids), [0, 1, 2])
+    np.testing.assert_array_equal(unpacked(store, codes), [0, 1, 1])

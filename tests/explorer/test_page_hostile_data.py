@@ -80,10 +80,30 @@ def test_hostile_words_are_shown_as_text_and_harm_nothing(browser: Any, tmp_path
     rows = exported(reader)
     assert [row["</style>"] for row in rows] == words
     assert rows[0]["long"] == "x" * 1_000_000
-    assert [row["=1+1"] for row in rows] == ["", "0", "1", "2", "3"]
+    assert [row["'=1+1"] for row in rows] == ["", "0", "1", "2", "3"]
     reader.ask("() => patchfold.point(0, { clientX: 300, clientY: 300 })")
     assert script in reader.page.locator("#card").inner_text()
     assert reader.page.locator("img, b").count() == 0
     reader.page.locator("#search").fill("category 77")
     reader.wait("() => document.getElementById('found').textContent === '111'")
+    reader.leave()
+
+
+def test_an_export_has_no_text_that_spreadsheets_run(browser: Any, tmp_path: Path) -> None:
+    run = ["=1+1", "+1+1", "-A1", "@A1", "\t=1", "\r=1", "\uff1d1"]
+    harmless = ["-1.5", "-1,5", "-", "--", "'=1", "a=b", "\u2013"]
+    n = len(run) + len(harmless)
+    X = np.random.default_rng(0).standard_normal((n, 2))
+    page = Explorer.from_estimators(
+        {"map": PatchIsomap(n_neighbors=5).fit(X)},
+        X,
+        columns={"text": [*run, *harmless], "number": np.arange(n) - 100.5},
+        ids=[f"={row}" for row in range(n)],
+    )
+    reader = Reader(browser, page.save(tmp_path / "formulas.html"))
+    reader.ask(f"() => patchfold.select([...Array({n}).keys()])")
+    rows = exported(reader)
+    assert [row["text"] for row in rows] == [*(f"'{cell}" for cell in run), *harmless]
+    assert [float(row["number"]) for row in rows] == (np.arange(n) - 100.5).tolist()
+    assert rows[3]["id"] == "'=3"
     reader.leave()

@@ -113,7 +113,8 @@ def test_sizes_lie_between_half_and_twice_the_degree_of_the_graph():
 
 def test_the_graph_has_its_own_degree_whatever_the_sizes():
     X, _ = sheet(300)
-    graph = PatchIsomap(n_neighbors=8, patch=GaussianPatch(size="adaptive")).fit(X).graph_
+    recipe = GaussianPatch(size="adaptive")
+    graph = PatchIsomap(n_neighbors=8, patch=recipe, lengths="divergence").fit(X).graph_
     edges = {tuple(sorted(edge)) for edge in zip(*graph.tocoo().coords, strict=True)}
     near = find_neighbors(X, 8)
     assert edges == {tuple(sorted(e)) for e in zip(near.sources, near.indices, strict=True)}
@@ -125,7 +126,7 @@ def test_a_new_point_has_the_patch_of_its_own_neighbours():
     recipe = GaussianPatch(size="adaptive")
     estimator = PatchLLE(n_neighbors=10, patch=recipe).fit(fitted)
     assert np.isfinite(estimator.transform(new)).all()
-    found = estimator._searcher.query(new)
+    found = ExactNeighbors(20).build(fitted).query(new)
     sizes = adaptive_sizes(fitted, found, new)
     assert sizes[t[:100] < -0.5].mean() > sizes[t[:100] > 0.5].mean()
     patches = recipe.fit(fitted, found, points=new)

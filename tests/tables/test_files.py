@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from patchfold.tables.files import UNFINISHED, remove_unfinished, write_whole
+import patchfold
+from patchfold.tables.files import MARK, UNFINISHED, remove_unfinished, write_whole
 
 
 @pytest.mark.parametrize("content", ["süß\n", b"\x00\xff"])
@@ -87,6 +92,79 @@ def test_a_file_that_cannot_be_written_to_stays(tmp_path, monkeypatch):
 def test_a_device_is_written_to_and_stays_one():
     write_whole(Path(os.devnull), "text")
     assert not Path(os.devnull).is_file()
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from patchfold.tables.files import write_whole
+os.fsync = lambda file: os.kill(os.getpid(), signal.SIGKILL)
+write_whole(Path(sys.argv[1]), "new")
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no such signal here")
+def test_the_next_run_removes_what_a_killed_one_left(tmp_path):
+    path = tmp_path / "a[1].txt"
+    path.write_text("old", encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(Path(patchfold.__file__).parents[1])}
+    command = [sys.executable, "-c", KILLED, str(path)]
+    ended = subprocess.run(command, env=environment, check=False)  # noqa: S603
+    assert ended.returncode == -signal.SIGKILL
+    assert path.read_text(encoding="utf-8") == "old"
+    (leftover,) = set(tmp_path.iterdir()) - {path}
+    mine = tmp_path / f"{path.name}.december{UNFINISHED}"
+    mine.touch()
+    write_whole(tmp_path / "other.txt", "text")
+    assert leftover.exists()
+    write_whole(path, "new")
+    assert path.read_text(encoding="utf-8") == "new"
+    assert set(tmp_path.iterdir()) == {path, mine, tmp_path / "other.txt"}
+
+
+def test_a_file_that_is_being_written_is_no_leftover(tmp_path, monkeypatch):
+    path, flushed = tmp_path / "a.txt", os.fsync
+
+    def writes_another(descriptor):
+        monkeypatch.setattr(os, "fsync", flushed)
+        write_whole(path, "second")
+        remove_unfinished(tmp_path)
+        assert len(list(tmp_path.iterdir())) == 2
+
+    monkeypatch.setattr(os, "fsync", writes_another)
+    write_whole(path, "first")
+    assert path.read_text(encoding="utf-8") == "first"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_in_the_way_of_an_unfinished_file_is_not_followed(tmp_path, monkeypatch):
+    monkeypatch.setattr("secrets.token_hex", lambda _: "0" * 16)
+    victim = tmp_path / "victim"
+    victim.write_text("old", encoding="utf-8")
+    (tmp_path / f"a.txt.{MARK}{'0' * 16}{UNFINISHED}").symlink_to(victim)
+    write_whole(tmp_path / "a.txt", "new")
+    assert victim.read_text(encoding="utf-8") == "old"
+
+
+@pytest.mark.parametrize("name", ["loop", "loop/a.txt"])
+def test_links_that_go_in_circles_are_an_error_and_stay(tmp_path, name):
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(OSError, match="loop") as caught:
+        write_whole(tmp_path / name, "text")
+    assert caught.value.errno == errno.ELOOP
+    assert (tmp_path / "loop").is_symlink()
+
+
+def test_a_folder_that_vanishes_is_an_error_and_no_endless_loop(tmp_path, monkeypatch):
+    monkeypatch.setattr(Path, "mkdir", lambda *_, **__: None)
+    with pytest.raises(FileNotFoundError):
+        write_whole(tmp_path / "gone" / "a.txt", "text")
+
+
+def test_a_new_file_has_the_permissions_of_the_process(tmp_path):
+    write_whole(tmp_path / "a.txt", "text")
+    (tmp_path / "b.txt").touch()
+    assert (tmp_path / "a.txt").stat().st_mode == (tmp_path / "b.txt").stat().st_mode
 
 
 def test_only_leftovers_with_the_given_start_are_removed(tmp_path):

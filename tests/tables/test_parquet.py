@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from patchfold.tables import read_table
+from patchfold.tables import read_table, select
 
 
 def test_parquet_keeps_types_and_names(tmp_path):
@@ -18,3 +18,12 @@ def test_parquet_keeps_types_and_names(tmp_path):
         assert set(table.frame.columns) == {"x", "kind", "day"}
         assert table.frame["x"].tolist() == [1.5, 2]
         assert table.frame["day"].dtype.kind == "M"
+
+
+def test_all_rows_can_be_selected_whether_or_not_a_column_is_kept(tmp_path):
+    frame = pd.DataFrame({"x": [1.5, 2, 3], "name": ["a", "b", "c"]})
+    frame.to_parquet(tmp_path / "a.parquet")
+    for keep in ([], ["other"], ["name"]):
+        table = read_table(tmp_path / "a.parquet", keep=keep)
+        selection = select(table.frame, drop=["name"], written=table.kept)
+        assert selection.features["x"].tolist() == [1.5, 2, 3]

@@ -104,6 +104,14 @@ Standardize = Annotated[
         "are.",
     ),
 ]
+Formulas = Annotated[
+    bool,
+    typer.Option(
+        "--keep-formulas",
+        help="Write text that begins with =, +, - or @ as it is. Without this option an apostrophe "
+        "is put before it in CSV and TSV, since spreadsheets would run it.",
+    ),
+]
 Header = Annotated[
     bool | None,
     typer.Option("--header/--no-header", help="Whether the first row names the columns. [look]"),

@@ -67,10 +67,10 @@ def result_table(beside: list[Any], places: Any, pipeline: Any) -> Any:
     return pd.DataFrame({column.name: column for column in beside} | coordinates)
 
 
-def encoded(result: Any, ending: str) -> bytes:
+def encoded(result: Any, ending: str, *, formulas: bool) -> bytes:
     from patchfold.tables import encode_table
 
-    return encode_table(result, ending)
+    return encode_table(result, ending, formulas=formulas)
 
 
 def picture(places: Any, target: Any) -> bytes:

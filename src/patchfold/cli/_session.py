@@ -11,7 +11,6 @@ import os
 import sys
 import warnings
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -19,10 +18,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from typer.core import TyperGroup
 
-from patchfold.tables.files import to_bytes, write_whole
+from patchfold.tables.files import linked_to, to_bytes, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
 # Exit codes: something could not be computed; wrong arguments or input, as typer has it; the user
 # stopped it, as a shell reports SIGINT.
@@ -169,16 +169,24 @@ def duration(seconds: float) -> str:
 
 def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[str | Path] = ()) -> None:
     """See that files can be written, before anything is computed."""
-    read = {Path(source).resolve() for source in inputs if str(source) != "-"}
-    given = [path for path in outputs if path is not None]
-    for path in given:
+    read = {os.path.realpath(source) for source in inputs if str(source) != "-"}
+    places: dict[Path, Path] = {}
+    for path in (path for path in outputs if path is not None):
+        with about(path):
+            place = linked_to(path)
         if path.is_dir():
             raise Refused(f"{path}: this is a folder; name a file in it.")
-        if path.resolve() in read:
+        if str(place) in read:
             raise Refused(f"{path}: this is the input; name another file for the output.")
-        if given.count(path) > 1:
-            raise Refused(f"{path}: two outputs have this name; give each its own.")
-        folder = path.resolve().parent
+        if place in places:
+            both = (
+                "two outputs have this name"
+                if path == places[place]
+                else (f"{places[place]} is the same file, through a link")
+            )
+            raise Refused(f"{path}: {both}; give each output its own.")
+        places[place] = path
+        folder = place.parent
         while not folder.exists():
             folder = folder.parent
         if not folder.is_dir():

@@ -53,6 +53,7 @@ def apply(
     missing: Missing = "error",
     header: options.Header = None,
     output: options.Output = None,
+    formulas: options.Formulas = False,
     as_json: options.Json = False,
 ) -> None:
     """Map new rows with a saved model.
@@ -80,7 +81,7 @@ def apply(
     notes += [*selection.notes, *warned]
     result = result_table(beside, places, pipeline)
     if output is not None:
-        write_outputs({output: encoded(result, ending)})
+        write_outputs({output: encoded(result, ending, formulas=formulas)})
     say([*options.noted(notes), f"{type(pipeline[-1]).__name__}: {rows} mapped"])
     if output is not None:
         say([f"Wrote {output}"])
@@ -96,7 +97,7 @@ def apply(
         }
         print_result(json.dumps(summary, ensure_ascii=False) + "\n")
     elif output is None:
-        print_result(encoded(result, ending))
+        print_result(encoded(result, ending, formulas=formulas))
 
 
 class _Columns(NamedTuple):

@@ -63,6 +63,7 @@ def embed(
     header: options.Header = None,
     seed: options.Seed = 0,
     output: options.Output = None,
+    formulas: options.Formulas = False,
     model: ModelFile = None,
     html: PageFile = None,
     png: PictureFile = None,
@@ -84,6 +85,7 @@ def embed(
         supervised=supervised,
         seed=seed,
         outputs={"output": output, "model": model, "html": html, "png": png},
+        formulas=formulas,
     )
     ending = _check(asked)
     done = _fit(asked, ending)
@@ -95,7 +97,7 @@ def embed(
     if as_json:
         print_result(json.dumps(_summary(asked, done), ensure_ascii=False) + "\n")
     elif not contents:
-        print_result(encoded(done.result, ending))
+        print_result(encoded(done.result, ending, formulas=asked.formulas))
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,7 @@ class _Request:
     supervised: bool
     seed: int
     outputs: dict[str, Path | None]
+    formulas: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +185,7 @@ def _contents(asked: _Request, done: _Done, ending: str) -> dict[Path, bytes | s
     output, model, html, png = (asked.outputs[kind] for kind in ("output", "model", "html", "png"))
     contents: dict[Path, bytes | str] = {}
     if output is not None:
-        contents[output] = encoded(done.result, ending)
+        contents[output] = encoded(done.result, ending, formulas=asked.formulas)
     if model is not None:
         contents[model] = _model(asked.table, done.pipeline)
     if html is not None:

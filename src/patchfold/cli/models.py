@@ -7,15 +7,20 @@ trusts itself, SciPy's sparse arrays and NumPy's types of numbers.
 
 from __future__ import annotations
 
+import io
 import json
+import re
+from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
+from zipfile import ZipFile
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.pipeline import Pipeline
 
 import patchfold
+from patchfold.cli._model_checks import check_pipeline
 from patchfold.embedding.methods import METHODS
 from patchfold.engines.threads import Threads
 from patchfold.graph.disagreement import Typical
@@ -32,8 +37,9 @@ from patchfold.patches import GaussianPatch
 from patchfold.patches.denoising import Denoised
 from patchfold.patches.gaussians import Patches
 from patchfold.supervision import Cut, Dissimilarity, MinSum
-from patchfold.tables._naming import require
+from patchfold.tables._naming import TableError, require
 from patchfold.tables.coding import feature_name
+from patchfold.tables.decoding import check_unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,6 +76,12 @@ TRUSTED = frozenset(
         feature_name,
         np.dtype,
     )
+)
+
+
+NO_MODEL = (
+    "this is no model that 'patchfold embed --model' wrote, or it is damaged; pickles are not "
+    "loaded."
 )
 
 
@@ -111,16 +123,15 @@ def load_model(data: bytes) -> tuple[Pipeline, Origin]:
     Raises
     ------
     ModelError
-        If it is no file of skops, holds types that are not trusted, or another model.
+        If it is no file of skops, holds types that are not trusted, another model, or arrays that
+        do not fit together.
     """
     skops = _skops()
+    _check_size(data)
     try:
         found = skops.get_untrusted_types(data=data)
     except Exception as error:  # what is in a file of another kind may lead anywhere
-        raise ModelError(
-            "this is no model that 'patchfold embed --model' wrote, or it is damaged; pickles are "
-            "not loaded."
-        ) from error
+        raise ModelError(NO_MODEL) from error
     strange = sorted(set(found) - TRUSTED)
     if strange:
         raise ModelError(
@@ -139,7 +150,25 @@ def load_model(data: bytes) -> tuple[Pipeline, Origin]:
             f"the file holds a {type(pipeline).__name__} that 'patchfold embed --model' did not "
             "write."
         )
+    try:
+        check_pipeline(pipeline)
+    except Exception as error:  # what is not checked yet may lead anywhere
+        raise ModelError(f"the model is damaged ({_words(error)}); fit it anew.") from error
     return pipeline, _origin(kept)
+
+
+def _check_size(data: bytes) -> None:
+    """Refuse an archive that unpacks to far more than its size, also by naming one array often."""
+    try:
+        with ZipFile(io.BytesIO(data)) as archive:
+            sizes = {member.filename: member.file_size for member in archive.infolist()}
+            check_unpacked(sum(member.file_size for member in archive.infolist()), len(data))
+            named = Counter(re.findall(rb'"file":\s*"([^"]+)"', archive.read("schema.json")))
+        check_unpacked(sum(sizes.get(k.decode(), 0) * n for k, n in named.items()), len(data))
+    except TableError as error:
+        raise ModelError(str(error)) from error
+    except Exception as error:  # what is in a file of another kind may lead anywhere
+        raise ModelError(NO_MODEL) from error
 
 
 def _embeds(pipeline: Pipeline) -> bool:
@@ -166,6 +195,11 @@ def _origin(kept: str) -> Origin:
     ):
         raise ModelError("what the model remembers of its table is damaged; fit it anew.")
     return origin
+
+
+def _words(error: Exception) -> str:
+    words = str(error) if isinstance(error, TypeError | ValueError) else repr(error)
+    return " ".join(words.split()).rstrip(".")
 
 
 def _skops() -> Any:

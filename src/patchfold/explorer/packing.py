@@ -43,7 +43,7 @@ class ArrayStore:
     def __init__(self) -> None:
         self.kinds: list[dict[str, Any]] = []
         self.texts: list[str] = []
-        self._known: dict[tuple[str, bytes], int] = {}
+        self._known: dict[tuple[str, bool, bytes], int] = {}
 
     def add(self, values: NDArray[Any], *, delta: bool = False) -> int:
         """Keep an array of float32, float64, uint8 or uint32 and return its number."""
@@ -53,7 +53,8 @@ class ArrayStore:
             flat = np.diff(flat, prepend=flat.dtype.type(0))  # modulo 2^32
         planes = flat.view(np.uint8).reshape(-1, flat.dtype.itemsize).T
         packed = zlib.compress(planes.tobytes(), COMPRESSION)
-        number = self._known.setdefault((kind, packed), len(self.texts))
+        # With delta: the differences of 0, 1, 2 are the values 0, 1, 1.
+        number = self._known.setdefault((kind, delta, packed), len(self.texts))
         if number == len(self.texts):
             self.kinds.append({"type": kind, "length": flat.size, "delta": delta})
             self.texts.append(base64.b64encode(packed).decode())

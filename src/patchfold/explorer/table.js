@@ -6,6 +6,15 @@ const ROW_HEIGHT = 27; // as in style.css
 const SPARE = 6; // rows beyond the edge of sight
 const MOST_COLUMNS = 40; // shown; all are exported
 
+// Spreadsheets run text that begins so; signed numbers, and signs alone, are harmless. As in
+// tables/writing.py.
+const FORMULA = /^(?![+-][\d.,]*([eE][+-]?\d+)?$|--$)[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
+
+/** Put an apostrophe before text that a spreadsheet would run. */
+function harmless(text) {
+  return FORMULA.test(text) ? `'${text}` : text;
+}
+
 /** Quote a cell of a CSV file where it needs it (RFC 4180). */
 function quoted(text) {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
@@ -13,11 +22,12 @@ function quoted(text) {
 
 /** The rows as a CSV file. A missing cell is empty, an empty text is "". */
 export function csvOf(rows, columns) {
-  const lines = [columns.map((column) => quoted(column.name)).join(",")];
+  const lines = [columns.map((column) => quoted(harmless(column.name))).join(",")];
   for (const row of rows) {
     const cells = columns.map((column) => {
       if (column.missing(row)) return "";
-      return quoted(column.text(row)) || '""';
+      const text = column.text(row);
+      return quoted(column.numeric ? text : harmless(text)) || '""';
     });
     lines.push(cells.join(","));
   }

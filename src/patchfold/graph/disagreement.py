@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from patchfold._validation import check_positive, check_stored
 from patchfold.engines.arrays import to_numpy
 from patchfold.engines.pools import map_blocks
 
@@ -103,6 +104,14 @@ class Typical:
             around=around,
             noise=2 * float(np.median(np.square(offsets))) / _positive_median(np.square(apart)),
         )
+
+    def check(self, n: int) -> None:
+        """Refuse what is in a file and is not typical of so many points."""
+        check_stored("around", self.around, (n,), least=0)
+        for name in ("distance", "divergence", "leaving"):
+            check_positive(name, getattr(self, name))
+        if not 0 <= self.noise < np.inf:
+            raise ValueError(f"noise={self.noise} is no share")
 
     def disagreement(self, values: Floats, leaves: Floats, around: Floats) -> Floats:
         """Return the disagreement along edges; up to 1 it is ordinary.

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from patchfold import divergences
-from patchfold._validation import is_sparse
+from patchfold._validation import check_choice, check_stored, is_sparse
 from patchfold.engines.arrays import to_numpy
 from patchfold.engines.pools import map_blocks
 from patchfold.graph.disagreement import TYPICAL_NEIGHBORS, Typical, leaving, medians
@@ -87,6 +87,19 @@ class Lengths:
     codes: Codes | None = None
     typical: Typical | None = None
     known_mean: float | None = None
+
+    def check(self, shape: tuple[int, int]) -> None:
+        """Refuse lengths out of a file that are not those of so many points and features."""
+        if not callable(self.divergence):
+            check_choice("divergence", self.divergence, (*divergences.NAMES, "precomputed"))
+        if self.divergence != "precomputed":
+            check_stored("points", self.points, shape)
+        if self.patches is not None:
+            self.patches.check(shape)
+        if self.codes is not None:
+            check_stored("codes", self.codes, shape[:1], "i")
+        if self.typical is not None:
+            self.typical.check(shape[0])
 
     # ---------------------------------------------------------------- plain lengths
 

@@ -10,20 +10,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
+from patchfold._validation import check_count
 from patchfold.graph import placing
 from patchfold.neighbors.given import at_zero
+from patchfold.neighbors.neighborhoods import Neighborhoods
+from patchfold.neighbors.protocol import check_stored_search
 from patchfold.supervision import label_rule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from scipy.sparse import csr_array
 
     from patchfold.divergences import Divergence
     from patchfold.engines import Engine
     from patchfold.graph.lengths import Lengths
     from patchfold.neighbors.fitted_rows import RowTable
-    from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.neighbors.protocol import NeighborSearch
     from patchfold.patches.denoising import Denoised
     from patchfold.patches.gaussians import Patches
@@ -151,6 +153,30 @@ class PatchGraph:
     def __len__(self) -> int:
         return int(self.matrix.shape[0])
 
+    def check(self, shape: tuple[int, int]) -> None:
+        """Refuse a graph out of a file that is not one of so many points and features.
+
+        Compiled code reads its arrays, and does not look where they end.
+        """
+        n, _ = shape
+        check_csr("matrix", self.matrix, n)
+        self.neighborhoods.check((n, n))
+        self.lengths.check(shape)
+        if self.patches is not self.lengths.patches:
+            raise ValueError("the graph has other patches than its lengths")
+        for count in (self.setting.degree, self.reach):
+            if count is not None:
+                check_count("degree", count)
+        check_count("patch_size", self.setting.patch_size, minimum=0)
+        if self.setting.precomputed:
+            return
+        if self.search is None or self.rows is None:
+            raise ValueError("the graph has no points")
+        check_stored_search(self.search, shape)
+        self.rows.check(shape)
+        if self.denoised is not None:
+            self.denoised.check(shape)
+
     def place(self, X: Any) -> Neighborhoods:
         """Return the neighbours of new points among the fitted ones, and the lengths to them."""
         return placing.place(self, X)
@@ -168,3 +194,11 @@ class PatchGraph:
         Equal coordinates make it the same point; where distances are given, the distance zero.
         """
         return at_zero(X) if self.rows is None else self.rows.find(X)
+
+
+def check_csr(name: str, matrix: Any, n: int) -> None:
+    """Refuse a sparse matrix out of a file that is not one of shape (n, n) without gaps."""
+    if type(matrix) is not csr_array or matrix.shape != (n, n):
+        raise ValueError(f"{name} is a {type(matrix).__name__}, and no csr_array of {n} points")
+    parts: tuple[Any, Any, Any] = (matrix.indptr, matrix.indices, matrix.data)
+    Neighborhoods(*parts).check((n, n))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from patchfold._validation import check_positive, check_stored
 from patchfold.engines.pools import map_blocks
 from patchfold.graph.geodesics import continued_paths
 from patchfold.neighbors.neighborhoods import Neighborhoods
@@ -50,6 +51,16 @@ class Triangulation:
     squared_means: Floats
     axes: Floats
     unit: float
+
+    def check(self, n: int, n_components: int) -> None:
+        """Refuse what is in a file and does not place points beside ``n`` fitted ones."""
+        check_stored("paths", self.paths, (n, None), least=0)
+        n_targets = self.paths.shape[1]
+        check_stored("squared_means", self.squared_means, (n_targets,), least=0)
+        check_stored("axes", self.axes, (n_targets, None))
+        if self.axes.shape[1] > n_components:
+            raise ValueError(f"axes has {self.axes.shape[1]} columns for {n_components} components")
+        check_positive("unit", self.unit)
 
     def of_fitted(self, n_jobs: int | None = None) -> Floats:
         """Return the places of the fitted points, (n, n_components)."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from patchfold._validation import check_follows, check_stored
 from patchfold.engines.pools import map_blocks
 
 if TYPE_CHECKING:
@@ -39,6 +40,13 @@ class RowTable:
         keys = _keys(points)
         self._order = np.argsort(keys, kind="stable")
         self._keys = keys[self._order]
+
+    def check(self, shape: tuple[int, int]) -> None:
+        """Refuse a table out of a file that is not one of so many points and features."""
+        check_stored("points", self._points, shape)
+        right = RowTable(self._points)
+        check_follows("order", self._order, right._order)
+        check_follows("keys", self._keys, right._keys)
 
     def find(self, X: Floats) -> Indices:
         """Return the first point that each row equals, -1 where there is none.

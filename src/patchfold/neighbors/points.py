@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from scipy import sparse
 
-from patchfold._validation import check_points, is_sparse
+from patchfold._validation import check_follows, check_points, check_stored, is_sparse
 from patchfold.engines.pools import block_slices, map_blocks, n_threads
 from patchfold.neighbors.candidates import Scan, Tree
 from patchfold.neighbors.neighborhoods import (
@@ -85,6 +85,15 @@ class SearchedPoints:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out trees and copies for searching, which are made again on demand."""
         return {name: value for name, value in vars(self).items() if name not in CACHED}
+
+    def check(self, shape: tuple[int, int]) -> None:
+        """Refuse what is in a file and does not follow from so many points and features."""
+        check_stored("points", self.points, shape)
+        stored = vars(self)
+        for name, value in vars(SearchedPoints(self.points, self.n_jobs)).items():
+            check_follows(name, stored[name], value)
+        if stored.keys() & set(CACHED):
+            raise ValueError("there is more than the points")
 
     def check_queries(self, X: Any, searcher: str) -> Any:
         """Return the query points in the format of the built ones."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 
+from patchfold._validation import check_stored
 from patchfold.engines.arrays import Array, promoted, to_numpy
 
 if TYPE_CHECKING:
@@ -138,6 +139,19 @@ class Patches:
             directions, roots, _ = xp.linalg.svd(spread, full_matrices=False)
             variances = roots**2
         return cls(means, means, directions=directions, variances=variances, ridge=ridge)
+
+    def check(self, shape: tuple[int, int]) -> None:
+        """Refuse patches out of a file that are not those of so many points and features."""
+        n, m = shape
+        check_stored("means", self.means, shape)
+        check_stored("points", self.points, shape)
+        if not self.factored:
+            check_stored("roots", self.roots, (n, m, m))
+            check_stored("whiteners", self.whiteners, (n, m, m))
+            return
+        check_stored("directions", self.directions, (n, m, None))
+        check_stored("variances", self.variances, (n, self.directions.shape[2]), least=0)
+        check_stored("ridge", self.ridge, (n,), least=0)
 
     @property
     def factored(self) -> bool:

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import errno
 import os
+import re
+import secrets
 import stat
+import sys
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-# The end of a file that is being written. One that is left over belongs to a killed process.
+if sys.platform != "win32":
+    import fcntl
+
+# The end of a file that is being written, and what stands before it. One that no process holds
+# belongs to one that was killed.
 UNFINISHED = ".part"
+MARK = "patchfold-"
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
@@ -16,10 +26,11 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
     A link is followed, so that what it points to is replaced and not the link. What is no ordinary
     file, such as a pipe or ``/dev/null``, is written to and never replaced. A file keeps its
-    permissions, and one that cannot be written to stays.
+    permissions, and one that cannot be written to stays. What a killed process left of the same
+    file is removed.
     """
     data = to_bytes(content)
-    path = Path(os.path.realpath(path))  # where links go in circles, resolve() raises
+    path = linked_to(path)
     if path.exists() and not path.is_file() and not path.is_dir():
         path.write_bytes(data)
         return
@@ -27,26 +38,71 @@ def write_whole(path: Path, content: str | bytes) -> None:
     mode = path.stat().st_mode if path.is_file() else None
     if mode is not None and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}{UNFINISHED}")
-    try:
-        while True:
-            with unfinished.open("wb") as file:
-                if mode is not None:  # before anything is in it that others may not read
-                    unfinished.chmod(stat.S_IMODE(mode))
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
+    _remove_leftovers(path)
+    while True:
+        unfinished = path.with_name(f"{path.name}.{MARK}{secrets.token_hex(8)}{UNFINISHED}")
+        try:
+            _write(unfinished, data, mode)
             try:
                 unfinished.replace(path)
             except FileNotFoundError:
                 # A run that started in the same folder meanwhile took it for a leftover.
                 continue
-            return
-    except BaseException as error:
-        unfinished.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename is None:
-            error.filename = str(path)  # that of a full disk names none
-        raise
+        except BaseException as error:
+            unfinished.unlink(missing_ok=True)
+            if isinstance(error, OSError) and error.filename is None:
+                error.filename = str(path)  # that of a full disk names none
+            raise
+        return
+
+
+def linked_to(path: str | os.PathLike[str]) -> Path:
+    """Return the absolute path that links lead to, or raise an OSError where they go in circles."""
+    found = Path(os.path.realpath(path))  # resolve() raises a RuntimeError, in some Pythons
+    if any(place.is_symlink() for place in (found, *found.parents)):
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    return found
+
+
+def remove_unfinished(folder: Path, start: str = "") -> None:
+    """Remove what a killed process left of files whose names begin so."""
+    for path in folder.glob(f"{start}*{UNFINISHED}"):
+        _remove_unless_held(path)
+
+
+def _write(path: Path, data: bytes, mode: int | None) -> None:
+    with path.open("xb") as file:  # never through a link that lies there
+        _hold(file)
+        if mode is not None:  # before anything is in it that others may not read
+            path.chmod(stat.S_IMODE(mode))
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _remove_leftovers(path: Path) -> None:
+    name = re.compile(rf"{re.escape(path.name)}\.{MARK}[0-9a-f]{{16}}{re.escape(UNFINISHED)}")
+    with suppress(OSError):  # a folder that cannot be listed can still be written to
+        for other in path.parent.iterdir():
+            if name.fullmatch(other.name):
+                _remove_unless_held(other)
+
+
+def _remove_unless_held(path: Path) -> None:
+    """Remove a file that no process is writing; the lock of a killed one is gone with it."""
+    with suppress(OSError), path.open("rb") as file:
+        _hold(file, wait=False)
+        path.unlink(missing_ok=True)
+
+
+def _hold(file: Any, *, wait: bool = True) -> None:
+    if sys.platform == "win32":  # where a file that is open cannot be removed anyway
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        if not wait:
+            raise  # held by another; where there are no locks, leftovers stay
 
 
 def to_bytes(content: str | bytes) -> bytes:
@@ -58,9 +114,3 @@ def to_bytes(content: str | bytes) -> bytes:
     b'caf\\udce9.csv'
     """
     return content if isinstance(content, bytes) else content.encode(errors="backslashreplace")
-
-
-def remove_unfinished(folder: Path, start: str = "") -> None:
-    """Remove what a killed process left of files whose names begin so."""
-    for path in folder.glob(f"{start}*{UNFINISHED}"):
-        path.unlink(missing_ok=True)
