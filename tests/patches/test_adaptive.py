@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from patchfold import GaussianPatch, PatchIsomap, PatchLLE
-from patchfold.neighbors import find_neighbors
+from patchfold.neighbors import ExactNeighbors, find_neighbors
 from patchfold.patches.adaptive import adaptive_sizes
 
 SEEDS = st.integers(0, 2**32 - 1)

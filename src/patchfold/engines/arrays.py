@@ -54,3 +54,64 @@ def put(array: Array, rows: NDArray[np.intp], values: Array) -> None:
     else:  # the standard writes one row at a time
         for place, row in enumerate(rows):
             array[int(row), ...] = values[place, ...]
+
+
+def check_stored(
+    name: str,
+    array: Any,
+    shape: tuple[int | None, ...],
+    kind: str = "f",
+    *,
+    least: Any = None,
+    finite: bool = True,
+) -> None:
+    """Refuse an array out of a file that is not what compiled code and others take it for.
+
+    Parameters
+    ----------
+    name : str
+        What messages call it.
+    array : ndarray
+        Of the byte order of this machine.
+    shape : tuple of int or None
+        None for any number.
+    kind : str, default="f"
+        Letters of the kinds of numbers it may hold: float32 and float64, integers (``"i"``) or
+        unsigned ones (``"u"``).
+    least : int or float, optional
+        The least value allowed.
+    finite : bool, default=True
+        Whether infinite values and NaN are refused.
+
+    Examples
+    --------
+    >>> check_stored("axes", np.ones((3, 2)), (None, 2))
+    >>> check_stored("axes", np.ones((2, 3)), (None, 2))
+    Traceback (most recent call last):
+        ...
+    ValueError: axes is of shape (2, 3) and float64, not (any, 2) of kind 'f'
+    """
+    if type(array) is not np.ndarray:
+        raise TypeError(f"{name} is no array but a {type(array).__name__}")
+    fits = len(array.shape) == len(shape) and all(
+        wanted in (None, found) for found, wanted in zip(array.shape, shape, strict=True)
+    )
+    known = array.dtype.kind in kind and array.dtype.itemsize in (4, 8) and array.dtype.isnative
+    if not fits or not known:
+        wanted = ", ".join("any" if size is None else str(size) for size in shape)
+        raise ValueError(
+            f"{name} is of shape {array.shape} and {array.dtype}, not ({wanted}) of kind {kind!r}"
+        )
+    if finite and array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise ValueError(f"{name} has values that are not finite")
+    if least is not None and array.size and array.min() < least:
+        raise ValueError(f"{name} has values below {least}")
+
+
+def check_follows(name: str, found: Any, computed: Any) -> None:
+    """Refuse a value out of a file that is not the computed one, in type and all numbers."""
+    alike = type(found) is type(computed) and (
+        getattr(found, "dtype", None) == getattr(computed, "dtype", None)
+    )
+    if not alike or not np.array_equal(found, computed):
+        raise ValueError(f"{name} does not follow from what it was computed of")

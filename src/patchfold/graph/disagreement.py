@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold._validation import check_positive, check_stored
-from patchfold.engines.arrays import to_numpy
+from patchfold._validation import check_positive
+from patchfold.engines.arrays import check_stored, to_numpy
 from patchfold.engines.pools import map_blocks
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from patchfold import divergences
-from patchfold._validation import check_choice, check_stored, is_sparse
-from patchfold.engines.arrays import to_numpy
+from patchfold._validation import check_choice, is_sparse
+from patchfold.engines.arrays import check_stored, to_numpy
 from patchfold.engines.pools import map_blocks
 from patchfold.graph.disagreement import TYPICAL_NEIGHBORS, Typical, leaving, medians
 from patchfold.graph.short_circuits import stretches, trusted_of_new

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from patchfold._validation import check_positive, check_stored
+from patchfold._validation import check_positive
+from patchfold.engines.arrays import check_stored
 from patchfold.engines.pools import map_blocks
 from patchfold.graph.geodesics import continued_paths
 from patchfold.neighbors.neighborhoods import Neighborhoods

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold._validation import check_follows, check_stored
+from patchfold.engines.arrays import check_follows, check_stored
 from patchfold.engines.pools import map_blocks
 
 if TYPE_CHECKING:

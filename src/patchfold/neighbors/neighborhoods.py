@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from patchfold._validation import check_count, check_follows, check_stored
+from patchfold._validation import check_count
+from patchfold.engines.arrays import check_follows, check_stored
 
 Indices = npt.NDArray[np.intp]
 Floats = npt.NDArray[np.floating[Any]]

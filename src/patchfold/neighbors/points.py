@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from scipy import sparse
 
-from patchfold._validation import check_follows, check_points, check_stored, is_sparse
+from patchfold._validation import check_points, is_sparse
+from patchfold.engines.arrays import check_follows, check_stored
 from patchfold.engines.pools import block_slices, map_blocks, n_threads
 from patchfold.neighbors.candidates import Scan, Tree
 from patchfold.neighbors.neighborhoods import (

@@ -23,8 +23,8 @@ BYTE_ORDER_MARKS = {
 OLD_ENCODINGS = {"cp1252": "Windows-1252", "latin-1": "Latin-1"}
 
 
-# An archive may unpack to a quarter of a gigabyte, or to so many times its size: a sparse table of 0
-# and 1 shrinks to a hundredth, and a bomb by deflate to a thousandth.
+# An archive may unpack to a quarter of a gigabyte, or to so many times its size: a sparse table of
+# 0 and 1 shrinks to a hundredth, and a bomb by deflate to a thousandth.
 FREE_BYTES = 2**28
 LARGEST_RATIO = 200
 PART_BYTES = 2**20
