@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from patchfold import GaussianPatch
 from patchfold.cli.models import ModelError, Origin, dump_model, load_model
 from patchfold.embedding.methods import METHODS, supervised_parameters
-from patchfold.tables import preprocessor
+from patchfold.tables import decoding, preprocessor
 
 DATA = load_iris()
 X, y = DATA.data, DATA.target
@@ -265,6 +265,30 @@ def test_a_map_of_another_kind_is_refused():
     model[-1].map_ = LinearRegression().fit(X, X[:, :2])
     with pytest.raises(ModelError, match=r"is damaged .*; fit it anew"):
         load_model(dump_model(model, Origin()))
+
+
+def repacked(data, **changes):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old:
+        contents = {name: old.read(name) for name in old.namelist()} | changes
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new:
+        for name, content in contents.items():
+            new.writestr(name, content)
+    return buffer.getvalue()
+
+
+def test_a_model_that_unpacks_to_far_more_than_its_size_is_refused(monkeypatch):
+    data = dump_model(fitted(), Origin())
+    load_model(repacked(data))
+    monkeypatch.setattr(decoding, "FREE_BYTES", 2**21)
+    monkeypatch.setattr(decoding, "LARGEST_RATIO", 10)
+    monkeypatch.setattr(skops.io, "get_untrusted_types", None)  # is not reached
+    with pytest.raises(ModelError, match=r"unpacks to more than .* which is refused"):
+        load_model(repacked(data, **{"bomb.npy": bytes(2**24)}))
+    # One array that is named again and again is unpacked as often.
+    schema = b"[" + b",".join([b'{"file": "zeros.npy"}'] * 1000) + b"]"
+    with pytest.raises(ModelError, match=r"unpacks to more than .* which is refused"):
+        load_model(repacked(data, **{"zeros.npy": bytes(2**16), "schema.json": schema}))
 
 
 def test_without_skops_the_extra_is_named(monkeypatch):

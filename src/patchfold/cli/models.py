@@ -7,9 +7,13 @@ trusts itself, SciPy's sparse arrays and NumPy's types of numbers.
 
 from __future__ import annotations
 
+import io
 import json
+import re
+from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
+from zipfile import ZipFile
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -33,8 +37,9 @@ from patchfold.patches import GaussianPatch
 from patchfold.patches.denoising import Denoised
 from patchfold.patches.gaussians import Patches
 from patchfold.supervision import Cut, Dissimilarity, MinSum
-from patchfold.tables._naming import require
+from patchfold.tables._naming import TableError, require
 from patchfold.tables.coding import feature_name
+from patchfold.tables.decoding import check_unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,6 +76,12 @@ TRUSTED = frozenset(
         feature_name,
         np.dtype,
     )
+)
+
+
+NO_MODEL = (
+    "this is no model that 'patchfold embed --model' wrote, or it is damaged; pickles are not "
+    "loaded."
 )
 
 
@@ -116,13 +127,11 @@ def load_model(data: bytes) -> tuple[Pipeline, Origin]:
         do not fit together.
     """
     skops = _skops()
+    _check_size(data)
     try:
         found = skops.get_untrusted_types(data=data)
     except Exception as error:  # what is in a file of another kind may lead anywhere
-        raise ModelError(
-            "this is no model that 'patchfold embed --model' wrote, or it is damaged; pickles are "
-            "not loaded."
-        ) from error
+        raise ModelError(NO_MODEL) from error
     strange = sorted(set(found) - TRUSTED)
     if strange:
         raise ModelError(
@@ -146,6 +155,20 @@ def load_model(data: bytes) -> tuple[Pipeline, Origin]:
     except Exception as error:  # what is not checked yet may lead anywhere
         raise ModelError(f"the model is damaged ({_words(error)}); fit it anew.") from error
     return pipeline, _origin(kept)
+
+
+def _check_size(data: bytes) -> None:
+    """Refuse an archive that unpacks to far more than its size, also by naming one array often."""
+    try:
+        with ZipFile(io.BytesIO(data)) as archive:
+            sizes = {member.filename: member.file_size for member in archive.infolist()}
+            check_unpacked(sum(member.file_size for member in archive.infolist()), len(data))
+            named = Counter(re.findall(rb'"file":\s*"([^"]+)"', archive.read("schema.json")))
+        check_unpacked(sum(sizes.get(k.decode(), 0) * n for k, n in named.items()), len(data))
+    except TableError as error:
+        raise ModelError(str(error)) from error
+    except Exception as error:  # what is in a file of another kind may lead anywhere
+        raise ModelError(NO_MODEL) from error
 
 
 def _embeds(pipeline: Pipeline) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import re
 import zlib
 
@@ -22,14 +23,52 @@ BYTE_ORDER_MARKS = {
 OLD_ENCODINGS = {"cp1252": "Windows-1252", "latin-1": "Latin-1"}
 
 
+# An archive may unpack to a quarter of a gigabyte, or to so many times its size: a sparse table of
+# 0 and 1 shrinks to a hundredth, and a bomb by deflate to a thousandth.
+FREE_BYTES = 2**28
+LARGEST_RATIO = 200
+PART_BYTES = 2**20
+
+
 def decompress(data: bytes) -> bytes:
     """Undo compression by gzip; other bytes are returned as they are."""
     if not data.startswith(b"\x1f\x8b"):
         return data
+    parts, size = [], 0
     try:
-        return gzip.decompress(data)
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            while part := file.read(PART_BYTES):
+                size += len(part)
+                check_unpacked(size, len(data))
+                parts.append(part)
     except (EOFError, OSError, zlib.error) as error:
         raise TableError(f"the compressed file is damaged ({error}); make it anew.") from error
+    return b"".join(parts)
+
+
+def largest_unpacked(packed: int) -> int:
+    """Return how many bytes an archive of so many may unpack to.
+
+    Examples
+    --------
+    >>> largest_unpacked(1000) == FREE_BYTES, largest_unpacked(10**8)
+    (True, 20000000000)
+    """
+    return max(FREE_BYTES, LARGEST_RATIO * packed)
+
+
+def check_unpacked(unpacked: int, packed: int) -> None:
+    """Refuse an archive that unpacks to far more than it should, which fills the memory."""
+    most = largest_unpacked(packed)
+    if unpacked > most:
+        raise TableError(
+            f"the file of {_size(packed)} unpacks to more than {_size(most)}, which is refused; if "
+            "you trust it, unpack it yourself."
+        )
+
+
+def _size(n_bytes: int) -> str:
+    return f"{n_bytes / 2**20:.3g} MiB" if n_bytes >= 2**20 else f"{n_bytes} bytes"
 
 
 def decode(data: bytes) -> tuple[str, list[str]]:

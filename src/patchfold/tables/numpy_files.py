@@ -10,6 +10,7 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 
 from patchfold.tables._naming import TableError, listed, quoted
+from patchfold.tables.decoding import check_unpacked
 from patchfold.tables.table import Table
 
 
@@ -28,6 +29,8 @@ def parse_npz(data: bytes) -> Table:
                     "this is a zip archive, perhaps a spreadsheet, and no NPZ file; save the "
                     "table as CSV."
                 )
+            # Members are never read beyond the size that the archive declares.
+            check_unpacked(sum(member.file_size for member in archive.infolist()), len(data))
             arrays = {}
             for name in members:
                 with archive.open(name) as file:
@@ -39,12 +42,15 @@ def parse_npz(data: bytes) -> Table:
 
 def _load(file: io.BytesIO) -> Any:
     try:
-        return np.load(file, allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
+        array = np.load(file, allow_pickle=False)
+    except (ValueError, EOFError, MemoryError, OSError) as error:
         reason = " ".join(str(error).split())
         raise TableError(
             f"the array cannot be read ({reason}); save numbers or text, not Python objects."
         ) from error
+    if array.dtype.itemsize == 0 and array.size:
+        raise TableError("the array holds values of no bytes; save numbers or text.")
+    return array
 
 
 def _as_table(arrays: dict[str, Any]) -> Table:

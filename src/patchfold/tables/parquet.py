@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from patchfold.tables._naming import TableError, check_names, require
+from patchfold.tables.decoding import check_unpacked
 from patchfold.tables.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+
+# A number, or the place of a text.
+CELL_BYTES = 8
 
 
 def parse_parquet(data: bytes, keep: Collection[str]) -> Table:
@@ -16,6 +21,11 @@ def parse_parquet(data: bytes, keep: Collection[str]) -> Table:
     pyarrow = require("pyarrow", "reading Parquet")
     parquet = require("pyarrow.parquet", "reading Parquet")
     try:
+        described = parquet.read_metadata(pyarrow.BufferReader(data))
+        groups = [described.row_group(place) for place in range(described.num_row_groups)]
+        # Runs of equal values take no room in the file.
+        cells = described.num_rows * described.num_columns * CELL_BYTES
+        check_unpacked(max(cells, sum(group.total_byte_size for group in groups)), len(data))
         stored = parquet.read_table(pyarrow.BufferReader(data))
     except (OSError, pyarrow.ArrowException) as error:
         reason = str(error).splitlines()[0]
