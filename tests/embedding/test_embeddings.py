@@ -18,7 +18,7 @@ from equations import (
     slow_space,
 )
 from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE
-from patchfold.engines import pools
+from patchfold.engines import threads
 
 # ------------------------------------------------------------------- the seeds' equations
 
@@ -111,7 +111,7 @@ def test_threads_and_memory_change_no_bit(estimator, compute, graph, monkeypatch
     first = sklearn.clone(estimator).set_params(n_neighbors=8, graph=graph)
     expected = first.fit_transform(X), first.transform(Y)
     for n_jobs, memory, cache_bytes in [(2, 1024, 2**24), (1, 0.01, 2**24), (2, 1024, 1)]:
-        monkeypatch.setattr(pools, "CACHE_BYTES", cache_bytes)
+        monkeypatch.setattr(threads, "CACHE_BYTES", cache_bytes)
         again = sklearn.clone(first).set_params(n_jobs=n_jobs)
         with sklearn.config_context(working_memory=memory):
             found = again.fit_transform(X), again.transform(Y)

@@ -22,7 +22,7 @@ from sklearn.pipeline import Pipeline
 import patchfold
 from patchfold.cli._model_checks import check_pipeline
 from patchfold.embedding.methods import METHODS
-from patchfold.engines.threads import Threads
+from patchfold.engines.local import Threads
 from patchfold.graph.disagreement import Typical
 from patchfold.graph.lengths import Lengths
 from patchfold.graph.patch_graph import GraphSetting, PatchGraph

@@ -17,7 +17,7 @@ from patchfold.divergences.formulas import Divergence, is_close, jeffreys, kl
 from patchfold.divergences.registry import BUILT_IN, resolve
 from patchfold.engines import locality
 from patchfold.engines.arrays import Array, to_numpy
-from patchfold.engines.pools import block_rows, block_slices, map_blocks, map_slices
+from patchfold.engines.threads import block_rows, block_slices, map_blocks, map_slices
 from patchfold.patches.gaussians import Patches, aligned
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from patchfold._validation import check_choice, check_count, check_positive
 from patchfold.embedding._embedding import BasePatchEmbedding
-from patchfold.engines.pools import map_blocks, n_threads
+from patchfold.engines.threads import map_blocks, n_threads
 from patchfold.mapping.nystrom import total_weights, weighted_places
 from patchfold.neighbors import DEFAULT_NEIGHBORS
 from patchfold.patches import GaussianPatch

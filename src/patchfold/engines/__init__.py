@@ -1,7 +1,7 @@
 """Where the work runs: an engine is a small table of kernels, and everything else is written once.
 
-:mod:`~patchfold.engines.threads` is the default engine. What engines are made of lies beside it:
-:mod:`~patchfold.engines.pools` starts threads, :mod:`~patchfold.engines.compiling` compiles,
+:mod:`~patchfold.engines.local` is the default engine. What engines are made of lies beside it:
+:mod:`~patchfold.engines.threads` starts threads, :mod:`~patchfold.engines.compiling` compiles,
 :mod:`~patchfold.engines.arrays` knows the libraries of arrays.
 """
 
@@ -78,5 +78,5 @@ def engine_for(engine: Any, n_jobs: int | None = None) -> Engine:
         return engine
     check_choice("engine", engine, NAMES)
     # Imported when it is asked for: an engine knows the steps, and the steps know no engine.
-    threads: Engine = import_module("patchfold.engines.threads").Threads(n_jobs)
+    threads: Engine = import_module("patchfold.engines.local").Threads(n_jobs)
     return threads

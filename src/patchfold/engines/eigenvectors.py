@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from patchfold._validation import ignored_warnings, warn_user
 from patchfold.engines.memory import available_memory, check_memory
-from patchfold.engines.pools import one_blas_thread
+from patchfold.engines.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable

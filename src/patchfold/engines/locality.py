@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.spatial import KDTree
 
-from patchfold.engines.pools import one_blas_thread
+from patchfold.engines.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

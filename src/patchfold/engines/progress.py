@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from patchfold.engines.pools import reported
+from patchfold.engines.threads import reported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

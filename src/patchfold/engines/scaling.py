@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from patchfold.engines import eigenvectors
-from patchfold.engines.pools import map_slices, one_blas_thread
+from patchfold.engines.threads import map_slices, one_blas_thread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,94 +1,155 @@
-"""The default engine: numpy, compiled code and threads on this machine."""
+"""Blocks of rows, and threads to work on them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache, partial
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
-from patchfold.divergences.pairing import paired
-from patchfold.engines.arrays import to_numpy
-from patchfold.engines.eigenvectors import bottom_eigenvectors
-from patchfold.engines.scaling import classical_mds
-from patchfold.graph.geodesics import shortest_paths
-from patchfold.patches.denoising import fit_denoised
+import sklearn
+from joblib import effective_n_jobs, parallel_config
+from joblib.parallel import SequentialBackend, ThreadingBackend, get_active_backend
+from sklearn.utils import gen_batches
+from threadpoolctl import ThreadpoolController
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-    from scipy.sparse import csr_array
+    from collections.abc import Callable, Iterator
 
-    from patchfold.neighbors.neighborhoods import Neighborhoods
-    from patchfold.neighbors.protocol import NeighborSearch
-    from patchfold.patches.denoising import Denoised
-    from patchfold.patches.gaussians import Patches
-    from patchfold.patches.recipe import GaussianPatch
+    Report = Callable[[int, int], None]
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
+T = TypeVar("T")
+
+# Called with the number of finished blocks and of all blocks. Threads begin with None, so blocks
+# within a block are not reported.
+_report: ContextVar[Report | None] = ContextVar("_report", default=None)
+
+# A block about the size of the last-level cache is faster than one that fills the whole working
+# memory; scikit-learn's `working_memory` (MiB) remains the upper bound.
+CACHE_BYTES = 16 * 2**20
 
 
-@dataclass(frozen=True)
-class Threads:
-    """Run every kernel in ``n_jobs`` threads; no result depends on their number.
+def n_threads(n_jobs: int | None) -> int:
+    """Return how many threads ``n_jobs`` means, also within a worker process.
 
-    The kernels are those of :class:`~patchfold.engines.Engine`.
+    None means what joblib's configuration says of threads, one where it names another backend.
     """
+    backend, configured = get_active_backend(prefer="threads")
+    if isinstance(backend, SequentialBackend):
+        return 1
+    if n_jobs is None and isinstance(backend, ThreadingBackend):
+        n_jobs = configured
+    with parallel_config(backend="threading"):
+        return int(effective_n_jobs(n_jobs))
 
-    n_jobs: int | None = None
 
-    def neighbors(self, search: NeighborSearch, X: Any) -> tuple[NeighborSearch, Neighborhoods]:
-        """Build a search on points; return it, and the neighbours of the points."""
-        built = search.build(X)
-        return built, built.query()
+def block_slices(n_rows: int, row_bytes: int, n_jobs: int | None = None) -> list[slice]:
+    """Cut ``n_rows`` into consecutive slices whose temporaries stay within the working memory."""
+    return list(gen_batches(n_rows, block_rows(row_bytes, n_jobs))) if n_rows else []
 
-    def patches(
-        self,
-        recipe: GaussianPatch,
-        X: Floats,
-        members: Neighborhoods,
-        search: NeighborSearch | None = None,
-    ) -> tuple[Patches, Denoised | None]:
-        """Fit one Gaussian a neighbourhood; return them, and what denoising has learned."""
-        if recipe.denoise:
-            return fit_denoised(recipe, X, members, search, self.n_jobs)
-        return recipe.gaussians(X, members, n_jobs=self.n_jobs), None
 
-    def patches_of_new(
-        self,
-        recipe: GaussianPatch,
-        X: Floats,
-        fitted: Floats,
-        members: Neighborhoods,
-        denoised: Denoised | None,
-    ) -> Patches:
-        """Fit the Gaussians of new points ``X`` as those of the fitted ones were."""
-        if denoised is None:
-            return recipe.gaussians(fitted, members, points=X, n_jobs=self.n_jobs)
-        return denoised.of_new(recipe, X, fitted, members, self.n_jobs)
+def block_rows(row_bytes: int, n_jobs: int | None = None) -> int:
+    """Return how many rows a block has at most.
 
-    def divergences(
-        self,
-        patches: Patches,
-        i: Indices,
-        j: Indices,
-        divergence: Any,
-        other: Patches | None = None,
-    ) -> Floats:
-        """Return the divergences of the patches ``i`` from ``j``."""
-        values = paired(patches, i, j, divergence, other=other, n_jobs=self.n_jobs)
-        return np.asarray(to_numpy(values))
+    ``row_bytes`` is what work on one row needs. The blocks of all threads together stay within
+    ``sklearn.get_config()["working_memory"]``. Call it from the main thread: scikit-learn's setting
+    does not reach the others.
+    """
+    working_bytes = sklearn.get_config()["working_memory"] * 2**20
+    budget = min(CACHE_BYTES, working_bytes / n_threads(n_jobs))
+    return max(1, int(budget // max(1, row_bytes)))
 
-    def geodesics(self, graph: csr_array, sources: Indices | None = None) -> Floats:
-        """Return the lengths of the shortest paths from the sources to all points."""
-        return shortest_paths(graph, sources, n_jobs=self.n_jobs)
 
-    def leading_eigenvectors(self, distances: Floats, count: int) -> tuple[Floats, Floats, Floats]:
-        """Scale distances classically."""
-        return classical_mds(distances, count, n_jobs=self.n_jobs)
+def map_blocks(
+    function: Callable[[slice], T], n_rows: int, row_bytes: int, n_jobs: int | None = None
+) -> list[T]:
+    """Map a function over the blocks of ``n_rows``, as :func:`block_slices` cuts them."""
+    return map_slices(function, block_slices(n_rows, row_bytes, n_jobs), n_jobs)
 
-    def bottom_eigenvectors(
-        self, matrix: Any, count: int, skip: int, **kernel: Any
-    ) -> tuple[Floats, Floats]:
-        """Return the eigenpairs at the bottom of a sparse matrix."""
-        return bottom_eigenvectors(matrix, count, skip, **kernel)
+
+def map_slices(
+    function: Callable[[slice], T], blocks: list[slice], n_jobs: int | None = None
+) -> list[T]:
+    """Return ``[function(block) for block in blocks]``, computed by ``n_jobs`` threads.
+
+    Threads, whatever backend of joblib is active: functions write into arrays that they share.
+    """
+    report = _report.get()
+    with one_blas_thread(), reported(None):
+        results = []
+        for result in _mapped(function, blocks, n_jobs):
+            results.append(result)
+            if report is not None:
+                report(len(results), len(blocks))
+        return results
+
+
+def _mapped(function: Callable[[slice], T], blocks: list[slice], n_jobs: int | None) -> Iterator[T]:
+    workers = n_threads(n_jobs)
+    if len(blocks) <= 1 or workers == 1:
+        yield from map(function, blocks)
+    else:
+        # joblib asks its threads for results every hundredth of a second; many blocks take less.
+        with ThreadPoolExecutor(workers) as threads:
+            yield from threads.map(partial(_within, function), blocks)
+
+
+def _within(function: Callable[[slice], T], block: slice) -> T:
+    """Run a function in a thread without nesting another pool in it."""
+    with parallel_config(backend="sequential"):
+        return function(block)
+
+
+@contextmanager
+def reported(report: Report | None) -> Iterator[None]:
+    """Meanwhile, call ``report(done, total)`` whenever :func:`map_slices` finishes a block."""
+    before = _report.set(report)
+    try:
+        yield
+    finally:
+        _report.reset(before)
+
+
+class _BlasLimit:
+    """One thread for BLAS while anyone asks for it: its number is the same for all threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._askers = 0
+        self._limit: Any = None
+
+    def enter(self) -> None:
+        with self._lock:
+            if not self._askers:
+                self._limit = _threadpools().limit(limits=1, user_api="blas")
+            self._askers += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._askers -= 1
+            if not self._askers:
+                self._limit.restore_original_limits()
+
+
+_blas_limit = _BlasLimit()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Meanwhile, let BLAS use one thread.
+
+    More would compete with ours for the cores, gain nothing on small matrices, and let the last
+    bits of a sum depend on their number.
+    """
+    _blas_limit.enter()
+    try:
+        yield
+    finally:
+        _blas_limit.leave()
+
+
+@lru_cache(maxsize=1)
+def _threadpools() -> ThreadpoolController:
+    return ThreadpoolController()

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from patchfold._validation import check_choice, check_count, check_points, check_sources
-from patchfold.engines.pools import map_blocks
+from patchfold.engines.threads import map_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import rankdata
 
 from patchfold._validation import check_points, check_sources
-from patchfold.engines.pools import block_slices, map_blocks
+from patchfold.engines.threads import block_slices, map_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
 
-from patchfold.engines.pools import map_blocks
+from patchfold.engines.threads import map_blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

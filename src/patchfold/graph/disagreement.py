@@ -14,7 +14,7 @@ import numpy as np
 
 from patchfold._validation import check_positive
 from patchfold.engines.arrays import check_stored, to_numpy
-from patchfold.engines.pools import map_blocks
+from patchfold.engines.threads import map_blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
-from patchfold.engines.pools import block_slices
+from patchfold.engines.threads import block_slices
 from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import dijkstra, reverse_cuthill_mckee
 from sklearn.utils import gen_batches
 
 from patchfold.engines.locality import places
-from patchfold.engines.pools import map_slices
+from patchfold.engines.threads import map_slices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,7 +17,7 @@ from scipy.spatial.distance import cdist
 from patchfold import divergences
 from patchfold._validation import check_choice, is_sparse
 from patchfold.engines.arrays import check_stored, to_numpy
-from patchfold.engines.pools import map_blocks
+from patchfold.engines.threads import map_blocks
 from patchfold.graph.disagreement import TYPICAL_NEIGHBORS, Typical, leaving, medians
 from patchfold.graph.short_circuits import stretches, trusted_of_new
 from patchfold.supervision import UNKNOWN, Edges, changed_lengths, kinship

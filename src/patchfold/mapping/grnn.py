@@ -20,8 +20,8 @@ from sklearn.utils.validation import (
 )
 
 from patchfold._validation import check_positive, checked_points
-from patchfold.engines.pools import map_blocks
 from patchfold.engines.sampling import CHOICE_ROWS, choice_rows
+from patchfold.engines.threads import map_blocks
 from patchfold.neighbors.points import SearchedPoints
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from patchfold._validation import check_positive
 from patchfold.engines.arrays import check_stored
-from patchfold.engines.pools import map_blocks
+from patchfold.engines.threads import map_blocks
 from patchfold.graph.geodesics import continued_paths
 from patchfold.neighbors.neighborhoods import Neighborhoods
 

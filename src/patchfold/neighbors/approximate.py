@@ -8,7 +8,7 @@ import numpy as np
 
 from patchfold._validation import check_count, check_points, ignored_warnings
 from patchfold.engines import locality
-from patchfold.engines.pools import map_blocks, n_threads
+from patchfold.engines.threads import map_blocks, n_threads
 from patchfold.neighbors.points import (
     SearchedPoints,
     k_nearest,

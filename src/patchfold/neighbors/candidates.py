@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.neighbors import KDTree
 
 from patchfold._validation import is_sparse
-from patchfold.engines.pools import block_slices, map_blocks
+from patchfold.engines.threads import block_slices, map_blocks
 
 if TYPE_CHECKING:
     from patchfold.neighbors.neighborhoods import (

@@ -12,7 +12,7 @@ import numpy as np
 
 from patchfold.engines import locality
 from patchfold.engines.compiling import compiled, compiled_freely
-from patchfold.engines.pools import map_blocks
+from patchfold.engines.threads import map_blocks
 from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
 
 if TYPE_CHECKING:

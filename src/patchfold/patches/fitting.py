@@ -12,7 +12,7 @@ from sklearn.utils import gen_batches
 from patchfold.engines import locality
 from patchfold.engines.arrays import Array, put, to_numpy
 from patchfold.engines.memory import check_memory
-from patchfold.engines.pools import map_blocks
+from patchfold.engines.threads import map_blocks
 from patchfold.patches import covariances
 from patchfold.patches.gaussians import Patches, padded, triangular, used_ranks
 

@@ -13,23 +13,23 @@ from joblib.parallel import ThreadingBackend
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from patchfold import PatchIsomap
-from patchfold.engines import pools
+from patchfold.engines import threads
 
 
 @given(st.integers(0, 500), st.integers(0, 10**9), st.integers(1, 2000))
 def test_blocks_cover_the_rows_once_within_the_budget(n_rows, row_bytes, working_memory):
     with sklearn.config_context(working_memory=working_memory):
-        cut = pools.block_slices(n_rows, row_bytes)
+        cut = threads.block_slices(n_rows, row_bytes)
     rows = [row for block in cut for row in range(block.start, block.stop)]
     assert rows == list(range(n_rows))
-    budget = min(pools.CACHE_BYTES, working_memory * 2**20)
+    budget = min(threads.CACHE_BYTES, working_memory * 2**20)
     longest = max((block.stop - block.start for block in cut), default=0)
     assert longest <= 1 or longest * row_bytes <= budget
 
 
 def test_threads_share_the_working_memory():
     with sklearn.config_context(working_memory=1):
-        alone, shared = (pools.block_slices(64, 2**18, n_jobs) for n_jobs in (1, 4))
+        alone, shared = (threads.block_slices(64, 2**18, n_jobs) for n_jobs in (1, 4))
     assert len(alone) == 64 // 4
     assert len(shared) == 64
 
@@ -41,7 +41,7 @@ def test_results_come_back_in_order_with_one_blas_thread_each(n_jobs):
         return block.start, max(threads)
 
     before = [pool["num_threads"] for pool in threadpool_info()]
-    results = pools.map_blocks(work, 100, pools.CACHE_BYTES // 10, n_jobs)
+    results = threads.map_blocks(work, 100, threads.CACHE_BYTES // 10, n_jobs)
     assert [start for start, _ in results] == list(range(0, 100, 10))
     assert {threads for _, threads in results} == {1}
     assert [pool["num_threads"] for pool in threadpool_info()] == before
@@ -53,11 +53,11 @@ def test_an_error_in_a_block_reaches_the_caller():
 
     for n_jobs in (None, 2):
         with pytest.raises(ZeroDivisionError):
-            pools.map_blocks(fail, 3, 1, n_jobs)
+            threads.map_blocks(fail, 3, 1, n_jobs)
 
 
 def test_no_rows_make_no_blocks():
-    assert pools.map_blocks(np.sum, 0, 8) == []
+    assert threads.map_blocks(np.sum, 0, 8) == []
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
@@ -66,12 +66,12 @@ def test_blocks_are_reported_as_they_are_done_and_those_within_them_are_not(n_jo
 
     def work(block):
         return sum(
-            pools.map_slices(lambda part: part.start, [slice(0, 1), slice(0, 1)]), block.start
+            threads.map_slices(lambda part: part.start, [slice(0, 1), slice(0, 1)]), block.start
         )
 
-    with pools.reported(lambda *counts: seen.append(counts)):
-        results = pools.map_blocks(work, 4, pools.CACHE_BYTES, n_jobs)
-    pools.map_blocks(work, 4, pools.CACHE_BYTES, n_jobs)
+    with threads.reported(lambda *counts: seen.append(counts)):
+        results = threads.map_blocks(work, 4, threads.CACHE_BYTES, n_jobs)
+    threads.map_blocks(work, 4, threads.CACHE_BYTES, n_jobs)
     assert results == [0, 1, 2, 3]
     assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
@@ -85,7 +85,7 @@ def threads_of(n_jobs=None):
             everyone.wait(timeout=0.3)
         return threading.get_ident()
 
-    return set(pools.map_slices(work, [slice(i, i + 1) for i in range(4)], n_jobs))
+    return set(threads.map_slices(work, [slice(i, i + 1) for i in range(4)], n_jobs))
 
 
 def test_as_many_threads_work_as_are_asked_for():
@@ -101,13 +101,13 @@ def test_work_within_work_within_threads_is_not_shared_out_again():
     two = [slice(0, 1), slice(1, 2)]
 
     def outer(block):
-        return pools.map_slices(inner, two, 2)
+        return threads.map_slices(inner, two, 2)
 
     def inner(block):
         here = threading.get_ident()
-        return pools.map_slices(lambda part: threading.get_ident() == here, two, 2)
+        return threads.map_slices(lambda part: threading.get_ident() == here, two, 2)
 
-    assert np.all(pools.map_slices(outer, two, 2))
+    assert np.all(threads.map_slices(outer, two, 2))
 
 
 def test_no_backend_of_joblib_gets_the_work_which_threads_share_memory_for():
@@ -123,8 +123,8 @@ def test_no_backend_of_joblib_gets_the_work_which_threads_share_memory_for():
             written[block] = block.start + 1
 
         with parallel_config(backend=backend, n_jobs=2):
-            pools.map_slices(write, [slice(i, i + 1) for i in range(40)])
-            pools.map_slices(write, [slice(i, i + 1) for i in range(40)], 2)
+            threads.map_slices(write, [slice(i, i + 1) for i in range(40)])
+            threads.map_slices(write, [slice(i, i + 1) for i in range(40)], 2)
         np.testing.assert_array_equal(written, np.arange(1, 41))
 
 
@@ -149,7 +149,7 @@ def test_overlapping_work_leaves_blas_the_threads_it_had():
 
     with threadpool_limits(2, user_api="blas"):
         before = threads()
-        first, second = pools.one_blas_thread(), pools.one_blas_thread()
+        first, second = threads.one_blas_thread(), threads.one_blas_thread()
         first.__enter__()
         second.__enter__()
         assert set(threads()) == {1}
