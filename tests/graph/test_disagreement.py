@@ -11,7 +11,15 @@ from sklearn.datasets import make_swiss_roll
 
 from gaussians import factored_patches, full_patches
 from patchfold import GaussianPatch, Patches, PatchSpace
-from patchfold.graph.disagreement import NOISY, QUIET, Typical, leaving, medians
+from patchfold.graph.disagreement import (
+    NOISY,
+    QUIET,
+    Typical,
+    leaving,
+    medians,
+    nearest,
+    shares,
+)
 from patchfold.neighbors import find_neighbors
 from patchfold.patches import recommended_patch
 
@@ -262,6 +270,42 @@ def test_the_order_of_edges_and_points_does_not_change_what_is_typical(seed):
         assert getattr(found, name) == getattr(expected, name)
 
 
+@settings(max_examples=40)
+@given(SEEDS, st.integers(2, 30), st.booleans())
+def test_what_ends_share_is_that_of_sets(seed, n, whole):
+    rng = np.random.default_rng(seed)
+    code = np.unique(rng.integers(0, n * n, 12 * n))
+    i, j = code // n, code % n
+    i, j = i[i < j], j[i < j]
+    apart = rng.integers(0, 4, len(i)).astype(float) if whole else rng.exponential(size=len(i))
+    pairs = list(zip(i.tolist(), j.tolist(), apart.tolist(), strict=True))
+    sets, kept = [{point} for point in range(n)], set()
+    for point in range(n):
+        edges = [(d, e, a + b - point) for e, (a, b, d) in enumerate(pairs) if point in (a, b)]
+        reach = sorted(d for d, _, _ in edges)[min(len(edges), 10) - 1] if edges else 0.0
+        sets[point] |= {other for d, _, other in edges if d <= reach}
+        kept |= {e for d, e, _ in edges if d <= reach}
+    near, led = nearest((i, j), apart, n)
+    assert [set(near[[point]].indices.tolist()) for point in range(n)] == sets
+    assert set(np.flatnonzero(led).tolist()) == kept
+    a, b = rng.integers(0, n, (2, 40))
+    expected = [
+        len(sets[x] & sets[y]) / min(len(sets[x]), len(sets[y])) for x, y in zip(a, b, strict=True)
+    ]
+    np.testing.assert_allclose(shares(near, a, b), expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, -1])
+def test_memory_and_threads_do_not_change_what_ends_share(n_jobs):
+    rng = np.random.default_rng(0)
+    i, j = np.triu_indices(60, 1)
+    near, _ = nearest((i, j), rng.exponential(size=len(i)), 60)
+    expected = shares(near, i, j)
+    with sklearn.config_context(working_memory=0.01):
+        np.testing.assert_array_equal(shares(near, i, j, n_jobs=n_jobs), expected)
+    assert shares(near, i[:0], j[:0]).shape == (0,)
+
+
 def test_disagreement_is_the_product_of_both_beside_what_is_typical():
     typical = Typical(1.0, 2.0, 0.4, np.array([1.0, 8.0]), 0.0)
     values, leaves = np.array([2.0, 3.0, 8.0, 0.0]), np.array([0.4, 0.4, 0.8, 1.0])
@@ -291,7 +335,7 @@ def test_distances_are_relied_on_less_the_more_they_are_noise(noise, quiet):
     [
         (np.float64, 2.0**-330),
         (np.float64, 2.0**230),
-        (np.float32, 2.0**-43),
+        (np.float32, 2.0**-38),
         (np.float32, 2.0**30),
     ],
 )

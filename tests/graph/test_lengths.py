@@ -56,8 +56,10 @@ def test_labels_change_stretched_lengths_too(rule, graph, monkeypatch):
     before = np.full((75, 75), np.nan)
     stretched = Lengths.stretched
 
-    def kept(self, i, j, compared):
-        before[i, j] = before[j, i] = lengths = stretched(self, i, j, compared)
+    def kept(self, i, j, compared, near, own=None, asked=None):
+        lengths = stretched(self, i, j, compared, near, own, asked)
+        mine = slice(None) if own is None else own
+        before[i[mine], j[mine]] = before[j[mine], i[mine]] = lengths
         return lengths
 
     setting = {"n_neighbors": 20, "lengths": "stretched", "graph": graph}
@@ -107,13 +109,14 @@ def test_what_is_learned_is_in_other_lengths_and_the_first_stay_as_they_are():
     i, j, _ = undirected(near)
     before = plain.plain(i, j)
     compared = plain.compared(i, j)
-    learned = plain.learned(i, j, compared)
+    learned, closest = plain.learned(i, j, compared)
+    assert (closest.diagonal() == 1).all()
     assert plain.typical is None
     np.testing.assert_array_equal(plain.plain(i, j), before)
     np.testing.assert_array_equal(before, compared.divergences)
-    unit = np.median(compared.distances[compared.distances > 0])
+    unit = np.median(compared.distances[compared.distances > 0])  # all are among the ten nearest
     np.testing.assert_allclose(learned.plain(i, j), compared.distances / unit)
-    stretched = learned.stretched(i, j, compared)
+    stretched = learned.stretched(i, j, compared, closest)
     assert (stretched >= learned.plain(i, j) * (1 - 1e-12)).all()
 
 

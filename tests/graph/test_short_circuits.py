@@ -16,6 +16,8 @@ from patchfold.graph.edges import symmetric, undirected
 from patchfold.graph.short_circuits import (
     CEILING,
     LANDMARKS,
+    LEFT,
+    SHARED,
     SHORT_DISAGREES,
     _least_ways,
     _tree,
@@ -53,18 +55,18 @@ def slowly_tree(i, j, disagreement, n):
     return tree
 
 
-def slowly_trusted(i, j, disagreement, distances, n):
-    trusted = disagreement <= 1
+def slowly_trusted(i, j, disagreement, distances, n, kin=False):
+    trusted = (disagreement <= 1) | kin
     for _ in range(5):
         ways = all_ways(i[trusted], j[trusted], distances[trusted], n)
         trusted = trusted | (ways[i, j] <= 1.5 * distances)
     return trusted
 
 
-def slowly(i, j, disagreement, distances, n, quiet=1.0):
+def slowly(i, j, disagreement, distances, n, quiet=1.0, kin=False, tree=None):
     """Return the factors of all edges, one edge after the other, from the ways of all pairs."""
-    tree = slowly_tree(i, j, disagreement, n)
-    trusted = slowly_trusted(i, j, disagreement, distances, n)
+    tree = slowly_tree(i, j, disagreement, n) if tree is None else tree
+    trusted = slowly_trusted(i, j, disagreement, distances, n, kin)
     parts = np.isfinite(all_ways(i[trusted], j[trusted], distances[trusted], n))
     held = trusted | tree
     ways = all_ways(i[held], j[held], distances[held], n)
@@ -81,8 +83,9 @@ def slowly(i, j, disagreement, distances, n, quiet=1.0):
         if held[edge]:
             factors.append(1.0)
             continue
-        factor = min(5.0, max(1.0, (disagreement[edge] / doubt) ** 2))
-        apart = not parts[a, b] and parts[a].sum() >= 15 and parts[b].sum() >= 15
+        apart = not parts[a, b] and parts[a].sum() >= 8 and parts[b].sum() >= 8
+        ceiling = 5.0 if apart or kin is False else 1.0
+        factor = min(ceiling, max(1.0, (disagreement[edge] / doubt) ** 2))
         if disagreement[edge] > 1.25 and not apart:
             least = max(
                 (
@@ -106,6 +109,28 @@ def slowly(i, j, disagreement, distances, n, quiet=1.0):
 def test_factors_are_those_of_loops(seed, n, k, spread, quiet):
     edges = geometric(seed, n, k, spread=spread)
     np.testing.assert_allclose(stretches(*edges, quiet=quiet), slowly(*edges, quiet), rtol=1e-12)
+
+
+@settings(max_examples=60)
+@given(SEEDS, st.integers(2, 100), st.integers(2, 9), st.floats(0, 1), st.booleans(), QUIET)
+def test_what_is_shared_is_believed_as_in_loops(seed, n, k, least, some, quiet):
+    i, j, disagreement, distances, n = edges = geometric(seed, n, k, spread=1.5)
+    rng = np.random.default_rng(seed)
+    shared = rng.uniform(least - 0.2, 1.0, size=len(i))
+    own, asked = rng.uniform(size=(2, len(i))) < (0.8 if some else 1.0)
+    tree = np.zeros(len(i), bool)
+    tree[own] = slowly_tree(i[own], j[own], disagreement[own], n)
+
+    def judged(of, kin=False):
+        kin = kin if kin is False else kin[of]
+        return slowly(i[of], j[of], disagreement[of], distances[of], n, quiet, kin, tree[of])
+
+    short = np.isinf(judged(asked)).sum()
+    left = np.isinf(judged(asked, shared >= 1 / 3)).sum()
+    believed = short > 0 and left <= 0.17 * short
+    expected = judged(np.full(len(i), True), shared >= 1 / 3)[own] if believed else judged(own)
+    found = stretches(*edges, shared=shared, own=own, asked=asked, quiet=quiet)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_the_loops_see_all_kinds_of_edges():
@@ -304,6 +329,54 @@ def test_the_more_distances_are_noise_the_less_disagreement_a_stretch_needs():
     for value, quiet, expected in [(3.0, 1.0, 1.0), (2.0, 0.0, 16 / 9), (6.0, 0.0, np.inf)]:
         *edges, rung = folded(at, value)
         assert stretches(*edges, quiet=quiet)[rung] == pytest.approx(expected)
+
+
+AROUND = 60
+
+
+def closed(values, rungs=0):
+    """Return a closed band, cut by edges that disagree so much, and where these are.
+
+    Some rungs lead from one side of the band to the other.
+    """
+    edges = {(a * WIDTH + b, (a + 1) % AROUND * WIDTH + b) for a in range(AROUND) for b in range(4)}
+    edges |= {(a * WIDTH + b, a * WIDTH + b + 1) for a in range(AROUND) for b in range(3)}
+    jumps = {(a * WIDTH, (a + AROUND // 2) * WIDTH) for a in range(5, 5 + rungs)}
+    edges = sorted((min(edge), max(edge)) for edge in edges | jumps)
+    i, j = np.array(edges).T
+    cut = j - i == (AROUND - 1) * WIDTH
+    disagreement = np.full(len(i), 0.5)
+    disagreement[cut] = values
+    disagreement[[edge in jumps for edge in edges]] = 8.0
+    return i, j, disagreement, np.ones(len(i)), AROUND * WIDTH, cut
+
+
+@pytest.mark.parametrize("value", [1.5, 4.0, 40.0])
+def test_a_closed_band_is_not_cut_open_where_the_ends_of_edges_share_neighbours(value):
+    *edges, cut = closed(value)
+    assert np.isinf(stretches(*edges)[cut]).all()
+    assert np.isinf(stretches(*edges, shared=np.where(cut, SHARED - 0.01, 0.8))[cut]).all()
+    assert (stretches(*edges, shared=np.where(cut, SHARED, 0.8)) == 1).all()
+
+
+def test_what_is_shared_is_not_believed_where_short_circuits_are_left():
+    for rungs in range(6):
+        *edges, cut = closed(4.0, rungs)
+        jumps = edges[2] == 8.0
+        found = stretches(*edges, shared=np.where(jumps, 0.0, 0.8))
+        assert np.isinf(found[jumps]).all()
+        assert np.isinf(found[cut]).all() == (rungs > LEFT * (rungs + cut.sum()))
+
+
+def test_edges_beside_the_graph_tell_that_it_has_no_short_circuit():
+    i, j, disagreement, distances, n, cut = closed(4.0)
+    own = ~cut | (i == 0)  # one edge closes the graph's band
+    shared = np.where(cut & own, 0.0, 0.8)
+    edges = i[own], j[own], disagreement[own], distances[own], n
+    assert np.isinf(stretches(*edges, shared=shared[own])).sum() == 1
+    found = stretches(i, j, disagreement, distances, n, shared=shared, own=own)
+    assert len(found) == own.sum()
+    assert (found == 1).all()
 
 
 def two_parts(sizes, values):

@@ -208,13 +208,6 @@ def _choose_edges(
         return nearest_by_value(lengths.matrix(), k, own=True, order=order)
 
 
-def _learn_typical(found: _Found, lengths: Lengths, setting: GraphSetting) -> Lengths:
-    """Learn what is typical from so many nearest points as the search has always found."""
-    known = min(max(setting.degree or 0, setting.patch_size), TYPICAL_NEIGHBORS)
-    i, j, _ = edges.undirected(found.neighborhoods.nearest(known))
-    return lengths.learned(i, j, lengths.compared(i, j))
-
-
 def _measure(
     near: Neighborhoods,
     ends: tuple[Indices, Indices, Indices],
@@ -227,16 +220,7 @@ def _measure(
     if lengths.patches is None:  # known from the search
         return edges.shortest(near, pairs), lengths
     if setting.stretched:
-        compared = lengths.compared(i, j)
-        degree = setting.degree
-        few = degree is not None and degree < min(setting.patch_size, TYPICAL_NEIGHBORS)
-        if setting.by_divergence or few:  # the edges of the graph are not the nearest points
-            lengths = _learn_typical(found, lengths, setting)
-        else:
-            some = np.zeros(len(i), dtype=bool)
-            some[pairs[near.among_nearest(TYPICAL_NEIGHBORS)]] = True
-            lengths = lengths.learned(i[some], j[some], compared.some(some))
-        plain = lengths.stretched(i, j, compared)
+        plain, lengths = _without_short_circuits(near, ends, found, lengths, setting)
     else:
         plain = lengths.plain(i, j)
     if len(plain) and not plain.any() and np.ptp(lengths.points, axis=0).any():
@@ -245,6 +229,35 @@ def _measure(
             "points. Lower n_neighbors, or the size of the patch."
         )
     return plain, lengths
+
+
+def _without_short_circuits(
+    near: Neighborhoods,
+    ends: tuple[Indices, Indices, Indices],
+    found: _Found,
+    lengths: Lengths,
+    setting: GraphSetting,
+) -> tuple[Floats, Lengths]:
+    """Return the lengths of the edges, infinite for short circuits, and what is typical of them.
+
+    The edges of near neighbours, whatever the degree of the graph, tell what is typical, and
+    whether there are short circuits at all.
+    """
+    i, j, pairs = ends
+    degree = setting.degree
+    known = min(max(degree or 0, setting.patch_size), TYPICAL_NEIGHBORS)
+    if setting.by_divergence or (degree is not None and degree < known):
+        # The graph does not have all of these edges.
+        a, b, _ = edges.undirected(found.neighborhoods.nearest(known))
+        lengths, closest = lengths.learned(a, b, lengths.compared(a, b))
+        i, j, own, asked = edges.united((i, j), (a, b), len(near))
+        compared = lengths.compared(i, j)
+        return lengths.stretched(i, j, compared, closest, own, asked), lengths
+    compared = lengths.compared(i, j)
+    some = np.zeros(len(i), dtype=bool)
+    some[pairs[near.among_nearest(TYPICAL_NEIGHBORS)]] = True
+    lengths, closest = lengths.learned(i[some], j[some], compared.some(some))
+    return lengths.stretched(i, j, compared, closest, asked=some), lengths
 
 
 def _join(

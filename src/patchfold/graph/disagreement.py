@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from patchfold._validation import check_positive
 from patchfold.engines.arrays import check_stored, to_numpy
@@ -26,7 +27,11 @@ if TYPE_CHECKING:
 
 # What is typical of neighbours is the median over the edges to so many nearest ones, whatever the
 # degree of the graph.
-TYPICAL_NEIGHBORS = 10
+NEAREST = 10
+
+# Whether there are short circuits is asked of the edges to so many neighbours, whatever the degree:
+# by those of ten or thirty, noisy rolls are taken for closed surfaces now and then.
+TYPICAL_NEIGHBORS = 15
 
 # Disagreement up to so many times the typical one is ordinary. Chosen with the other constants of
 # the recipe on the tuning half of benchmarks/geometry and on seeds 100 to 102 of the manifolds in
@@ -166,6 +171,58 @@ def leaving(a: Patches, i: Indices, b: Patches, j: Indices, *, n_jobs: int | Non
     row_bytes = 4 * starts.itemsize * (starts.shape[1] + int(np.prod(widest.shape[1:])))
     parts = map_blocks(share, len(i), row_bytes, n_jobs)
     return np.concatenate(parts) if parts else np.empty(0)
+
+
+def nearest(
+    edges: tuple[Indices, Indices], apart: Floats, n: int
+) -> tuple[csr_array, NDArray[np.bool_]]:
+    """Return the nearest points of each, itself among them, and which edges lead to them.
+
+    Parameters
+    ----------
+    edges : pair of arrays of shape (n_edges,)
+        Those of near neighbours, each given once.
+    apart : array of shape (n_edges,)
+        Distances of the points. All as far as the tenth belong to the nearest.
+    n : int
+        Number of points.
+
+    Returns
+    -------
+    near : csr_array of shape (n, n)
+        Ones.
+    kept : array of bool of shape (n_edges,)
+        The edges to one of the nearest of an end.
+    """
+    rows, others = np.concatenate(edges), np.concatenate(edges[::-1])
+    both = np.concatenate([apart, apart])
+    counts = np.bincount(rows, minlength=n)
+    last = np.cumsum(counts) - np.maximum(counts - NEAREST, 0) - 1
+    reach = both[np.lexsort((both, rows))][last] if len(both) else np.zeros(n)
+    kept, itself = both <= reach[rows], np.arange(n)
+    ends = np.concatenate([rows[kept], itself]), np.concatenate([others[kept], itself])
+    near = csr_array((np.ones(len(ends[0]), dtype=np.int32), ends), shape=(n, n))
+    return near, np.logical_or(*np.split(kept, 2))
+
+
+def shares(near: csr_array, i: Indices, j: Indices, *, n_jobs: int | None = None) -> Floats:
+    """Return the share of their nearest points that the ends of edges have in common.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> near, _ = nearest((np.array([0, 1]), np.array([1, 2])), np.ones(2), 4)
+    >>> shares(near, np.array([0, 0, 0]), np.array([1, 2, 3]))
+    array([1. , 0.5, 0. ])
+    """
+    counts = np.diff(near.indptr)
+
+    def common(block: slice) -> Floats:
+        return np.asarray(near[i[block]].multiply(near[j[block]]).sum(axis=1))
+
+    parts = map_blocks(common, len(i), 64 * int(counts.max(initial=1)), n_jobs)
+    found = np.concatenate(parts) if parts else np.empty(0)
+    return np.asarray(found / np.minimum(counts[i], counts[j]))
 
 
 def _widths(patches: Patches, n_jobs: int | None) -> tuple[Floats, Floats]:

@@ -39,6 +39,23 @@ def undirected(near: Neighborhoods) -> tuple[Indices, Indices, Indices]:
     return code[once] // n, code[once] % n, pairs
 
 
+def united(
+    first: tuple[Indices, Indices], second: tuple[Indices, Indices], n: int
+) -> tuple[Indices, Indices, NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return two sets of pairs of ``n`` points as one, in order, and which belong to either.
+
+    Examples
+    --------
+    >>> one, other = (np.array([0]), np.array([2])), (np.array([0, 1]), np.array([1, 2]))
+    >>> i, j, own, others = united(one, other, 3)
+    >>> list(zip(i.tolist(), j.tolist(), own.tolist()))
+    [(0, 1, False), (0, 2, True), (1, 2, False)]
+    """
+    codes = [i * n + j for i, j in (first, second)]
+    both = np.union1d(*codes)
+    return both // n, both % n, np.isin(both, codes[0]), np.isin(both, codes[1])
+
+
 def symmetric(i: Indices, j: Indices, lengths: Floats, n: int) -> csr_array:
     """Build the symmetric graph of the edges ``(i, j)``, each given once."""
     rows, columns = np.concatenate([i, j]), np.concatenate([j, i])

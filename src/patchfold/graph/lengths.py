@@ -18,7 +18,7 @@ from patchfold import divergences
 from patchfold._validation import check_choice, is_sparse
 from patchfold.engines.arrays import check_stored, to_numpy
 from patchfold.engines.threads import map_blocks
-from patchfold.graph.disagreement import TYPICAL_NEIGHBORS, Typical, leaving, medians
+from patchfold.graph.disagreement import NEAREST, Typical, leaving, medians, nearest, shares
 from patchfold.graph.short_circuits import stretches, trusted_of_new
 from patchfold.supervision import UNKNOWN, Edges, changed_lengths, kinship
 
@@ -156,16 +156,33 @@ class Lengths:
         leaves = leaving(patches, i, patches, j, n_jobs=self.engine.n_jobs)
         return Compared(self.divergences(i, j), self.apart(i, j), leaves)
 
-    def learned(self, i: Indices, j: Indices, compared: Compared) -> Lengths:
-        """Return lengths that know what is typical, from edges ``(i, j)`` of near neighbours."""
+    def learned(self, i: Indices, j: Indices, compared: Compared) -> tuple[Lengths, csr_array]:
+        """Return lengths that know what is typical, from edges ``(i, j)`` of near neighbours.
+
+        And the nearest points of each, see :func:`patchfold.graph.disagreement.nearest`.
+        """
         centres = to_numpy(cast("Patches", self.patches).points)
         every = np.arange(len(self.points))
         offsets = self._distances(self.points, every, centres, every)
         apart = self._distances(self.points, i, self.points, j)
-        return replace(self, typical=Typical.of((i, j), *compared, offsets, apart))
+        near, kept = nearest((i, j), apart, len(self.points))
+        typical = Typical.of((i[kept], j[kept]), *compared.some(kept), offsets, apart[kept])
+        return replace(self, typical=typical), near
 
-    def stretched(self, i: Indices, j: Indices, compared: Compared) -> Floats:
-        """Return the lengths of the edges ``(i, j)`` of a graph, infinite for short circuits."""
+    def stretched(
+        self,
+        i: Indices,
+        j: Indices,
+        compared: Compared,
+        near: csr_array,
+        own: NDArray[np.bool_] | None = None,
+        asked: NDArray[np.bool_] | None = None,
+    ) -> Floats:
+        """Return the lengths of the edges ``(i, j)`` of a graph, infinite for short circuits.
+
+        ``near`` are the nearest points of each. ``own`` tells which edges are the graph's, and
+        ``asked`` which tell whether there are short circuits; None means all.
+        """
         typical = cast("Typical", self.typical)
         around = np.maximum(typical.around[i], typical.around[j])
         factors = stretches(
@@ -174,10 +191,13 @@ class Lengths:
             typical.disagreement(compared.divergences, compared.leaving, around),
             compared.distances,
             len(self.points),
+            shared=shares(near, i, j, n_jobs=self.engine.n_jobs),
+            own=own,
+            asked=asked,
             quiet=typical.quiet,
             n_jobs=self.engine.n_jobs,
         )
-        distances = compared.distances
+        distances = compared.distances if own is None else compared.distances[own]
         return np.asarray(distances / typical.distance * factors, dtype=distances.dtype)
 
     # ---------------------------------------------------------------- what the nearest are
@@ -291,8 +311,8 @@ class Lengths:
         leaves = leaving(patches, near.sources, fitted, near.indices, n_jobs=n_jobs)
         there = typical.around[near.indices]
         # Around a new point, take the median of what is typical around its nearest neighbours.
-        nearest = near.among_nearest(TYPICAL_NEIGHBORS)
-        here = medians(near.sources[nearest], there[nearest], len(near))[near.sources]
+        closest = near.among_nearest(NEAREST)
+        here = medians(near.sources[closest], there[closest], len(near))[near.sources]
         return typical.disagreement(values, leaves, np.maximum(here, there))
 
     def _distances(self, X: Floats, i: Indices, Z: Floats, j: Indices) -> Floats:

@@ -5,6 +5,10 @@ length such an edge looks like any other. Two facts give it away together: its t
 more than those of neighbours usually do, and the way around it, through edges that are trusted, is
 long. Disagreement alone is no evidence (bends, corners and sparse regions have it, too), and an
 edge that nothing goes around cannot be a short circuit.
+
+Where a closed manifold bends, all edges across a line may disagree, and the way around them is the
+whole manifold. The ends of such edges have neighbours in common, as those of short circuits rarely
+have. If what is shared explains nearly all short circuits, there are none.
 """
 
 from __future__ import annotations
@@ -33,7 +37,8 @@ if TYPE_CHECKING:
 NO_SHORTCUT, ROUNDS = 1.5, 5
 
 # Disagreement from which an edge that is not trusted is stretched: much where distances can be
-# relied on, little where they are mostly noise.
+# relied on, little where they are mostly noise. 5 instead of 4 makes two tables more readable and
+# costs 0.02 on noisy rolls with many neighbours (seeds 5 to 9 and 20 to 31).
 QUIET_DOUBT, NOISY_DOUBT = 4.0, 1.5
 
 # An edge is stretched at most so many times.
@@ -47,8 +52,20 @@ SHORT_DISAGREES, LONG_WAY = 1.25, 10.0
 LANDMARKS = 16
 
 # Trusted edges may leave the graph in parts. No trusted way joins two parts, so edges between parts
-# of at least so many points are no short circuits. A smaller part is a few strays.
-PART = 15
+# of at least so many points are no short circuits. A smaller part is a few strays. Chosen on the
+# tables of benchmarks/real.py and rolls with outliers, seeds 0 to 2: with 15, PatchEigenmaps shows
+# less than half of what spectral embedding does on five tables, with 8 on two; with 3, strays
+# bridge the sheets of noisy rolls.
+PART = 8
+
+# Ends that share this part of their nearest points, four of eleven, may be neighbours though their
+# patches disagree. They are taken for neighbours if at most this part of all short circuits is left
+# then; otherwise there are sheets so close to each other that they share points, too. Chosen on 75
+# samples of closed surfaces (tori, spheres, Klein's bottle, waves in up to 80 dimensions; 400 to
+# 1500 points), the tuning half of benchmarks/geometry at seed 0 (grid cells: 0 to 3), and seeds 0
+# to 9 and 20 to 29 of the manifolds in docs/stability.md. With 0.1, grid cells are cut open; with
+# 0.2, rolls with outliers are short-circuited.
+SHARED, LEFT = 1 / 3, 0.17
 
 
 def stretches(
@@ -58,6 +75,9 @@ def stretches(
     distances: Floats,
     n: int,
     *,
+    shared: Floats | None = None,
+    own: Mask | None = None,
+    asked: Mask | None = None,
     quiet: float = 1.0,
     n_jobs: int | None = None,
 ) -> Floats:
@@ -71,6 +91,8 @@ def stretches(
       the shorter that way may be.
     - What is left, such as edges between clusters, is stretched by the square of its disagreement,
       once that is beyond doubt, up to a ceiling.
+    - If hardly a short circuit is left once edges whose ends share neighbours are trusted, too,
+      they are, and of the others only those between parts that no trusted way joins are stretched.
 
     Parameters
     ----------
@@ -83,14 +105,20 @@ def stretches(
         Lengths before stretching.
     n : int
         Number of points.
+    shared : array of shape (n_edges,) or None
+        The share of their nearest points that both ends have in common.
+    own : array of bool of shape (n_edges,) or None
+        Which edges are those of the graph, None for all.
+    asked : array of bool of shape (n_edges,) or None
+        Which edges tell whether what is shared explains the short circuits, None for all.
     quiet : float, default=1.0
         How far distances can be relied on, from 0 to 1.
     n_jobs : int or None
 
     Returns
     -------
-    array of shape (n_edges,)
-        At least 1.
+    array of shape (n_own,)
+        The factors of the graph's own edges, at least 1.
 
     Examples
     --------
@@ -108,20 +136,63 @@ def stretches(
     (array([5]), array([25]))
     """
     edges = i, j, np.asarray(distances, dtype=np.float64)
-    tree = _tree(i, j, disagreement, n)
-    trusted = disagreement <= 1.0
-    _trust_detours(edges, trusted, n, n_jobs)
+    own = np.ones(len(i), dtype=bool) if own is None else own
+    tree = np.zeros(len(i), dtype=bool)
+    tree[own] = _tree(i[own], j[own], disagreement[own], n)
     doubt = NOISY_DOUBT + quiet * (QUIET_DOUBT - NOISY_DOUBT)
-    factors = np.clip(np.square(disagreement / doubt), 1.0, CEILING)
+
+    ordinary = disagreement <= 1.0
+
+    def judged(some: Mask, trusted: Mask, within: float = CEILING) -> Floats:
+        parts = i[some], j[some], edges[2][some]
+        verdict = disagreement[some], trusted[some], tree[some], n
+        return _judged(parts, *verdict, doubt=doubt, within=within, n_jobs=n_jobs)
+
+    factors = None
+    if shared is not None:
+        asked = np.ones(len(i), dtype=bool) if asked is None else asked
+        kin = ordinary | (shared >= SHARED)
+        strictly = judged(asked, ordinary)
+        short, left = np.isinf(strictly).sum(), 0
+        if short:
+            left = np.isinf(judged(asked, kin)).sum()
+        if short and left <= LEFT * short:
+            factors = judged(np.ones(len(i), dtype=bool), kin, within=1.0)[own]
+        elif (asked == own).all():
+            factors = strictly
+    factors = judged(own, ordinary) if factors is None else factors
+    return np.asarray(factors, dtype=distances.dtype)
+
+
+def _judged(
+    edges: tuple[Indices, Indices, Floats],
+    disagreement: Floats,
+    trusted: Mask,
+    tree: Mask,
+    n: int,
+    *,
+    doubt: float,
+    within: float,
+    n_jobs: int | None,
+) -> Floats:
+    """Return the factors of edges, some of which are ``trusted`` from the start.
+
+    ``within`` is the ceiling of those that do not join two parts.
+    """
+    i, j, distances = edges
+    trusted = trusted.copy()
+    _trust_detours(edges, trusted, n, n_jobs)
+    between = _between_parts(edges, trusted, n)
+    factors = np.clip(np.square(disagreement / doubt), 1.0, np.where(between, CEILING, within))
     factors[trusted | tree] = 1.0
     open_ = ~trusted & ~tree & (disagreement > SHORT_DISAGREES)
-    short = np.flatnonzero(open_ & ~_between_parts(edges, trusted, n))
+    short = np.flatnonzero(open_ & ~between)
     if len(short):
         held = _graph(edges, trusted | tree, n)
         ways = _least_ways(held, i[short], j[short], n_jobs)
         long_way = np.clip(LONG_WAY * doubt / disagreement[short], NO_SHORTCUT, LONG_WAY)
-        factors[short[ways > long_way * edges[2][short]]] = np.inf
-    return np.asarray(factors, dtype=distances.dtype)
+        factors[short[ways > long_way * distances[short]]] = np.inf
+    return np.asarray(factors)
 
 
 def trusted_of_new(
