@@ -293,3 +293,9 @@ def run_together(*work):
     with ThreadPoolExecutor(len(work)) as threads:
         for running in [threads.submit(one) for one in work]:
             running.result()
+
+
+def test_columns_of_the_same_name_are_named():
+    frame = pd.DataFrame(np.ones((3, 3)), columns=list("aab"))
+    with pytest.raises(ValueError, match=r"columns of the same name \(a, a, b\); rename them"):
+        check_points(frame)
