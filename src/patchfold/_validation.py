@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 NAMED_COLUMNS = 5
 
 # Frames of these packages stand between the user's call and the place that warns.
-_INNER = ("patchfold", "sklearn", "joblib", "contextlib")
+_INNER = ("patchfold", "sklearn", "joblib", "contextlib", "numpy")
 
 Warned = tuple[str, type[Warning]]
 
