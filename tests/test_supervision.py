@@ -214,6 +214,7 @@ def test_every_rule_makes_edges_within_a_class_no_longer_than_those_between(leng
         pd.Series(["x", "y", None, "x", None]),
         pd.Series(pd.Categorical(["x", "y", None, "x", None])),
         [True, False, None, True, None],
+        [10**400, 3, None, 10**400, -1],
     ],
     ids=repr,
 )
@@ -243,6 +244,9 @@ def test_kinship_is_known_only_between_labelled_points():
         (np.arange(150), "150 different labels for 150 points"),
         ([*"ab" * 74, "a", 3], "mixes text and numbers"),
         (np.zeros((150, 2)), "y should be a 1d array"),
+        (3, "y should be a 1d array.*give one for each row"),
+        ([[1, 2], [3]] * 75, "no list of labels .*give one for each row"),
+        (np.full(150, 1j), r"Complex data not supported\); give one for each row"),
         (np.where(np.arange(150) == 5, np.inf, np.arange(150) % 3), "y has an infinite label"),
     ],
 )

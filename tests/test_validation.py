@@ -328,3 +328,9 @@ def test_numbers_of_other_frames_become_an_array_and_missing_ones_are_located(ma
     assert X.tolist() == [[1, 0.5, 1], [2, 1.5, 0]]
     with pytest.raises(ValueError, match=r"NaN \(1 value\).*row 1, column 'time'"):
         check_points(make({"a": [1, 2], "time": [1.0, None]}))
+
+
+def test_columns_of_the_same_name_are_named():
+    frame = pd.DataFrame(np.ones((3, 3)), columns=list("aab"))
+    with pytest.raises(ValueError, match=r"columns of the same name \(a, a, b\); rename them"):
+        check_points(frame)

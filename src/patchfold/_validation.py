@@ -103,6 +103,12 @@ def check_points(
             input_name=name,
         )
     except (OverflowError, TypeError, ValueError) as error:
+        if len(set(columns)) < len(columns):
+            raise ValueError(
+                f"{name} has several columns of the same name ({', '.join(columns[:NAMED_COLUMNS])}"
+                f"{', ...' if len(columns) > NAMED_COLUMNS else ''}); rename them, or give "
+                f"{name}.to_numpy()."
+            ) from error
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(
             f"{name} has values that are not real numbers ({error}); encode or drop their columns."

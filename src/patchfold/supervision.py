@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -227,9 +227,13 @@ def encode(y: Any, n_samples: int, estimator: str) -> Codes:
     if isinstance(y, np.ma.MaskedArray):  # what is masked is not known
         y = [None if label is np.ma.masked else label for label in y]
     # As objects: NumPy would turn the None or NaN of a list with text into text.
-    labels = column_or_1d(
-        np.array(y, dtype=object) if isinstance(y, list | tuple) else y, warn=True
-    )
+    try:
+        labels = column_or_1d(
+            np.array(y, dtype=object) if isinstance(y, list | tuple) else y, warn=True
+        )
+    except ValueError as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"y is no list of labels ({reason}); give one for each row.") from error
     if len(labels) != n_samples:
         raise ValueError(
             f"y has {len(labels)} labels and X has {n_samples} rows; give one label for each row, "
@@ -269,12 +273,16 @@ def _is_missing(label: Any) -> bool:
     # pandas.NA compares as neither true nor false; it is known by its name alone.
     if label is None or type(label).__name__ == "NAType":
         return True
+    if isinstance(label, Integral):  # one beyond all floating point numbers is no NaN
+        return bool(label == UNLABELLED)
     return isinstance(label, Real) and (math.isnan(label) or label == UNLABELLED)
 
 
 def _plain(labels: NDArray[Any]) -> NDArray[Any]:
     """Return labels as numbers or as text, where they are classes."""
     if labels.dtype.kind == "O":
+        if any(isinstance(label, list | tuple | set | dict | np.ndarray) for label in labels):
+            raise ValueError("y is no list of labels (it holds lists); give one for each row.")
         texts = {isinstance(label, str) for label in labels}
         if len(texts) > 1:
             raise ValueError("y mixes text and numbers; give labels of one kind.")

@@ -190,3 +190,10 @@ def test_more_landmarks_than_distinct_points_are_drawn_from_all():
     fitted = PatchIsomap(landmarks=20, **setting).fit(X)
     assert len(fitted.landmarks_) == 20
     assert np.isfinite(fitted.embedding_).all()
+
+
+def test_geodesics_that_overflow_are_refused():
+    given = cdist(*[np.arange(20.0)[:, None]] * 2) * 1e38
+    given = np.minimum(given, 3e38).astype(np.float32)
+    with pytest.raises(ValueError, match=r"geodesics .* overflow float32; rescale X, or convert"):
+        PatchIsomap(divergence="precomputed", n_neighbors=1).fit(given)

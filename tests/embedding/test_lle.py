@@ -122,3 +122,12 @@ def test_many_clusters_are_embedded():
     Y = PatchLLE().fit_transform(X)
     assert Y.shape == (1200, 2)
     assert np.isfinite(Y).all()
+
+
+@pytest.mark.parametrize("scale", [1e150, 1e200, 1e300])
+def test_entropic_weights_are_those_without_a_ridge_where_squares_overflow(scale):
+    rows = np.array([0, 4, 8])
+    d = np.array([0.5, 0.7, 1.0, 1.1, 2.0, 2.0, 2.0, 2.0])
+    found = entropic_weights(Neighborhoods(rows, np.arange(8), d * scale), 1e-3)
+    expected = entropic_weights(Neighborhoods(rows, np.arange(8), d * 1e30), 1e-3)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)

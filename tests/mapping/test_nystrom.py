@@ -98,3 +98,12 @@ def test_a_point_far_off_the_manifold_lands_no_farther_than_it_is(dtype):
         far = fitted.transform(np.array([[1, 0.5, height]], dtype=dtype))
         assert np.isfinite(far).all()
         assert np.abs(far).max() < 2 * height * spread  # the sheet is two wide
+
+
+def test_a_new_point_whose_place_overflows_is_named():
+    given = cdist(DATA["k > m"][0], DATA["k > m"][0]) * 1e-200
+    fitted = PatchIsomap(divergence="precomputed", n_neighbors=8).fit(given)
+    new = given[:3].copy()
+    new[1] += 1.0
+    with pytest.raises(ValueError, match=r"row 1 of X lies so far .* overflows; drop the row"):
+        fitted.transform(new)

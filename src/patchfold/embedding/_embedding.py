@@ -106,7 +106,14 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
                 f"row {row} of X has no neighbour among the fitted points "
                 f"(radius={self.radius}); {remedy}."
             )
-        return widened(self._extend(near, X), self.embedding_.shape[1])
+        places = self._extend(near, X)
+        lost = np.flatnonzero(~np.isfinite(places).all(axis=1))
+        if len(lost):
+            raise ValueError(
+                f"row {rows[lost[0]]} of X lies so far from the fitted points that its place "
+                "overflows; drop the row."
+            )
+        return widened(places, self.embedding_.shape[1])
 
     def _embed_spanned(self, graph: PatchGraph) -> None:
         """Embed the graph; so few points that they span fewer dimensions leave the others zero."""

@@ -184,6 +184,11 @@ class PatchIsomap(BasePatchEmbedding):
             geodesics = graph.setting.engine.geodesics(graph.matrix, landmarks)
             # In units of the largest one, squares neither overflow nor vanish.
             unit = float(geodesics.max()) or 1.0
+            if np.isinf(unit):  # all points are connected
+                raise ValueError(
+                    f"geodesics between the points overflow {geodesics.dtype}; rescale X, or "
+                    "convert it to float64."
+                )
             geodesics /= unit
         with self._stage("embedding"):
             # Where all geodesics are known, some of them place new points as well as all.

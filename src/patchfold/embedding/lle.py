@@ -221,6 +221,11 @@ def entropic_weights(near: Neighborhoods, reg: float) -> Floats:
     rows, k = near.sources, near.degrees
     counts = np.maximum(k, 1)
     d = near.distances.astype(np.float64)
+    # Squares of lengths beyond LARGEST overflow: these are taken in units of the longest of a row.
+    unit = np.ones(len(near))
+    np.maximum.at(unit, rows, np.where(d > LARGEST, d, 1.0))
+    d /= unit[rows]
+    ridge = np.maximum(reg / unit / unit, np.finfo(float).tiny)
     # From the smallest on: the rounding of a mean of large, almost equal numbers would count.
     low = np.full(len(near), np.inf)
     np.minimum.at(low, rows, d)
@@ -229,8 +234,8 @@ def entropic_weights(near: Neighborhoods, reg: float) -> Floats:
     shift = np.bincount(rows, above, minlength=len(near)) / counts
     mean, off = low + shift, above - shift[rows]
     variance = np.bincount(rows, off * off, minlength=len(near)) / counts
-    numerator = reg + (k * variance)[rows] - (k * mean)[rows] * off
-    return np.asarray(numerator / (k * reg + k * k * variance)[rows])
+    numerator = (ridge + k * variance)[rows] - (k * mean)[rows] * off
+    return np.asarray(numerator / (k * ridge + k * k * variance)[rows])
 
 
 def euclidean_weights(near: Neighborhoods, points: Any, fitted: Any, reg: float) -> Floats:

@@ -88,7 +88,8 @@ def shortest_paths(
         compiled_work = LOADED_WORK if "numba" in sys.modules else COMPILED_WORK
     if n_sources * graph.nnz < max(compiled_work, 1):
         # The graph is stored both ways, so following the arrows follows every edge.
-        return np.asarray(dijkstra(graph, directed=True, indices=sources), dtype=dtype)
+        with np.errstate(over="ignore"):  # beyond float32: infinite, as without a path
+            return dijkstra(graph, directed=True, indices=sources).astype(dtype, copy=False)
     start = np.arange(n_sources) if sources is None else np.asarray(sources)
     return _relaxed(graph, start, dtype, sparse, n_jobs)
 

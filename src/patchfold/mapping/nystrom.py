@@ -84,9 +84,10 @@ class Triangulation:
         """Place points by their geodesics, which ``paths`` gives for a block of them."""
 
         def place(block: slice) -> Floats:
-            centred = -0.5 * (paths(block) ** 2 - self.squared_means)
-            # Row by row: a product of matrices has bits that depend on how many rows there are.
-            return np.asarray((centred[:, None, :] @ self.axes)[:, 0, :] * self.unit)
+            with np.errstate(over="ignore", invalid="ignore"):  # who asks looks for what overflowed
+                centred = -0.5 * (paths(block) ** 2 - self.squared_means)
+                # Row by row: a product of matrices has bits that depend on how many rows there are.
+                return np.asarray((centred[:, None, :] @ self.axes)[:, 0, :] * self.unit)
 
         row_bytes += 3 * 8 * self.paths.shape[1]
         return np.concatenate(map_blocks(place, n, row_bytes, n_jobs))
