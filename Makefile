@@ -16,7 +16,7 @@ override PATCHFOLD_DATA := $(or $(shell cd '$(PATCHFOLD_DATA)' 2>/dev/null && pw
 export PATCHFOLD_DATA
 endif
 
-.PHONY: help demo test lint bench lock clean
+.PHONY: help demo test lint fuzz bench lock clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -34,6 +34,11 @@ lint: $(VENV)/.dev-installed  ## style, format, types and the order of the folde
 	@$(py) -m ruff format --check
 	@$(py) -m mypy
 	@$(VENV)/bin/lint-imports --no-logo --no-cache
+
+# Other files every time, and a few minutes in all; what fails is kept in .hypothesis and tried first.
+fuzz: $(VENV)/.dev-installed  ## damaged tables and models, many of them, are refused in words
+	@OMP_NUM_THREADS=1 MPLBACKEND=Agg $(py) -m pytest -n auto --maxprocesses 8 \
+	  --hypothesis-profile=fuzz tests/tables/test_fuzz.py tests/cli/test_model_fuzz.py
 
 bench: $(VENV)/.bench-installed  ## patchfold beside its peers: time, memory and quality
 	@$(py) -m benchmarks.peers --json bench/peers.json $(BENCH)

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import settings
 
 # How long an example takes says nothing about the fact it checks. A test run gives the same twice;
-# to look for new examples, run pytest with --hypothesis-profile=search.
+# to look for new examples, run pytest with --hypothesis-profile=search; "make fuzz" has many more.
 settings.register_profile("patchfold", deadline=None, derandomize=True)
 settings.register_profile("search", deadline=None)
+settings.register_profile("fuzz", deadline=None, max_examples=3000)
 settings.load_profile("patchfold")
 
 

@@ -260,6 +260,15 @@ def test_the_parts_of_a_step_that_prepares_features_are_checked():
         setattr(part, name, right)
 
 
+def test_a_pipeline_without_its_steps_is_refused():
+    model = fitted()
+    data = dump_model(model, Origin())
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        schema = archive.read("schema.json")
+    with pytest.raises(ModelError, match=r"is damaged \(.*steps.*\); fit it anew"):
+        load_model(repacked(data, **{"schema.json": schema.replace(b'"steps"', b'""')}))
+
+
 def test_a_map_of_another_kind_is_refused():
     model = fitted()
     model[-1].map_ = LinearRegression().fit(X, X[:, :2])

@@ -284,3 +284,9 @@ def test_a_written_table_is_read_again_to_the_last_digit(tmp_path, ending):
 def test_other_endings_are_refused(tmp_path):
     with pytest.raises(TableError, match=r"'table.xlsx' is not known; use .csv or"):
         check_ending(tmp_path / "table.xlsx")
+
+
+def test_a_whole_number_beyond_the_largest_float_is_located(read):
+    frame = read(f"x\n1\n{'9' * 400}\n").frame
+    with pytest.raises(TableError, match=r"'x' has a number beyond 1.8e\+308 in row 2; correct it"):
+        select(frame)

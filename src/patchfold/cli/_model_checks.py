@@ -29,6 +29,7 @@ from patchfold.mapping import GRNN, DistanceScaler
 
 def check_pipeline(pipeline: Pipeline) -> None:
     """Refuse a pipeline out of a file whose steps, or the arrays of one, do not fit together."""
+    pipeline.get_params()  # fails where one is missing
     *steps, (_, estimator) = pipeline.steps
     for _, step in steps:
         _check_step(step)

@@ -145,16 +145,18 @@ def load_model(data: bytes) -> tuple[Pipeline, Origin]:
             f"the model cannot be loaded ({type(error).__name__}: {error}); fit it anew."
         ) from error
     kept = getattr(pipeline, "patchfold_origin_", None)
-    if not isinstance(pipeline, Pipeline) or not isinstance(kept, str) or not _embeds(pipeline):
+    try:
+        ours = isinstance(pipeline, Pipeline) and isinstance(kept, str) and _embeds(pipeline)
+        if ours:
+            check_pipeline(pipeline)
+    except Exception as error:  # what is not checked yet may lead anywhere
+        raise ModelError(f"the model is damaged ({_words(error)}); fit it anew.") from error
+    if not ours:
         raise ModelError(
             f"the file holds a {type(pipeline).__name__} that 'patchfold embed --model' did not "
             "write."
         )
-    try:
-        check_pipeline(pipeline)
-    except Exception as error:  # what is not checked yet may lead anywhere
-        raise ModelError(f"the model is damaged ({_words(error)}); fit it anew.") from error
-    return pipeline, _origin(kept)
+    return pipeline, _origin(str(kept))
 
 
 def _check_size(data: bytes) -> None:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 # A text column is taken for categories up to this many, or up to half as many as there are rows:
 # beyond, it holds names, free text or numbers that could not be read.
 FEW_CATEGORIES, MOST_CATEGORIES = 10, 1000
+# Whole numbers in a text can be larger than any float64.
+LARGEST = float(np.finfo(np.float64).max)
 PLAIN_NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 # Numbers with decimal commas, with signs between thousands, with a unit of money or a percent sign.
 ODD_NUMBER = r"[+-]?[$€£]? ?\d[\d.,' ]*[%€]?"
@@ -57,6 +59,12 @@ def as_numbers(name: str, values: Any, remedy: str) -> Any:
         else:
             plain = values.astype(object).where(values.notna(), np.nan)
             numbers = pd.to_numeric(plain).astype(float)
+    except OverflowError as error:
+        large = plain.map(lambda value: isinstance(value, int) and abs(value) > LARGEST)
+        raise TableError(
+            f"column {quoted(name)} has a number beyond {LARGEST:.2g} in row {large.argmax() + 1}; "
+            "correct it, or leave the cell empty."
+        ) from error
     except (TypeError, ValueError) as error:
         other = plain[pd.to_numeric(plain, errors="coerce").isna() & plain.notna()]
         raise TableError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from patchfold.tables._naming import TableError, check_names, require
 from patchfold.tables.decoding import check_unpacked
@@ -21,15 +21,21 @@ def parse_parquet(data: bytes, keep: Collection[str]) -> Table:
     pyarrow = require("pyarrow", "reading Parquet")
     parquet = require("pyarrow.parquet", "reading Parquet")
     try:
-        described = parquet.read_metadata(pyarrow.BufferReader(data))
-        groups = [described.row_group(place) for place in range(described.num_row_groups)]
-        # Runs of equal values take no room in the file.
-        cells = described.num_rows * described.num_columns * CELL_BYTES
-        check_unpacked(max(cells, sum(group.total_byte_size for group in groups)), len(data))
-        stored = parquet.read_table(pyarrow.BufferReader(data))
-    except (OSError, pyarrow.ArrowException) as error:
-        reason = str(error).splitlines()[0]
+        return _parsed(pyarrow.BufferReader(data), parquet, len(data), keep)
+    except TableError:
+        raise
+    except Exception as error:  # what a damaged file says of itself leads anywhere
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise TableError(f"the Parquet file is damaged ({reason}); make it anew.") from error
+
+
+def _parsed(file: Any, parquet: Any, size: int, keep: Collection[str]) -> Table:
+    described = parquet.read_metadata(file)
+    groups = [described.row_group(place) for place in range(described.num_row_groups)]
+    # Runs of equal values take no room in the file.
+    cells = described.num_rows * described.num_columns * CELL_BYTES
+    check_unpacked(max(cells, sum(group.total_byte_size for group in groups)), size)
+    stored = parquet.read_table(file)
     check_names(stored.column_names)
     frame = stored.to_pandas()
     # The index of a frame is a column if it has a name, and the number of the row otherwise.
