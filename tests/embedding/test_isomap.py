@@ -112,7 +112,7 @@ def test_wrong_landmarks_are_named(roll, landmarks, words):
 
 def test_what_does_not_fit_into_memory_is_refused_with_figures(roll, monkeypatch):
     monkeypatch.setattr(memory, "available_memory", lambda: 2_000_000)
-    with pytest.raises(MemoryError, match=r"needs about 0\.0 GB.*use landmarks='auto'"):
+    with pytest.raises(MemoryError, match=r"needs about 0\.0 GB.*landmarks=500"):
         PatchIsomap(landmarks=None).fit(roll)
     with pytest.raises(MemoryError, match=r"300 landmarks of 600 points.*give fewer landmarks"):
         PatchIsomap(landmarks=300).fit(roll)

@@ -144,16 +144,16 @@ def test_an_embedding_has_the_same_bits_under_every_backend_of_joblib(backend):
 
 
 def test_overlapping_work_leaves_blas_the_threads_it_had():
-    def threads():
+    def of_blas():
         return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
 
     with threadpool_limits(2, user_api="blas"):
-        before = threads()
+        before = of_blas()
         first, second = threads.one_blas_thread(), threads.one_blas_thread()
         first.__enter__()
         second.__enter__()
-        assert set(threads()) == {1}
+        assert set(of_blas()) == {1}
         first.__exit__(None, None, None)  # the second is still at work
-        assert set(threads()) == {1}
+        assert set(of_blas()) == {1}
         second.__exit__(None, None, None)
-        assert threads() == before
+        assert of_blas() == before
