@@ -233,6 +233,12 @@ def test_no_threads_are_refused_and_none_or_negative_numbers_are_not():
     assert [check_jobs(value) for value in (None, -1, np.int8(2))] == [None, -1, 2]
 
 
+@pytest.mark.parametrize("value", ["seed", -1, 1.5, 2**32])
+def test_what_is_no_seed_is_refused_even_where_nothing_is_drawn(value):
+    with pytest.raises(ValueError, match=r"random_state=.* is no seed; give an integer"):
+        PatchIsomap(random_state=value).fit(np.eye(9))
+
+
 def test_integers_beyond_all_floats_are_refused():
     X = np.ones((3, 2), dtype=object)
     X[1, 0] = 10**400

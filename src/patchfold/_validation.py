@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import check_array, check_random_state, validate_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -177,6 +177,24 @@ def check_jobs(n_jobs: Any) -> int | None:
     if n_jobs == 0:
         raise ValueError("n_jobs=0 is no number of threads; give at least 1, -1 for all, or None.")
     return int(n_jobs)
+
+
+def check_seed(random_state: Any) -> Any:
+    """Return ``random_state`` if random numbers can be drawn by it, used or not.
+
+    Examples
+    --------
+    >>> check_seed(0)
+    0
+    """
+    try:
+        check_random_state(random_state)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"random_state={random_state!r} is no seed; give an integer from 0 to 2**32 - 1, a "
+            "numpy.random.RandomState, or None."
+        ) from error
+    return random_state
 
 
 def check_sources(sources: Any, n: int) -> np.ndarray[Any, np.dtype[np.intp]]:
@@ -373,8 +391,20 @@ def _refuse_columns(bad: list[Any], name: str) -> None:
 def checked_points(estimator: Any, X: Any, *, y: Any = "no_validation", reset: bool = True) -> Any:
     """Check points for an estimator; scikit-learn remembers its columns, and misses ``y``."""
     points = check_points(X, min_samples=1)
-    validate_data(estimator, X, y, reset=reset, skip_check_array=True)
+    check_columns(estimator, X, y, reset=reset)
     return points
+
+
+def check_columns(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool) -> None:
+    """Remember the columns of ``X`` on an estimator, or refuse others than it was fitted on."""
+    try:
+        validate_data(estimator, X, y, reset=reset, skip_check_array=True)
+    except ValueError as error:
+        if reset:
+            raise
+        words = str(error)  # a list of columns ends its last line
+        between = "" if words.endswith("\n") else " "
+        raise ValueError(f"{words}{between}Give X the columns of the fit.") from error
 
 
 @contextmanager

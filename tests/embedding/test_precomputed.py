@@ -5,8 +5,9 @@ import warnings
 import numpy as np
 import pytest
 import sklearn
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, csr_matrix
 from scipy.spatial.distance import cdist
+from sklearn.base import clone
 from sklearn.neighbors import kneighbors_graph
 
 import slow_reference as slow
@@ -72,8 +73,8 @@ def given(X, match, error=ValueError):
 
 def test_bad_given_distances_are_refused():
     D = cdist(np.arange(8.0)[:, None], np.arange(8.0)[:, None])
-    given(D[:, :5], r"needs a square matrix of distances, X has shape \(8, 5\)")
-    given(-D, r"needs distances >= 0, X has -7")
+    given(D[:, :5], r"needs a square matrix of distances, X has shape \(8, 5\); give those between")
+    given(-D, r"needs distances >= 0, X has -7; give distances, e.g. 1 - X")
     given(csr_array(-D), r"needs distances >= 0, X has -7")
     given(np.where(D == 3, np.nan, D), "NaN")
     given(np.where(D == 3, np.inf, D), "inf")
@@ -84,7 +85,7 @@ def test_bad_given_distances_are_refused():
 def test_distances_to_another_number_of_points_are_refused():
     D = cdist(DATA["k > m"][0], DATA["k > m"][0])
     fitted = PatchIsomap(n_neighbors=5, divergence="precomputed").fit(D)
-    with pytest.raises(ValueError, match="X has 44 features, but PatchIsomap is expecting 45"):
+    with pytest.raises(ValueError, match=r"X has 44 features, but .* 45 .* Give X the columns"):
         fitted.transform(D[:2, :44])
 
 
@@ -112,3 +113,12 @@ def test_a_sparse_graph_needs_no_n_neighbors():
     lengths = csr_array(np.diag(np.ones(9), 1) + np.diag(np.ones(9), -1))
     embedding = PatchIsomap(1, divergence="precomputed").fit_transform(lengths)
     np.testing.assert_allclose(np.abs(np.diff(embedding[:, 0])), 1.0, rtol=1e-9)
+
+
+def test_sparse_matrix_is_taken_as_the_sparse_array_of_its_entries():
+    X = DATA["k > m"][0]
+    graph = kneighbors_graph(X, 8, mode="distance")
+    labels = np.arange(len(X)) % 3
+    model = PatchIsomap(divergence="precomputed", supervision="min-sum")
+    places = [clone(model).fit_transform(kind(graph), labels) for kind in (csr_matrix, csr_array)]
+    np.testing.assert_array_equal(*places)

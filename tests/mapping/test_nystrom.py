@@ -5,11 +5,12 @@ import pytest
 import sklearn
 from scipy.spatial.distance import cdist
 from sklearn.datasets import make_swiss_roll
+from sklearn.neighbors import KNeighborsTransformer
 
 from equations import (
     DATA,
 )
-from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE
+from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE
 from patchfold.papers import isomap_kl
 
 NEW = [
@@ -107,3 +108,12 @@ def test_a_new_point_whose_place_overflows_is_named():
     new[1] += 1.0
     with pytest.raises(ValueError, match=r"row 1 of X lies so far .* overflows; drop the row"):
         fitted.transform(new)
+
+
+def test_new_point_whose_patch_overflows_is_refused():
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    patch = GaussianPatch(covariance="diagonal-shrinkage")
+    search = KNeighborsTransformer(n_neighbors=20)  # patchfold's own refuse such points themselves
+    model = PatchIsomap(divergence="fisher-rao", patch=patch, lengths="divergence", knn=search)
+    with pytest.raises(ValueError, match=r"row of X lies so far .* overflows.*; drop the row"):
+        model.fit(X).transform(X[:1] + 1e300)

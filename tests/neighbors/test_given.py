@@ -61,3 +61,11 @@ def test_a_transformer_with_a_wrong_answer_is_refused(answer, message):
 def test_a_transformer_without_distances_is_refused():
     with pytest.raises(ValueError, match="set its mode='distance'"):
         find_neighbors(np.eye(4), 2, knn=KNeighborsTransformer(mode="connectivity"))
+
+
+def test_error_of_a_given_search_names_it_and_what_to_do():
+    search = TransformerNeighbors(KNeighborsTransformer(n_neighbors=40), 4).build(np.eye(9))
+    with pytest.raises(
+        ValueError, match=r"knn=KN.* shape \(9, 9\) \(Expected.*\); .*use knn='auto'"
+    ):
+        search.query()

@@ -7,17 +7,19 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.utils.validation import validate_data
 
 from patchfold import divergences, selection
 from patchfold._validation import (
     can_change,
     check_choice,
+    check_columns,
     check_count,
     check_jobs,
     check_points,
     check_positive,
+    check_seed,
     is_sparse,
     warn_user,
 )
@@ -33,8 +35,6 @@ from patchfold.supervision import encode, label_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from scipy.sparse import csr_array
 
     from patchfold.patches.gaussians import Patches
 
@@ -99,11 +99,13 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         precomputed = self._precomputed()
         points = check_points(X, accept_sparse=precomputed, min_samples=2 if reset else 1)
         # The values are checked; scikit-learn remembers and compares the columns.
-        validate_data(self, X, reset=reset, skip_check_array=True)
+        check_columns(self, X, reset=reset)
         if reset and not precomputed and can_change(points) and not isinstance(X, list):
             # What is kept must not change when the user's array does.
             points = points.copy() if np.may_share_memory(points, np.asarray(X)) else points
         if precomputed:
+            # Entries of a sparse matrix are matrices themselves, those of an array are numbers.
+            points = csr_array(points) if is_sparse(points) else points
             check_distances(points, square=reset)
             if self.radius is not None and is_sparse(points):
                 raise ValueError(
@@ -120,6 +122,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         label_rule(self.supervision)
         check_jobs(self.n_jobs)
+        check_seed(self.random_state)
         engine_for(self.engine, self.n_jobs)
         check_choice("graph", self.graph, GRAPHS)
         check_choice("lengths", self.lengths, LENGTHS)

@@ -48,9 +48,16 @@ def place(graph: PatchGraph, X: Any) -> Neighborhoods:
     if graph.patches is None:
         near = found if setting.degree is None else found.nearest(setting.degree)
         return with_lengths(near, lengths.of_unlabelled(near.distances))
-    patches = _patches_of_new(graph, X, found)
-    near, values = _nearest_of_new(graph, patches, found)
-    return with_lengths(near, lengths.of_new(patches, near, values, graph.matrix))
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):  # who asks looks for what overflowed
+            patches = _patches_of_new(graph, X, found)
+            near, values = _nearest_of_new(graph, patches, found)
+            return with_lengths(near, lengths.of_new(patches, near, values, graph.matrix))
+    except np.linalg.LinAlgError as error:
+        raise ValueError(
+            "a row of X lies so far from the fitted points that its patch overflows "
+            f"{graph.matrix.dtype} ({error}); drop the row."
+        ) from error
 
 
 def _patches_of_new(graph: PatchGraph, X: Floats, found: Neighborhoods) -> Patches:

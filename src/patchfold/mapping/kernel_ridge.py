@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from joblib import parallel_config
 from scipy.linalg import eigh
 from scipy.spatial.distance import cdist, pdist
 from sklearn.base import (
@@ -127,7 +128,8 @@ def kernel_ridge(X: Any, Y: Any, *, most_rows: int = CHOICE_ROWS) -> Pipeline:
     points = scaler.transform(X)
     rows = choice_rows(len(points), most_rows)
     width, ridge = _choose_kernel(points[rows], Y[rows])
-    fitted = KernelRidge(alpha=ridge, kernel="rbf", gamma=0.5 / width**2).fit(points, Y)
+    with parallel_config(backend="sequential"):  # blocks of the kernel would round differently
+        fitted = KernelRidge(alpha=ridge, kernel="rbf", gamma=0.5 / width**2).fit(points, Y)
     return Pipeline([("scale", scaler), ("ridge", fitted)])
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from joblib import parallel_config
 from sklearn.base import (
     clone,
 )
+from sklearn.pipeline import Pipeline
 
 from patchfold._validation import check_choice
 from patchfold.mapping.grnn import GRNN
-from patchfold.mapping.kernel_ridge import kernel_ridge
+from patchfold.mapping.kernel_ridge import DistanceScaler, kernel_ridge
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,7 +87,8 @@ def fit_map(out_of_sample: Any, X: Any, Y: Floats, n_jobs: int | None = None) ->
 
 def predict_map(regressor: Any, X: Any, n_components: int) -> Floats:
     """Return where a regressor of :func:`fit_map` takes points, (n_samples, n_components)."""
-    places = np.asarray(regressor.predict(X))
+    with _one_way(regressor):
+        places = np.asarray(regressor.predict(X))
     if places.ndim == 1 and n_components == 1:
         places = places[:, None]
     if places.shape != (len(X), n_components):
@@ -93,6 +97,15 @@ def predict_map(regressor: Any, X: Any, n_components: int) -> Floats:
             f"points of an embedding with n_components={n_components}; {_WRAP}"
         )
     return places
+
+
+def _one_way(regressor: Any) -> Any:
+    """Keep joblib's configuration from cutting the kernel of :func:`kernel_ridge` into blocks.
+
+    Products of other blocks round differently, and results must not depend on the configuration.
+    """
+    own = isinstance(regressor, Pipeline) and isinstance(regressor[0], DistanceScaler)
+    return parallel_config(backend="sequential") if own else nullcontext()
 
 
 _WRAP = "if it has a single output, wrap it in sklearn.multioutput.MultiOutputRegressor."

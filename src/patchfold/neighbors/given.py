@@ -56,7 +56,7 @@ class TransformerNeighbors:
         X = check_points(X, accept_sparse=True)
         check_fewer_than_samples(self.n_neighbors, X.shape[0])
         self._fitted: GraphTransformer = clone(self.transformer, safe=False)
-        self._fitted.fit(X)
+        self._found(self._fitted.fit, X)
         self._points = X
         return self
 
@@ -67,7 +67,7 @@ class TransformerNeighbors:
         if X is not None:
             queries = check_points(X, accept_sparse=True, min_samples=1)
             check_features(queries, points, type(self).__name__)
-        graph = self._fitted.transform(queries)
+        graph = self._found(self._fitted.transform, queries)
         expected = (queries.shape[0], points.shape[0])
         if not is_sparse(graph) or graph.shape != expected:
             raise ValueError(
@@ -96,6 +96,16 @@ class TransformerNeighbors:
         indptr = edge_starts(np.bincount(rows, minlength=expected[0]))
         found = Neighborhoods(indptr, cols, distances.astype(points.dtype, copy=False))
         return found.nearest(self.n_neighbors)
+
+    def _found(self, step: Callable[[Any], Any], X: Any) -> Any:
+        """Return what a step of the transformer gives; its own errors do not name ``knn``."""
+        try:
+            return step(X)
+        except ValueError as error:
+            raise ValueError(
+                f"knn={self.transformer!r} fails on points of shape {X.shape} ({error}); change "
+                "it, e.g. lower its own n_neighbors, or use knn='auto'."
+            ) from error
 
 
 def at_zero(X: Any) -> Indices:
@@ -130,12 +140,14 @@ def check_distances(X: Any, *, square: bool) -> None:
     """Refuse given distances that are negative, or not square where they have to be."""
     if square and X.shape[0] != X.shape[1]:
         raise ValueError(
-            f"divergence='precomputed' needs a square matrix of distances, X has shape {X.shape}."
+            f"divergence='precomputed' needs a square matrix of distances, X has shape {X.shape}; "
+            "give those between all points, or name a divergence where X holds points."
         )
     values = X.data if is_sparse(X) else X
     if values.size and values.min() < 0:
         raise ValueError(
-            f"divergence='precomputed' needs distances >= 0, X has {values.min():.3g}."
+            f"divergence='precomputed' needs distances >= 0, X has {values.min():.3g}; give "
+            "distances, e.g. 1 - X where X holds similarities up to 1."
         )
 
 
