@@ -6,6 +6,8 @@ VENV ?= .venv
 UV ?= uv
 # Options of the benchmark, e.g. make bench BENCH="--samples 5000 --repeats 1"
 BENCH ?=
+# Options of the campaign, e.g. make hostile HOSTILE="--cases 5000 --seed 1"
+HOSTILE ?=
 
 py := $(VENV)/bin/python
 pip := $(py) -m pip install -qq --disable-pip-version-check  # -qq: errors only
@@ -16,7 +18,7 @@ override PATCHFOLD_DATA := $(or $(shell cd '$(PATCHFOLD_DATA)' 2>/dev/null && pw
 export PATCHFOLD_DATA
 endif
 
-.PHONY: help demo test lint fuzz bench lock clean
+.PHONY: help demo test lint fuzz hostile bench lock clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -39,6 +41,10 @@ lint: $(VENV)/.dev-installed  ## style, format, types and the order of the folde
 fuzz: $(VENV)/.dev-installed  ## damaged tables and models, many of them, are refused in words
 	@OMP_NUM_THREADS=1 MPLBACKEND=Agg $(py) -m pytest -n auto --maxprocesses 8 \
 	  --hypothesis-profile=fuzz tests/tables/test_fuzz.py tests/cli/test_model_fuzz.py
+
+# Each case runs in a process with a limit of time and memory; what is done is kept in studies/hostile-1/.
+hostile: $(VENV)/.dev-installed  ## thousands of hostile inputs: right, or refused in clear words
+	@OMP_NUM_THREADS=1 MPLBACKEND=Agg $(py) -m tests.hostile $(HOSTILE)
 
 bench: $(VENV)/.bench-installed  ## patchfold beside its peers: time, memory and quality
 	@$(py) -m benchmarks.peers --json bench/peers.json $(BENCH)

@@ -1,0 +1,247 @@
+"""Run one case and say what came of it.
+
+- *right*: the result is sound, equal to its reference, and its relation holds;
+- *clear error*: a ValueError, TypeError, MemoryError or NotFittedError whose message names what is
+  wrong (a parameter, X, y, a row) and what to do (``REMEDY``: after a semicolon, or by a verb);
+- *unclear error*: any other exception or message, or a warning of NumPy about its own arithmetic;
+- *silent wrong*: a result that is not sound, unequal to its reference, or should not be there;
+- *hang*, *crash*: said by the parent, of a worker that takes too long or ends (``workers.py``).
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+
+from . import given, relations
+from .data import ROWS, TABLES, classes, sheet
+from .representations import REFUSED, SAME
+from .settings import BAD_PARAMETERS, ESTIMATORS, GaussianPatch, build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .cases import Case
+    from .data import Table
+
+RIGHT, CLEAR, UNCLEAR, WRONG = "right", "clear error", "unclear error", "silent wrong"
+HANG, CRASH, KNOWN = "hang", "crash", "known"
+VERDICTS = (RIGHT, CLEAR, KNOWN, UNCLEAR, WRONG, HANG, CRASH)
+FINE = (RIGHT, CLEAR, KNOWN)
+
+EXPECTED = (ValueError, TypeError, MemoryError, NotFittedError)
+
+# What a message may name, beside parameters.
+THINGS = {"X", "y", "row", "rows", "columns", "sources", "points", "labels"}
+PARAMETERS = {name.removeprefix("patch__") for name in BAD_PARAMETERS}
+PARAMETERS |= {name for kind in ESTIMATORS.values() for name in kind().get_params(deep=False)}
+NAMED = re.compile(r"\b(" + "|".join(sorted(PARAMETERS | THINGS)) + r")\b")
+
+REMEDY = re.compile(
+    r"; \w|\b(allowed|call|choose|convert|did you mean|drop|encode|enlarge|fit|give|impute|leave"
+    r"|lower|must be|pass|raise|rename|rescale|reshape|set|use)\b",
+    re.IGNORECASE,
+)
+
+# A unit changes no more than this: rank correlation of distances.
+SAME_IN_ANY_UNIT = 0.999
+
+
+class Verdict(NamedTuple):
+    """One of ``VERDICTS``, and in one line why."""
+
+    name: str
+    detail: str = ""
+
+
+class SilentlyWrongError(Exception):
+    """A result is there that should not be, or is another than it should be."""
+
+
+def judge(case: Case) -> Verdict:
+    """Run a case in this process."""
+    random = np.random.default_rng(case.seed)
+    with warnings.catch_warnings(record=True) as warned, np.errstate(all="warn", under="ignore"):
+        warnings.simplefilter("always")
+        try:
+            KINDS[case.kind](case.name, case.word, random)
+        except SilentlyWrongError as error:
+            return Verdict(WRONG, str(error))
+        except EXPECTED as error:
+            return _judged(error)
+        except Exception as error:  # noqa: BLE001  (this is what the campaign looks for)
+            return Verdict(UNCLEAR, _line(error))
+    for warning in warned:
+        if issubclass(warning.category, RuntimeWarning) and "encountered" in str(warning.message):
+            return Verdict(UNCLEAR, f"warning: {warning.message} ({warning.filename})")
+    return Verdict(RIGHT)
+
+
+def is_clear(message: str) -> bool:
+    """Whether a message names what is wrong, and what to do about it."""
+    return bool(NAMED.search(message) and REMEDY.search(message))
+
+
+def _judged(error: Exception) -> Verdict:
+    return Verdict(CLEAR if is_clear(str(error)) else UNCLEAR, _line(error))
+
+
+def _line(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:400]
+
+
+def _must(holds: Any, otherwise: str) -> None:
+    if not holds:
+        raise SilentlyWrongError(otherwise)
+
+
+# ------------------------------------------------------------------------------------------- kinds
+
+
+def _table(name: str, word: str, random: Any) -> None:
+    table = TABLES[name](random)
+    found = _sound(table, build(word, table.X))
+    if table.plain is None:
+        return
+    X, new = table.plain
+    expected = relations.places(build(word, X), X, table.y, new)
+    if table.exact:
+        wrong = relations.unequal(expected, found)
+    elif word.startswith("tsne"):
+        return  # of which only equal numbers give equal places
+    else:
+        wrong = relations.unlike(expected, found, SAME_IN_ANY_UNIT)
+    _must(wrong is None, f"not the result of the plain table: {wrong}")
+
+
+def _new_points(name: str, word: str, random: Any) -> None:
+    points = sheet(random)
+    X, new = points[:ROWS], points[ROWS:]
+    model = build(word, X).fit(X, classes(ROWS))
+    if name in FAR:
+        # At their place or refused, never without a number.
+        _check_numbers(model.transform(X[:5] + FAR[name] * np.eye(5, 3)), "transform")
+        return
+    if name in COLUMNS:
+        model.transform(COLUMNS[name](new))
+        _must(False, "transform accepts other columns than were fitted")
+    if name in SAME:
+        a, b = (_dense(model.transform(part)) for part in (new, SAME[name](new)))
+        _must(np.array_equal(a, b), "new points are mapped to other places than as a plain array")
+        return
+    model.transform(REFUSED[name](new))
+    _must(name == "one-row", "transform accepts what it has to refuse")
+
+
+def _distances(name: str, word: str, random: Any) -> None:
+    table = given.distances(name, random)
+    _sound(table, build(word, table.X), points=False)
+
+
+def _labels(name: str, word: str, random: Any) -> None:
+    table, plain = given.labelled(name, random)
+    found = _sound(table, build(word, table.X))
+    if plain is not None:
+        expected = relations.places(build(word, table.X), table.X, plain, table.new)
+        wrong = relations.unequal(expected, found)
+        _must(wrong is None, f"not the result of plain labels: {wrong}")
+
+
+def _relation(name: str, word: str, random: Any) -> None:
+    wrong = relations.broken(name, word, random)
+    _must(wrong is None, f"{name} changes the result: {wrong}")
+
+
+def _parameter(name: str, word: str, random: Any) -> None:
+    parameter, number = name.rsplit(":", 1)
+    X = sheet(random)
+    value = BAD_PARAMETERS[parameter][int(number)]
+    model = build(word, X)
+    if parameter.startswith("patch__"):
+        model.set_params(patch=GaussianPatch())
+    if parameter == "patch__rank":
+        model.set_params(patch__covariance="low-rank")
+    if parameter == "landmarks":
+        model.set_params(n_components=2)
+    model.set_params(**{parameter: value}).fit(X, classes(len(X)))
+    _must(False, f"{parameter}={value!r} is accepted")
+
+
+KINDS = {
+    "table": _table,
+    "new": _new_points,
+    "distances": _distances,
+    "labels": _labels,
+    "relation": _relation,
+    "parameter": _parameter,
+}
+
+# How far new points lie from the fitted ones, in widths of the sheet.
+FAR = {"far-10": 10.0, "far-1e6": 1e6, "far-1e12": 1e12, "far-1e150": 1e150, "far-1e300": 1e300}
+COLUMNS: dict[str, Callable[[Any], Any]] = {
+    "fewer-columns": lambda new: new[:, 1:],
+    "more-columns": lambda new: np.column_stack([new, new]),
+}
+NEW_POINTS = (*SAME, *REFUSED, *FAR, *COLUMNS)
+
+# ------------------------------------------------------------------------------------------ checks
+
+
+def _sound(table: Table, model: Any, *, points: bool = True) -> relations.Places:
+    """Fit and map; the result has to have the right shape, numbers, and the places of fitted rows.
+
+    Nothing may change the table.
+    """
+    before = table.X.copy() if isinstance(table.X, np.ndarray) else None
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        fitted = model.fit_transform(table.X, table.y)
+    for warning in warned:
+        warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    _must(not table.refused, "fit accepts what it has to refuse")
+    n, n_new = _length(table.X), _length(table.new)
+    width = n if hasattr(fitted, "indptr") else model.n_components
+    _must(fitted.shape == (n, width), f"fit gives the shape {fitted.shape} for {n} rows")
+    _check_numbers(fitted, "fit")
+    mapped = model.transform(table.new)
+    _must(mapped.shape == (n_new, width), f"transform gives {mapped.shape} for {n_new} rows")
+    _check_numbers(mapped, "transform")
+    if before is not None:
+        _must(_equal(before, table.X), "fit or transform changes X")
+    found = relations.Places(_dense(fitted), _dense(mapped), graph=hasattr(fitted, "indptr"))
+    if points and not found.graph:
+        _check_fitted_rows(model, table.X, found.fitted)
+        if not any(warning.category is UserWarning for warning in warned):
+            flat = bool((np.ptp(found.fitted, axis=0) == 0).all())
+            equal = len(np.unique(np.asarray(table.X, dtype=np.float64), axis=0)) == 1
+            _must(equal or not flat, "all points are in one place, without a warning")
+    return found
+
+
+def _check_fitted_rows(model: Any, X: Any, fitted: Any) -> None:
+    rows = np.asarray(X, dtype=np.float64)
+    _, first = np.unique(rows, axis=0, return_index=True)  # copies have the place of the first
+    again = model.transform(X)
+    _must(_equal(again[first], fitted[first]), "transform moves fitted rows")
+
+
+def _check_numbers(result: Any, step: str) -> None:
+    values = result.data if hasattr(result, "indptr") else result
+    _must(values.dtype.kind == "f", f"{step} gives the type {values.dtype}")
+    _must(np.isfinite(values).all(), f"{step} gives NaN or infinity")
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
+
+
+def _dense(result: Any) -> Any:
+    return result.toarray() if hasattr(result, "toarray") else result
+
+
+def _length(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
