@@ -176,6 +176,8 @@ WRONG = [
     ({"graph": "neighbours"}, r"graph='neighbours' is not known; did you mean 'neighbors'\?"),
     ({"patch": 20}, r"patch=20 must be a GaussianPatch, e\.g\. GaussianPatch\(size=20\), or None"),
     ({"patch": GaussianPatch(size=45)}, r"size=45 needs more than 45 samples, got 45; lower"),
+    ({"patch": GaussianPatch(size=0)}, r"size=0 is too small; give at least 1"),
+    ({"patch": GaussianPatch(size="adaptiv")}, r"size='adaptiv' is not known; did you mean"),
     ({"patch": GaussianPatch(covariance="rigde")}, r"covariance='rigde' is not known; did you"),
     ({"radius": 0}, r"radius=0 is not positive"),
     ({"radius": "1"}, r"radius='1' is not a number"),

@@ -217,6 +217,7 @@ class GaussianPatch(BaseEstimator):
         >>> GaussianPatch().reach(15, 1000), GaussianPatch(size="adaptive").reach(15, 1000)
         (15, 30)
         """
+        self._check_size()
         if self.size == ADAPTIVE:
             return min(REACH * n_neighbors, n_samples - 1)
         return n_neighbors if self.size is None else int(self.size)
@@ -242,6 +243,12 @@ class GaussianPatch(BaseEstimator):
             raise ValueError(msg)
         return neighborhoods.nearest(int(self.size or 0))
 
+    def _check_size(self) -> None:
+        if isinstance(self.size, str):
+            check_choice("size", self.size, (ADAPTIVE,))
+        elif self.size is not None:
+            check_count("size", self.size)
+
     def _check(self) -> None:
         check_choice("covariance", self.covariance, covariances.ESTIMATES)
         check_choice("center", self.center, CENTERS)
@@ -251,10 +258,7 @@ class GaussianPatch(BaseEstimator):
         if not isinstance(self.denoise, (bool, np.bool_)):
             msg = f"denoise={self.denoise!r} must be True or False."
             raise TypeError(msg)
-        if isinstance(self.size, str):
-            check_choice("size", self.size, (ADAPTIVE,))
-        elif self.size is not None:
-            check_count("size", self.size)
+        self._check_size()
         if self.rank is not None:
             check_count("rank", self.rank)
         if self.covariance == "low-rank" and self.rank is None:
