@@ -157,6 +157,7 @@ class MinSum(BaseEstimator):
 
     Named as future work by ELAP. Where lengths are Euclidean already, or given, both are the same,
     and edges between classes become twice as long.
+    Beside divergences, which have no unit, the rule depends on the unit of X.
     """
 
     def lengths(self, edges: Edges) -> Floats:

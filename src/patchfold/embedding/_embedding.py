@@ -132,7 +132,7 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         """Warn where a plot of the embedding would be a dot and strays."""
         found = unreadable(self.embedding_, None if is_sparse(X) else X)
         if found is None or found.crowd == found.n_samples:
-            return  # all in one place, which has been warned of
+            return  # all in one place: equal rows, or divergences that were warned of
         # Labels gather classes, on dots if need be; a few points far out are no class.
         if found.rows or self.supervision is None:
             warn_user(str(found))
