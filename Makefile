@@ -49,14 +49,15 @@ hostile: $(VENV)/.dev-installed  ## thousands of hostile inputs: right, or refus
 bench: $(VENV)/.bench-installed  ## patchfold beside its peers: time, memory and quality
 	@$(py) -m benchmarks.peers --json bench/peers.json $(BENCH)
 
-# The three locks share one environment, so they are cut from one resolution.
+# The four locks share one environment, so they are cut from one resolution.
 compile = $(UV) pip compile --quiet --upgrade --universal --python-version 3.11 \
 	--no-annotate --custom-compile-command 'make lock' pyproject.toml requirements/build.in
 lock:  ## resolve requirements/*.txt anew (needs uv)
-	@$(compile) --extra dev --extra bench --output-file requirements/all.tmp
+	@$(compile) --extra dev --extra bench --extra docs --output-file requirements/all.tmp
 	@$(compile) --constraint requirements/all.tmp --extra plot --output-file requirements/demo.txt
 	@$(compile) --constraint requirements/all.tmp --extra dev --output-file requirements/dev.txt
 	@$(compile) --constraint requirements/all.tmp --extra bench --output-file requirements/bench.txt
+	@$(compile) --constraint requirements/all.tmp --extra docs --output-file requirements/docs.txt
 	@rm requirements/all.tmp
 
 clean:  ## remove the environment, caches and outputs
