@@ -18,7 +18,20 @@ override PATCHFOLD_DATA := $(or $(shell cd '$(PATCHFOLD_DATA)' 2>/dev/null && pw
 export PATCHFOLD_DATA
 endif
 
-.PHONY: help demo test lint fuzz hostile bench lock clean
+# Node checks the sources of the explorer's page and bundles them. The bundle is committed, so that
+# nobody needs Node to use patchfold. Where npm is missing, make says what it leaves out, or fails
+# with PATCHFOLD_NODE=required.
+ifneq ($(shell command -v npm),)
+npm = npm --prefix page --silent run
+npm_ready := page/node_modules/.installed
+else
+npm = echo 'npm is not installed; left out of page/:'
+ifeq ($(PATCHFOLD_NODE),required)
+npm = echo 'npm is not installed, and PATCHFOLD_NODE=required' >&2 && false
+endif
+endif
+
+.PHONY: help demo test lint page fuzz hostile bench lock clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -29,13 +42,18 @@ demo: $(VENV)/.demo-installed  ## run the demo; it writes into demo/
 
 # One BLAS thread a process: the workers of pytest share the cores already.
 test: lint  ## lint, then the tests with coverage
+	@$(npm) test
 	@OMP_NUM_THREADS=1 MPLBACKEND=Agg $(py) -m pytest -n auto --maxprocesses 8 --dist loadgroup --cov
 
-lint: $(VENV)/.dev-installed  ## style, format, types and the order of the folders
+lint: $(VENV)/.dev-installed $(npm_ready)  ## style, format, types and the order of the folders
 	@$(py) -m ruff check
 	@$(py) -m ruff format --check
 	@$(py) -m mypy
 	@$(VENV)/bin/lint-imports --no-logo --no-cache
+	@$(npm) lint
+
+page: $(npm_ready)  ## bundle page/src into the program of the explorer's page
+	@$(npm) build
 
 # Other files every time, and a few minutes in all; what fails is kept in .hypothesis and tried first.
 fuzz: $(VENV)/.dev-installed  ## damaged tables and models, many of them, are refused in words
@@ -61,8 +79,13 @@ lock:  ## resolve requirements/*.txt anew (needs uv)
 	@rm requirements/all.tmp
 
 clean:  ## remove the environment, caches and outputs
-	rm -rf $(VENV) demo build dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) page/node_modules demo build dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find src tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+
+page/node_modules/.installed: page/package-lock.json
+	@echo "Installing page/package-lock.json into page/node_modules ..."
+	@npm --prefix page --silent --no-audit --no-fund ci
+	@touch $@
 
 # A stamp is written last, so that an interrupted installation is taken up again.
 $(VENV)/.%-installed: requirements/%.txt pyproject.toml $(VENV)/.created

@@ -9,6 +9,11 @@ from patchfold.explorer.packing import ArrayStore
 from patchfold.explorer.page import assemble
 
 
-def test_the_program_has_no_imports_left() -> None:
+def test_the_program_is_one_piece() -> None:
     program = Page(assemble({}, ArrayStore())).texts["script"]
-    assert not re.search(r"^(import|export)\b", program, re.MULTILINE)
+    assert not re.search(r"\b(import|export)\s*[\"'{*]|\bimport\(", program)
+
+
+def test_nothing_in_the_program_ends_its_element() -> None:
+    program = Page(assemble({}, ArrayStore())).texts["script"]
+    assert not re.search(r"</script|<!--", program, re.IGNORECASE)

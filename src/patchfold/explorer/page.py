@@ -14,9 +14,6 @@ from patchfold.explorer.packing import safe_json
 if TYPE_CHECKING:
     from patchfold.explorer.packing import ArrayStore
 
-_IMPORT = re.compile(r'^import [^;]*? from "\./([a-z]+\.js)";\n', re.MULTILINE | re.DOTALL)
-_EXPORT = re.compile(r"^export (?=(async )?(function|class|const) )", re.MULTILINE)
-_PLACE = re.compile(r"(?:<!-- |@)(POLICY|STYLE|DATA|PROGRAM)(?: -->|@)")
 # Room for the size of the page, filled in when it is known.
 _SIZE = "@" * 15
 
@@ -28,7 +25,7 @@ def assemble(description: dict[str, Any], store: ArrayStore) -> str:
     the browser run the one program and apply the one style that are named by their hashes, and
     load nothing.
     """
-    style, program = _file("style.css"), _program()
+    style, program = _file("style.css"), _file("page.js")
     policy = (
         f"default-src 'none'; script-src {_hash(program)}; style-src {_hash(style)}; "
         "base-uri 'none'; form-action 'none'"
@@ -64,24 +61,6 @@ def size_of(html: str) -> str:
 
 
 @cache
-def _program() -> str:
-    """Join the modules, each after those it imports, into one module.
-
-    Names of a module's own are known to all others then, so every name is used once.
-    """
-    order: dict[str, str] = {}
-
-    def visit(name: str) -> None:
-        text = _file(name)
-        for imported in _IMPORT.findall(text):
-            if imported not in order:
-                visit(imported)
-        order[name] = _EXPORT.sub("", _IMPORT.sub("", text))
-
-    visit("main.js")
-    return "\n".join(order.values())
-
-
 def _file(name: str) -> str:
     return resources.files("patchfold.explorer").joinpath(name).read_text(encoding="utf-8")
 

@@ -33,6 +33,7 @@ function between(stops, share) {
   return stops[low].map((value, i) => value + (stops[low + 1][i] - value) * (place - low));
 }
 
+/** @type {(place: number, theme?: string) => number[]} */
 export const classColor = (place) => CLASSES[place];
 export const greyColor = (theme) => GREY[theme];
 export const edgeColor = (share, theme) => between(EDGE_COLORS[theme], share);

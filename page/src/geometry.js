@@ -1,5 +1,7 @@
 // Geometry of the plane: who is nearest to a place, who is within a loop, what an ellipse is.
 
+/** @typedef {[number, number]} Place x and y */
+
 /** Points sorted into square cells, to find the nearest one quickly. */
 export class Grid {
   /** @param {Float32Array} positions x and y of every point */

@@ -3,16 +3,15 @@
 import { array } from "./data.js";
 import { edgeColor, ramp } from "./colors.js";
 import { Grid, bounds } from "./geometry.js";
+import { Gestures } from "./gestures.js";
 import { Renderer } from "./gl.js";
 import { Graph } from "./graph.js";
 import { drawOverlay } from "./overlay.js";
-import { counted, rounded } from "./words.js";
+import { byId, counted, rounded } from "./words.js";
 
 const GLIDE = 700; // milliseconds from one embedding to the next
 const LEAP = GLIDE / 5; // at most this much at once: where frames are late, eyes still follow
-const CLICK = 4; // pixels that the pointer may move during a click
 const REACH = 14; // pixels from a point at which it is pointed at
-const FINGER = 24; // the same for a finger
 const MARGIN = 0.06; // of the pane, around all points
 // Beyond this many points, while they move and frames come slowly, a part of them is drawn.
 const DRAWN_POINTS = 50_000;
@@ -20,33 +19,47 @@ const SLOW = 40; // milliseconds
 
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
+/**
+ * @typedef {import("./app.js").App} App
+ * @typedef {import("./geometry.js").Place} Place
+ * @typedef {{ method: string, divergence: string | null }} Choice
+ * @typedef {{ x: number, y: number, zoom: number }} Camera
+ */
+
 export class Pane {
   /**
-   * @param {object} app what all panes share
-   * @param {{ method: string, divergence: string | null }} choice
+   * @param {App} app what all panes share
+   * @param {Choice} choice
    */
   constructor(app, choice) {
     this.app = app;
     this.choice = { ...choice };
-    const template = document.getElementById("pane-template");
-    this.element = template.content.firstElementChild.cloneNode(true);
+    this.element = byId("pane-template").content.firstElementChild.cloneNode(true);
+    /** @type {HTMLCanvasElement} */
     this.canvas = this.find(".points");
     this.over = this.find(".over");
     this.n = app.n;
     this.renderer = new Renderer(this.canvas, this.n);
-    this.places = null; // of the view that is shown, or being glided to
+    /** @type {Float32Array | null} of the view that is shown, or being glided to */
+    this.places = null;
+    /** @type {Float32Array | null} */
     this.before = null;
     this.share = 1;
+    this.width = 0; // in pixels
+    this.height = 0;
+    /** @type {Camera} */
     this.camera = { x: 0, y: 0, zoom: 1 };
     this.fitted = true; // the camera shows all points, and does so in the next view, too
+    /** @type {Place[] | null} */
     this.lasso = null;
-    this.pointers = new Map(); // where each finger, or the mouse with its button down, is
     this.pace = 0;
     this.drawable = 0;
     this.listen();
+    this.gestures = new Gestures(this);
     new ResizeObserver(() => this.resize()).observe(this.find(".plot"));
   }
 
+  /** @returns {any} */
   find(selector) {
     return this.element.querySelector(selector);
   }
@@ -127,6 +140,10 @@ export class Pane {
     return this.places.map((to, i) => this.before[i] + (to - this.before[i]) * this.share);
   }
 
+  /**
+   * @param {number} row
+   * @returns {Place}
+   */
   place(row) {
     const [i, j] = [2 * row, 2 * row + 1];
     const mix = (k) => this.before[k] + (this.places[k] - this.before[k]) * this.share;
@@ -161,6 +178,10 @@ export class Pane {
     this.repaint();
   }
 
+  /**
+   * @param {Place} place
+   * @returns {Place}
+   */
   toScreen([x, y]) {
     const { camera } = this;
     return [
@@ -169,6 +190,10 @@ export class Pane {
     ];
   }
 
+  /**
+   * @param {Place} place
+   * @returns {Place}
+   */
   toPlane([x, y]) {
     const { camera } = this;
     return [
@@ -177,6 +202,10 @@ export class Pane {
     ];
   }
 
+  /**
+   * @param {number} factor
+   * @param {Place} at what stays where it is
+   */
   zoomBy(factor, at = [this.width / 2, this.height / 2]) {
     const fixed = this.toPlane(at);
     this.camera.zoom = Math.min(Math.max(this.camera.zoom * factor, 1), 1e7);
@@ -294,36 +323,10 @@ export class Pane {
     this.renderer.setRamp(ramp(edgeColor, theme));
   }
 
-  // ------------------------------------------------------------------ pointer and keys
-
   listen() {
     const { canvas } = this;
-    canvas.addEventListener("pointerdown", (event) => this.press(event));
-    canvas.addEventListener("pointermove", (event) => this.move(event));
-    canvas.addEventListener("pointerup", (event) => this.release(event));
-    canvas.addEventListener("pointercancel", (event) => {
-      this.pointers.delete(event.pointerId);
-      this.cancel();
-    });
-    canvas.addEventListener("pointerleave", (event) => {
-      if (event.pointerType !== "touch") this.app.point(-1); // what was tapped stays
-    });
-    // One finger may scroll the page, where style.css says so; two zoom the pane alone.
-    const alone = (event) => event.touches.length > 1 && event.preventDefault();
-    canvas.addEventListener("touchstart", alone, { passive: false });
-    canvas.addEventListener("touchmove", alone, { passive: false });
-    canvas.addEventListener("dblclick", () => this.fit());
-    canvas.addEventListener("keydown", (event) => this.key(event));
     canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
     canvas.addEventListener("webglcontextrestored", () => this.restore());
-    canvas.addEventListener(
-      "wheel",
-      (event) => {
-        event.preventDefault();
-        this.zoomBy(1.0015 ** -event.deltaY, [event.offsetX, event.offsetY]);
-      },
-      { passive: false },
-    );
     this.find(".fit").addEventListener("click", () => this.fit());
     this.find(".tool-move").addEventListener("click", () => this.app.setTool("move"));
     this.find(".tool-lasso").addEventListener("click", () => this.app.setTool("lasso"));
@@ -343,103 +346,21 @@ export class Pane {
     }
   }
 
-  press(event) {
-    if (event.button !== 0) return;
-    this.canvas.setPointerCapture(event.pointerId);
-    const at = [event.offsetX, event.offsetY];
-    this.pointers.set(event.pointerId, at);
-    if (this.pointers.size > 1) {
-      this.app.point(-1);
-      this.cancel(); // what the first finger had begun
-      return;
-    }
-    this.pressed = { x: at[0], y: at[1], dragged: false };
-    if (this.app.tool === "lasso") this.lasso = [this.toPlane(at)];
-  }
-
-  /** Two fingers: what is between them stays there. */
-  pinch(id, at) {
-    const before = fingers([...this.pointers.values()]);
-    this.pointers.set(id, at);
-    const after = fingers([...this.pointers.values()]);
-    if (this.pointers.size !== 2) return;
-    const { zoom } = this.camera;
-    this.moveBy(
-      (before.middle[0] - after.middle[0]) / zoom,
-      (after.middle[1] - before.middle[1]) / zoom,
-    );
-    this.zoomBy(Math.max(after.apart, 1) / Math.max(before.apart, 1), after.middle);
-  }
-
-  move(event) {
-    const at = [event.offsetX, event.offsetY];
-    if (this.pointers.size > 1) {
-      if (this.pointers.has(event.pointerId)) this.pinch(event.pointerId, at);
-      return;
-    }
-    if (!this.pressed) {
-      if (!this.pointers.size) this.app.point(this.pick(at), event);
-      return;
-    }
-    const { pressed } = this;
-    pressed.dragged ||= Math.hypot(at[0] - pressed.x, at[1] - pressed.y) > CLICK;
-    if (!pressed.dragged) return;
-    this.app.point(-1);
-    if (this.lasso) {
-      this.lasso.push(this.toPlane(at));
-      this.repaint();
-    } else {
-      this.moveBy((pressed.x - at[0]) / this.camera.zoom, (at[1] - pressed.y) / this.camera.zoom);
-      [pressed.x, pressed.y] = at;
-    }
-  }
-
-  release(event) {
-    this.pointers.delete(event.pointerId);
-    if (!this.pressed) return;
-    const { dragged } = this.pressed;
-    const loop = this.lasso;
-    this.cancel();
-    if (!dragged) {
-      const finger = event.pointerType === "touch";
-      const row = this.pick([event.offsetX, event.offsetY], finger ? FINGER : REACH);
-      this.app.pick(row);
-      if (finger) this.app.point(row, event);
-    } else if (loop && this.grid) {
-      const rows = this.grid.within(loop).filter((row) => this.app.visible[row]);
-      this.app.select(rows, event.shiftKey);
-    }
-  }
-
+  /** Leave off what a finger or the mouse has begun. */
   cancel() {
-    this.pressed = null;
+    this.gestures.cancel();
     this.lasso = null;
     this.repaint();
   }
 
-  /** The point at a place of the pane, or -1. */
+  /**
+   * The point at a place of the pane, or -1.
+   * @param {Place} at
+   */
   pick(at, reach = REACH) {
     if (!this.grid) return -1;
     const [x, y] = this.toPlane(at);
-    return this.grid.nearest(x, y, reach / this.camera.zoom, (row) => this.app.visible[row]);
-  }
-
-  key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const step = 40 / this.camera.zoom;
-    const actions = {
-      "+": () => this.zoomBy(1.25),
-      "=": () => this.zoomBy(1.25),
-      "-": () => this.zoomBy(0.8),
-      0: () => this.fit(),
-      ArrowLeft: () => this.moveBy(-step, 0),
-      ArrowRight: () => this.moveBy(step, 0),
-      ArrowUp: () => this.moveBy(0, step),
-      ArrowDown: () => this.moveBy(0, -step),
-    };
-    if (!Object.hasOwn(actions, event.key)) return;
-    event.preventDefault();
-    actions[event.key]();
+    return this.grid.nearest(x, y, reach / this.camera.zoom, (row) => this.app.visible[row] > 0);
   }
 
   // ------------------------------------------------------------------ words
@@ -464,14 +385,6 @@ export class Pane {
     const words = `path: ${steps} ${steps === 1 ? "step" : "steps"}`;
     return [`${words}, length ${rounded(this.path.length)}`];
   }
-}
-
-/** How far apart two places are, and what is in the middle. */
-function fingers([[x, y], [otherX, otherY]]) {
-  return {
-    apart: Math.hypot(otherX - x, otherY - y),
-    middle: [(x + otherX) / 2, (y + otherY) / 2],
-  };
 }
 
 const graphs = new Map();

@@ -20,7 +20,7 @@ function showClasses(place, coloring, theme, changed) {
   list.className = "classes";
   const refresh = () => {
     [...list.children].forEach((item, i) => {
-      item.firstChild.setAttribute("aria-pressed", String(coloring.entries[i].shown));
+      item.firstElementChild.setAttribute("aria-pressed", String(coloring.entries[i].shown));
     });
     changed();
   };

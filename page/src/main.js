@@ -18,11 +18,11 @@ function giveUp(words) {
 }
 
 async function begin() {
-  const columns = await Promise.all(description.columns.map((packed) => Column.load(packed)));
-  const ids = await Column.load(description.ids);
+  const columns = await Promise.all(description().columns.map((packed) => Column.load(packed)));
+  const ids = await Column.load(description().ids);
   const app = new App(columns, ids);
   app.start();
-  window.patchfold = app; // for scripts
+  Object.assign(window, { patchfold: app }); // for scripts
 }
 
 if (!document.createElement("canvas").getContext("webgl2")) giveUp(NO_WEBGL);

@@ -43,6 +43,8 @@ export function saveText(name, text) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
+/** @typedef {import("./data.js").Column} Column */
+
 export class Table {
   /**
    * @param {HTMLElement} place

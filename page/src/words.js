@@ -7,6 +7,10 @@ const METHODS = new Map([
   ["tsne", "t-SNE"],
 ]);
 
+/**
+ * An element that page.html has, whatever its kind.
+ * @returns {any}
+ */
 export const byId = (id) => document.getElementById(id);
 
 /** The beginning of a text that may be very long. */

@@ -10,15 +10,20 @@ const TYPES = {
 };
 const MISSING = 0xffffffff;
 
+let described = null;
+
 /** The description of everything on the page, as Python wrote it. */
-export const description = JSON.parse(document.getElementById("data").textContent);
+export function description() {
+  described ??= JSON.parse(document.getElementById("data").textContent);
+  return described;
+}
 
 const unpacked = new Map();
 
 /**
  * An array by its number, kept for the next time.
  * @param {number} number
- * @returns {Promise<Float32Array | Float64Array | Uint8Array | Uint32Array>}
+ * @returns {Promise<any>} a typed array
  */
 export function array(number) {
   if (!unpacked.has(number)) unpacked.set(number, unpack(number));
@@ -26,7 +31,7 @@ export function array(number) {
 }
 
 async function unpack(number) {
-  const { type, length, delta } = description.arrays[number];
+  const { type, length, delta } = description().arrays[number];
   const element = document.getElementById(`array-${number}`);
   const packed = fromBase64(element.textContent);
   element.remove(); // the text is not needed again, and may be large
@@ -62,6 +67,10 @@ export class Column {
     return new Column(packed, values);
   }
 
+  /**
+   * @param {{ name: string, kind: string, whole?: boolean, texts?: string[] }} packed
+   * @param {ArrayLike<number>} values
+   */
   constructor({ name, kind, whole, texts }, values) {
     this.name = name;
     this.numeric = kind === "number";

@@ -37,7 +37,7 @@ export class Classes {
     this.entries = own.map((code, place) => ({
       label: labels[code],
       count: counts[code],
-      color: () => classColor(place),
+      color: (theme) => classColor(place, theme),
       shown: true,
     }));
     const rank = new Int32Array(labels.length).fill(own.length);
@@ -72,7 +72,8 @@ export class Scale {
    */
   constructor(values, range = extent(values), color = scaleColor) {
     this.values = values;
-    [this.low, this.high] = range;
+    this.low = range[0];
+    this.high = range[1];
     this.color = color;
     this.from = 0;
     this.to = 1;
@@ -128,6 +129,7 @@ export function coloringOf(column) {
   return numbers ? new Classes(column, numbers) : new Scale(column.values);
 }
 
+/** @returns {[number, number]} */
 function extent(values) {
   let [low, high] = [Infinity, -Infinity];
   for (const value of values) {

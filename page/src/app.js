@@ -29,10 +29,10 @@ const distinct = (values) => [...new Set(values)];
 
 export class App {
   constructor(columns, ids) {
-    this.n = description.n;
+    this.n = description().n;
     this.columns = columns;
     this.ids = ids;
-    this.views = description.views;
+    this.views = description().views;
     this.methods = distinct(this.views.map((view) => view.method));
     this.divergences = distinct(this.views.map((view) => view.divergence));
     this.ks = distinct(this.views.map((view) => view.k));
@@ -63,7 +63,7 @@ export class App {
       return methods.slice(0, 2).map((method) => ({ method, divergence: divergences[0] }));
     }
     const classical = (name) => name === "euclidean";
-    const order = divergences.toSorted((a, b) => classical(b) - classical(a));
+    const order = [...divergences].sort((a, b) => Number(classical(b)) - Number(classical(a)));
     return order.slice(0, 2).map((divergence) => ({ method: methods[0], divergence }));
   }
 
@@ -173,11 +173,12 @@ export class App {
     const { n, coloring } = this;
     const chosen = this.matches ?? (this.rows.length ? this.selected : null);
     this.faint = Boolean(chosen);
-    const opacity = new Uint8Array(n);
     const full = n > 20_000 ? 200 : 235;
+    const opacity = new Uint8Array(n);
     for (let row = 0; row < n; row++) {
       this.visible[row] = coloring.shows(row) ? 1 : 0;
-      opacity[row] = !this.visible[row] ? 0 : !chosen || chosen[row] ? full : 255 * FAINT;
+      const meant = !chosen || chosen[row];
+      opacity[row] = this.visible[row] * (meant ? full : 255 * FAINT);
     }
     byId("found").textContent = this.matches ? counted(this.matching().length) : "";
     for (const pane of panes) {
@@ -194,7 +195,10 @@ export class App {
     return new Scale(trust, this.trustRange(), trustColor);
   }
 
-  /** One range for all panes, so that they can be compared. */
+  /**
+   * One range for all panes, so that they can be compared.
+   * @returns {[number, number]}
+   */
   trustRange() {
     let least = 255;
     for (const { trust } of this.panes) {
@@ -344,10 +348,10 @@ export class App {
 
   /** Set everything up. */
   start() {
-    document.title = clipped(description.title, 120);
-    byId("title").textContent = clipped(description.title, 120);
+    document.title = clipped(description().title, 120);
+    byId("title").textContent = clipped(description().title, 120);
     const many = `${this.views.length} embedding${this.views.length === 1 ? "" : "s"}`;
-    const size = sized(Number(description.bytes));
+    const size = sized(Number(description().bytes));
     byId("summary").textContent = `${counted(this.n)} points · ${many} · ${size}`;
     for (const column of this.columns) byId("colour").append(new Option(named(column.name, 60)));
     this.card = new Card(this);

@@ -1,0 +1,49 @@
+// Nearest points, loops and ellipses, each against a plain evaluation.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Grid, bounds, ellipseAxes } from "../src/geometry.js";
+import { random } from "./random.js";
+
+/** Points whose x is spread a hundred times as wide as their y. */
+function scattered(n, draw) {
+  return Float32Array.from({ length: 2 * n }, (_, i) => (i % 2 ? 1 : 100) * (draw() - 0.5));
+}
+
+test("the grid finds the nearest point that is allowed, or none", () => {
+  const draw = random(1);
+  const positions = scattered(300, draw);
+  const grid = new Grid(positions);
+  for (let round = 0; round < 200; round++) {
+    const [x, y, reach] = [110 * (draw() - 0.5), 1.2 * (draw() - 0.5), 3 * draw()];
+    const allowed = (row) => row % 3 !== 0;
+    const gaps = Array.from({ length: 300 }, (_, row) =>
+      allowed(row) ? Math.hypot(positions[2 * row] - x, positions[2 * row + 1] - y) : Infinity,
+    );
+    const least = Math.min(...gaps);
+    assert.equal(grid.nearest(x, y, reach, allowed), least <= reach ? gaps.indexOf(least) : -1);
+  }
+});
+
+test("a loop holds the points of its square and not those of its notch", () => {
+  const grid = new Grid(new Float32Array([1, 1, 5, 1, 5, 5, 9, 8, 5, 8]));
+  const notched = [[0, 0], [10, 0], [10, 10], [5, 4], [0, 10]];
+  assert.deepEqual(grid.within(notched).sort(), [0, 1, 3]);
+});
+
+test("points in one place are found", () => {
+  const grid = new Grid(new Float32Array(20).fill(3));
+  assert.notEqual(grid.nearest(3, 3, 1, () => true), -1);
+  assert.deepEqual(bounds(new Float32Array(4)), { left: 0, right: 0, bottom: 0, top: 0 });
+});
+
+test("an ellipse has the axes that its covariance was made of", () => {
+  const [long, short, angle] = [3, 0.5, 0.7];
+  const [c, s] = [Math.cos(angle), Math.sin(angle)];
+  const [xx, yy] = [(long * c) ** 2 + (short * s) ** 2, (long * s) ** 2 + (short * c) ** 2];
+  const found = ellipseAxes(xx, (long ** 2 - short ** 2) * c * s, yy);
+  for (const [name, value] of Object.entries({ long, short, angle })) {
+    assert.ok(Math.abs(found[name] - value) < 1e-9, name);
+  }
+});
