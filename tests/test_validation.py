@@ -6,6 +6,7 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+import anndata
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from patchfold import PatchIsomap
+from patchfold import PatchIsomap, PatchSpace
 from patchfold._validation import (
     check_choice,
     check_count,
@@ -340,3 +341,11 @@ def test_columns_of_the_same_name_are_named():
     frame = pd.DataFrame(np.ones((3, 3)), columns=list("aab"))
     with pytest.raises(ValueError, match=r"columns of the same name \(a, a, b\); rename them"):
         check_points(frame)
+
+
+def test_an_anndata_is_refused_at_once_with_what_to_pass():
+    cells = anndata.AnnData(np.ones((5, 2)))
+    words = r"X is an AnnData of shape \(5, 2\) and no array; give adata.obsm\['X_pca'\]"
+    for call in (check_points, PatchIsomap().fit, PatchSpace().fit_transform):
+        with pytest.raises(TypeError, match=words):
+            call(cells)

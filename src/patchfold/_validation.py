@@ -278,6 +278,11 @@ def _refuse_typed_columns(X: Any, name: str) -> None:
 
 
 def _as_array(X: Any, name: str) -> np.ndarray[Any, Any]:
+    if hasattr(X, "obsm"):  # NumPy would take it apart, one cell after the other
+        raise TypeError(
+            f"{name} is an AnnData of shape {X.shape} and no array; give adata.obsm['X_pca'], or "
+            "use patchfold.anndata.isomap(adata)."
+        )
     if isinstance(X, np.ma.MaskedArray):
         X = np.ma.filled(X.astype(np.float64), np.nan)  # what is masked is missing
     try:

@@ -13,6 +13,7 @@ from patchfold._validation import check_choice, check_count, check_points
 from patchfold.embedding.methods import METHODS
 from patchfold.explorer.columns import pack_column, pack_ids
 from patchfold.explorer.fitting import Fitted, choose_k, fit_all, from_estimators, slider
+from patchfold.explorer.given import source_of
 from patchfold.explorer.packing import ArrayStore
 from patchfold.explorer.page import assemble, size_of
 from patchfold.explorer.views import pack_view, views_of
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 # Features are shown beside the other columns while there are no more than so many of them, and of
 # values in all: pixels of images say nothing one by one, and would be most of the page.
 MOST_FEATURES, MOST_VALUES = 100, 5_000_000
+# Names that a message lists.
+MOST_NAMED = 10
 # Height of the page in a notebook, in pixels.
 INLINE_HEIGHT = 720
 
@@ -79,8 +82,10 @@ class Explorer:
 
         Parameters
         ----------
-        estimators : mapping of a label to a fitted estimator
-            :class:`~patchfold.PatchIsomap` and its like. The first two are shown side by side.
+        estimators : mapping of a label to a fitted estimator, or to coordinates
+            Whatever has ``embedding_``, of this library or of another, or an array of shape
+            (n_samples, n_components). The first two are shown side by side. What has no patches
+            gets those of ``X``.
         X : array of shape (n_samples, n_features)
             What they were fitted to.
         columns, ids, feature_names, title, n_jobs
@@ -92,10 +97,15 @@ class Explorer:
         """
         if not estimators:
             raise ValueError("estimators is empty; give at least one, {label: fitted estimator}.")
-        points = check_points(X).astype(np.float64, copy=False)
-        names = _feature_names(X, points.shape[1], feature_names)
-        fitted = from_estimators(estimators, points, n_jobs)
-        return _page_of(fitted, points, names, dict(columns or {}), ids, title, n_jobs, 0)
+        return explore(
+            X,
+            embeddings=estimators,
+            columns=columns,
+            ids=ids,
+            feature_names=feature_names,
+            title=title,
+            n_jobs=n_jobs,
+        )
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page to a file, whole or not at all, and return its path."""
@@ -126,6 +136,7 @@ def explore(
     X: Any,
     y: Any = None,
     *,
+    embeddings: Mapping[Any, Any] | None = None,
     columns: Mapping[Any, Any] | None = None,
     ids: Any = None,
     feature_names: Iterable[Any] | None = None,
@@ -145,10 +156,19 @@ def explore(
 
     Parameters
     ----------
-    X : array of shape (n_samples, n_features)
+    X : array of shape (n_samples, n_features), or AnnData
         Points, as for :class:`~patchfold.PatchIsomap`; standardise features in different units.
-    y : array of shape (n_samples,) or None
-        Classes or values to colour the points by; they do not change the embeddings.
+        Of an AnnData the points are ``obsm["X_pca"]``, or all variables where there is none; its
+        other coordinates in ``obsm`` are embeddings, its observations are columns. None takes the
+        first of the ``embeddings`` for the points.
+    y : array of shape (n_samples,), str or None
+        Classes or values to colour the points by; they do not change the embeddings. A name is one
+        of the ``columns``.
+    embeddings : mapping of labels to coordinates, or None
+        Coordinates that are computed already, (n_samples, n_components), or fitted estimators of
+        any library that have ``embedding_``. They are shown instead of fits of ``methods``, the
+        first two side by side. Edges, patches and geodesics are of ``X``, fitted once for all that
+        has none of its own.
     columns : mapping of names to sequences of n_samples values, or None
         What else is known about the points: text, numbers, None for missing. Shown on hover and in
         the table, and to colour and search by.
@@ -186,9 +206,29 @@ def explore(
     >>> X, y = load_iris(return_X_y=True)
     >>> explore(X, y, n_neighbors=(10, 20), title="iris")
     Explorer(150 points, 4 embeddings, ... kB)
+
+    Coordinates of any origin, here of two other libraries:
+
+    >>> from sklearn.decomposition import PCA
+    >>> from sklearn.manifold import MDS
+    >>> both = {"PCA": PCA(2).fit_transform(X), "MDS": MDS(n_init=1, init="random").fit(X)}
+    >>> explore(X, y, embeddings=both)
+    Explorer(150 points, 2 embeddings, ... kB)
     """
-    points = check_points(X, min_samples=3).astype(np.float64, copy=False)
-    names = _feature_names(X, points.shape[1], feature_names)
+    source = source_of(X, embeddings)
+    given = len(source.embeddings) > 0
+    points = check_points(source.points, min_samples=2 if given else 3)
+    points = points.astype(np.float64, copy=False)
+    known_names = source.feature_names if feature_names is None else feature_names
+    names = _feature_names(source.points, points.shape[1], known_names)
+    columns = source.columns | dict(columns or {})
+    columns = columns if y is None else _coloured(y, columns)
+    ids = source.ids if ids is None else ids
+    if given:
+        fitted = from_estimators(source.embeddings, points, n_jobs)
+        page = _page_of(fitted, points, names, columns, ids, title, n_jobs, random_state)
+        page.notes[:0] = source.notes
+        return page
     methods = [check_choice("methods", name, METHODS) for name in _listed("methods", methods)]
     divergences = [
         check_choice("divergences", name, known.NAMES)
@@ -207,10 +247,9 @@ def explore(
         random_state=random_state,
         progress=progress or _silent,
     )
-    columns = dict(columns or {})
-    if y is not None:
-        columns = {_name_of(y, columns): y, **columns}
-    return _page_of(fitted, points, names, columns, ids, title, n_jobs, random_state)
+    page = _page_of(fitted, points, names, columns, ids, title, n_jobs, random_state)
+    page.notes[:0] = source.notes
+    return page
 
 
 def _page_of(
@@ -247,7 +286,8 @@ def _notes(fitted: list[Fitted]) -> list[str]:
     said: dict[str, list[str]] = {}
     for one in fitted:
         for note in one.notes:
-            said.setdefault(note, []).append(f"{one.method}, {one.divergence}, k = {one.k}")
+            fit = f"{one.method}, {one.divergence}, k = {one.k}"
+            said.setdefault(note, []).append(one.method if one.k is None else fit)
     more = {note: f" and {len(fits) - 1} more" * (len(fits) > 1) for note, fits in said.items()}
     return [f"{fits[0]}{more[note]}: {note}" for note, fits in said.items()]
 
@@ -290,6 +330,16 @@ def _feature_names(X: Any, m: int, given: Iterable[Any] | None) -> list[str]:
     if len(names) != m:
         raise ValueError(f"feature_names has {len(names)} names for {m} features; give one each.")
     return names
+
+
+def _coloured(y: Any, columns: dict[Any, Any]) -> dict[Any, Any]:
+    """Put what colours the points before the other columns: values, or one of these by its name."""
+    if not isinstance(y, str):
+        return {_name_of(y, columns): y, **columns}
+    if y not in columns:
+        known = ", ".join(repr(str(name)) for name in list(columns)[:MOST_NAMED]) or "none"
+        raise ValueError(f"y={y!r} is none of the columns ({known}); give one, or the values.")
+    return {y: columns[y], **columns}
 
 
 def _name_of(y: Any, columns: dict[Any, Any]) -> str:

@@ -14,6 +14,7 @@ from patchfold.divergences import paired
 from patchfold.embedding import PatchSpace
 from patchfold.embedding.methods import METHODS
 from patchfold.engines.arrays import to_numpy
+from patchfold.explorer.given import coordinates
 from patchfold.explorer.layout import ellipses, placed
 from patchfold.neighbors import SharedNeighbors, find_neighbors
 from patchfold.patches import GaussianPatch
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 SLIDER = ((20_000, (6, 10, 15, 20, 30)), (100_000, (10, 15, 20)), (np.inf, (15,)))
 # The divergence that colours edges where the lengths are of none.
 COLOURING = "kl"
+# Neighbours of the patches behind coordinates of others, fewer for few points, and what is said.
+GIVEN_NEIGHBORS = 15
+GIVEN_NOTE = "coordinates as given; edges and patches are of X, with {k} neighbours"
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +125,8 @@ def fit_all(
                 space = PatchSpace(n_neighbors=k, divergence=colouring, knn=shared, n_jobs=n_jobs)
                 patches = plain = plain or _patches(space, X)
             measure = colouring if divergence == "euclidean" else divergence
-            found = _found(estimator, patches, members, measure, n_jobs)
+            places, lengths = estimator.embedding_, estimator.graph_
+            found = _found(places, lengths, patches, members, measure, n_jobs)
             fitted.append(Fitted(method, divergence, k, *found, notes))
     progress(total, total, "page")
     return sorted(fitted, key=lambda one: list(ks).index(one.k or 0))
@@ -130,34 +135,66 @@ def fit_all(
 def from_estimators(
     estimators: Mapping[Any, Any], X: Floats, n_jobs: int | None = None
 ) -> list[Fitted]:
-    """Take what estimators have found; where there are no patches, fit the recommended ones."""
-    fitted = []
+    """Take what estimators of any library have found, or coordinates.
+
+    What has no patches gets the recommended ones of ``X``, fitted once for all.
+    """
+    fitted: list[Fitted] = []
+    space = None
     for label, estimator in estimators.items():
-        _check_fitted(label, estimator, len(X))
-        divergence, patches, members = estimator.divergence, estimator.patches_, None
-        if divergence != "precomputed":
-            members = _members(estimator, estimator.patch_ or GaussianPatch(), X, n_jobs)
-        if divergence == "euclidean":
-            own = {name: getattr(estimator, name) for name in ("patch", "radius", "n_jobs")}
-            k = estimator.n_neighbors_ or 1
-            patches = _patches(PatchSpace(n_neighbors=k, divergence=COLOURING, **own), X)
-        measure = COLOURING if divergence == "euclidean" else divergence
-        found = _found(estimator, patches, members, measure, n_jobs)
-        fitted.append(Fitted(str(label), None, None, *found))
+        if hasattr(estimator, "embedding_") and hasattr(estimator, "patch_graph_"):
+            coordinates(label, estimator, len(X))
+            found = _own(estimator, X, n_jobs)
+            fitted.append(Fitted(str(label), None, None, *found))
+            continue
+        places = coordinates(label, estimator, len(X))
+        space = space or _space(X, n_jobs)
+        found = _found(places, space.graph_, *_parts(space, X, n_jobs), COLOURING, n_jobs)
+        note = GIVEN_NOTE.format(k=space.n_neighbors_)
+        fitted.append(Fitted(str(label), None, None, *found, (note,)))
     return fitted
 
 
+def _own(
+    estimator: Any, X: Floats, n_jobs: int | None
+) -> tuple[Floats, csr_array, str, Floats, Floats | None]:
+    """Return what a page shows of an estimator of this library, fitted to ``X``."""
+    divergence, patches, members = estimator.divergence, estimator.patches_, None
+    if divergence != "precomputed":
+        members = _members(estimator, estimator.patch_ or GaussianPatch(), X, n_jobs)
+    if divergence == "euclidean":
+        own = {name: getattr(estimator, name) for name in ("patch", "radius", "n_jobs")}
+        k = estimator.n_neighbors_ or 1
+        patches = _patches(PatchSpace(n_neighbors=k, divergence=COLOURING, **own), X)
+    measure = COLOURING if divergence == "euclidean" else divergence
+    return _found(estimator.embedding_, estimator.graph_, patches, members, measure, n_jobs)
+
+
+def _space(X: Floats, n_jobs: int | None) -> PatchSpace:
+    """Fit the patches that stand behind coordinates of others."""
+    k = max(min(GIVEN_NEIGHBORS, len(X) // 2), 1)
+    space = PatchSpace(n_neighbors=k, divergence=COLOURING, n_jobs=n_jobs, random_state=0)
+    _fit(space, X)
+    return space
+
+
+def _parts(space: PatchSpace, X: Floats, n_jobs: int | None) -> tuple[Any, Neighborhoods]:
+    recipe = cast("GaussianPatch", space.patch_)
+    return space.patches_, _members(space, recipe, X, n_jobs)
+
+
 def _found(
-    estimator: Any,
+    embedding: Any,
+    lengths: csr_array,
     patches: Patches | None,
     members: Neighborhoods | None,
     measure: Any,
     n_jobs: int | None,
 ) -> tuple[Floats, csr_array, str, Floats, Floats | None]:
-    """Return what a page shows of an estimator: plane, graph, measure, colours and ellipses."""
-    plane = placed(estimator.embedding_)
+    """Return what a page shows of an embedding: plane, graph, measure, colours and ellipses."""
+    plane = placed(embedding)
     # Explicit zeros are edges, which triu keeps.
-    graph = triu(estimator.graph_, k=1, format="csr")
+    graph = triu(lengths, k=1, format="csr")
     graph.sort_indices()
     if patches is None or members is None:
         return plane, graph, "distance", graph.data, None
@@ -204,17 +241,3 @@ def _fit(estimator: Any, X: Floats) -> tuple[str, ...]:
         warnings.simplefilter("always", UserWarning)
         estimator.fit(X)
     return tuple(dict.fromkeys(str(warning.message) for warning in caught))
-
-
-def _check_fitted(label: Any, estimator: Any, n: int) -> None:
-    for name in ("embedding_", "graph_", "patches_"):
-        if not hasattr(estimator, name):
-            raise ValueError(
-                f"the estimator {str(label)!r} is a {type(estimator).__name__} without {name}; "
-                "give a fitted embedding of patchfold, such as PatchIsomap().fit(X)."
-            )
-    if len(estimator.embedding_) != n:
-        raise ValueError(
-            f"the estimator {str(label)!r} was fitted to {len(estimator.embedding_)} points and X "
-            f"has {n}; give the X it was fitted to."
-        )

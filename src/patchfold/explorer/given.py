@@ -1,0 +1,130 @@
+"""Coordinates that others computed: arrays, fitted estimators of any library, and AnnData."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from patchfold._validation import check_points
+from patchfold.engines.arrays import to_numpy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+# What cells are compared by, in this order of preference.
+REDUCTIONS = ("X_pca", "X_pca_harmony", "X_scVI", "X_lsi")
+# Coordinates to look at have so many columns.
+FEWEST_SEEN, MOST_SEEN = 2, 3
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Points, and what is known beside them.
+
+    Attributes
+    ----------
+    points : array of shape (n, m), or anything that becomes one
+    embeddings : dict of a label to coordinates
+    columns : dict of a name to n values
+    ids : sequence of n names, or None
+    feature_names : sequence of m names, or None
+    notes : list of str
+        What was decided.
+    """
+
+    points: Any
+    embeddings: dict[Any, Any] = field(default_factory=dict)
+    columns: dict[Any, Any] = field(default_factory=dict)
+    ids: Any = None
+    feature_names: Any = None
+    notes: list[str] = field(default_factory=list)
+
+
+def is_anndata(X: Any) -> bool:
+    """Whether ``X`` is an AnnData, known by its parts, as the package need not be there."""
+    return all(hasattr(X, name) for name in ("obs", "obsm", "obs_names", "var_names"))
+
+
+def source_of(X: Any, embeddings: Mapping[Any, Any] | None) -> Source:
+    """Return the points, and the embeddings to show beside those that are given.
+
+    An AnnData has both. Without any ``X`` the first coordinates are the points themselves.
+    """
+    given = dict(embeddings or {})
+    if embeddings is not None and not given:
+        raise ValueError("embeddings is empty; give at least one, {label: coordinates}.")
+    if is_anndata(X):
+        return _cells(X, given)
+    if X is not None:
+        return Source(X, given)
+    if not given:
+        raise ValueError("X is None; give points, or coordinates as embeddings={label: ...}.")
+    label, first = next(iter(given.items()))
+    note = f"without X, neighbours, patches and trust are those of the coordinates {str(label)!r}"
+    return Source(coordinates(label, first), given, notes=[note])
+
+
+def coordinates(label: Any, given: Any, n: int | None = None) -> Floats:
+    """Return the coordinates of an array, or of a fitted estimator, as float64.
+
+    Examples
+    --------
+    >>> from sklearn.manifold import MDS
+    >>> coordinates("mine", [[0, 1], [2, 3]])
+    array([[0., 1.],
+           [2., 3.]])
+    >>> coordinates("MDS", MDS())
+    Traceback (most recent call last):
+        ...
+    ValueError: embeddings['MDS'] is a MDS without embedding_; fit it first, or give ...
+    """
+    name = f"embeddings[{str(label)!r}]"
+    if not hasattr(given, "embedding_"):
+        # The last step of a pipeline has found the coordinates.
+        given = given[-1] if hasattr(given, "named_steps") else given
+    if hasattr(given, "get_params") and not hasattr(given, "embedding_"):
+        raise ValueError(
+            f"{name} is a {type(given).__name__} without embedding_; fit it first, or give the "
+            "coordinates that it returns, such as its fit_transform(X)."
+        )
+    found = getattr(given, "embedding_", given)
+    array = to_numpy(check_points(found, name=name)).astype(np.float64, copy=False)
+    if n is not None and len(array) != n:
+        raise ValueError(
+            f"{name} has coordinates of {len(array)} points and X has {n}; give the X that they "
+            "were computed from."
+        )
+    return array
+
+
+def _cells(adata: Any, given: dict[Any, Any]) -> Source:
+    """Take the points, the coordinates and the annotations of an AnnData."""
+    key = next((key for key in REDUCTIONS if key in adata.obsm), None)
+    if key is None:
+        points = adata.X.toarray() if hasattr(adata.X, "toarray") else np.asarray(adata.X)
+        names: Iterable[Any] | None = list(adata.var_names)
+        words = f"all {adata.n_vars} variables of the AnnData (X); scanpy.pp.pca is the usual way"
+    else:
+        points, names = np.asarray(adata.obsm[key]), None
+        names = [f"{key.removeprefix('X_')} {place}" for place in range(1, points.shape[1] + 1)]
+        words = f"obsm[{key!r}] of the AnnData"
+    seen = {
+        str(name).removeprefix("X_"): np.asarray(values)
+        for name, values in adata.obsm.items()
+        if name != key and _is_seen(values)
+    }
+    columns = {name: adata.obs[name] for name in adata.obs.columns}
+    return Source(
+        points, seen | given, columns, list(adata.obs_names), names, [f"the points are {words}"]
+    )
+
+
+def _is_seen(values: Any) -> bool:
+    _, *width = getattr(values, "shape", (0,))
+    return len(width) == 1 and FEWEST_SEEN <= width[0] <= MOST_SEEN

@@ -1,0 +1,136 @@
+"""Coordinates of any origin stand on a page: arrays, estimators of others, an AnnData."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import anndata
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.manifold import Isomap, LocallyLinearEmbedding
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from explorer_pages import data_of, roll, store_of, unpacked
+from patchfold import PatchIsomap, PatchSpace
+from patchfold.explorer import Explorer, explore
+from patchfold.explorer.layout import placed
+from patchfold.explorer.trust import pointwise_trust
+
+
+def places_of(page: Explorer, view: Any) -> Any:
+    return unpacked(store_of(page), view["positions"]).reshape(-1, 2)
+
+
+def test_coordinates_of_any_origin_are_shown_as_they_are() -> None:
+    X, t = roll(60)
+    pipeline = make_pipeline(StandardScaler(), Isomap(n_neighbors=8)).fit(X)
+    given = {
+        "mine": np.column_stack([t, X[:, 1]]),
+        "list": X[:, :2].tolist(),
+        "float32": X[:, 1:].astype(np.float32),
+        "one": X[:, :1],
+        "pipeline": pipeline,
+        "others": LocallyLinearEmbedding(n_neighbors=8).fit(X),
+        "ours": PatchIsomap(n_neighbors=8).fit(X),
+    }
+    page = explore(X, t, embeddings=given)
+    views = data_of(page)["views"]
+    assert [view["method"] for view in views] == list(given)
+    np.testing.assert_allclose(places_of(page, views[0]), placed(given["mine"]), atol=1e-6)
+    assert explore(X, t, embeddings=given).html == page.html
+    assert Explorer.from_estimators(given, X, columns={"target": t}).html == page.html
+
+
+def test_patches_are_fitted_once_for_all_that_has_none() -> None:
+    X, t = roll(60)
+    plane = np.column_stack([t, X[:, 1]])
+    page = explore(X, embeddings={"a": plane, "b": plane[:, ::-1], "c": X[:, :2]})
+    first, *others = data_of(page)["views"]
+    # A page keeps equal arrays once: the same graph has the same number.
+    assert all(view["graph"] == first["graph"] for view in others)
+    space = PatchSpace(n_neighbors=15, random_state=0).fit(X)
+    assert first["graph"]["edges"] == space.graph_.nnz // 2
+    assert first["graph"]["measure"] == "kl"
+    assert first["ellipses"] is not None
+    assert first["notes"] == [
+        "coordinates as given; edges and patches are of X, with 15 neighbours"
+    ]
+    assert page.notes == [f"a and 2 more: {first['notes'][0]}"]
+
+
+def test_trust_is_of_the_points_and_the_coordinates() -> None:
+    X, t = roll(60)
+    plane = placed(np.column_stack([t, np.random.default_rng(0).normal(size=60)]))
+    page = explore(X, embeddings={"mine": plane})
+    got = unpacked(store_of(page), data_of(page)["views"][0]["trust"])
+    (expected,) = pointwise_trust(X, [plane])
+    np.testing.assert_array_equal(got, np.round(255 * expected).astype(np.uint8))
+
+
+def test_coordinates_alone_are_their_own_points() -> None:
+    X, _ = roll(40)
+    page = explore(None, embeddings={"map": X[:, :2]})
+    assert page.notes[0] == (
+        "without X, neighbours, patches and trust are those of the coordinates 'map'"
+    )
+    assert unpacked(store_of(page), data_of(page)["views"][0]["trust"]).min() == 255
+
+
+@pytest.fixture
+def cells() -> Any:
+    X, t = roll(50)
+    obs = pd.DataFrame(
+        {"type": pd.Categorical(np.where(t > 9, "B", "T")), "t": t},
+        index=[f"cell {row}" for row in range(50)],
+    )
+    adata = anndata.AnnData(np.abs(X), obs=obs)
+    adata.obsm["X_umap"] = X[:, :2]
+    adata.obsm["spatial"] = X[:, 1:]
+    adata.obsm["X_pca"] = PCA(3).fit_transform(X)
+    adata.obsm["X_many"] = np.ones((50, 9))
+    return adata
+
+
+def test_an_anndata_has_points_coordinates_columns_and_names(cells: Any) -> None:
+    page = explore(cells, "type")
+    data = data_of(page)
+    assert [view["method"] for view in data["views"]] == ["umap", "spatial"]
+    assert data["ids"]["texts"][:2] == ["cell 0", "cell 1"]
+    assert [column["name"] for column in data["columns"]] == [
+        *("type", "t"),
+        *("pca 1", "pca 2", "pca 3"),
+    ]
+    assert page.notes[0] == "the points are obsm['X_pca'] of the AnnData"
+    more = explore(cells, embeddings={"patches": PatchIsomap(n_neighbors=8).fit(cells.X)})
+    assert [view["method"] for view in data_of(more)["views"]] == ["umap", "spatial", "patches"]
+
+
+def test_an_anndata_without_coordinates_is_embedded(cells: Any) -> None:
+    del cells.obsm
+    page = explore(cells, n_neighbors=[8])
+    assert [view["divergence"] for view in data_of(page)["views"]] == ["euclidean", "kl"]
+    assert page.notes[0].startswith("the points are all 3 variables of the AnnData")
+
+
+X30, T30 = roll(30)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"embeddings": {}}, "embeddings is empty"),
+        ({"embeddings": {"a": PCA(2).fit(X30)}}, "embeddings['a'] is a PCA without embedding_"),
+        ({"embeddings": {"a": X30[:20]}}, "coordinates of 20 points and X has 30"),
+        ({"embeddings": {"a": np.full((30, 2), np.nan)}}, "embeddings['a'] contains NaN"),
+        ({"y": "kind", "columns": {"t": T30}}, "y='kind' is none of the columns ('t')"),
+    ],
+)
+def test_what_is_wrong_with_coordinates_is_said(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        explore(X30, **arguments)
+    with pytest.raises(ValueError, match="X is None; give points, or coordinates"):
+        explore(None)
