@@ -25,6 +25,7 @@ from patchfold.evaluation.coranking import (
 )
 from patchfold.evaluation.correlations import rank_correlation, residual_variance, stress
 from patchfold.evaluation.legibility import Unreadable, unreadable, visible_share
+from patchfold.evaluation.trust import trust
 from patchfold.graph.geodesics import shortest_paths
 from patchfold.patches import GaussianPatch
 
@@ -46,6 +47,7 @@ __all__ = [
     "rank_correlation",
     "residual_variance",
     "stress",
+    "trust",
     "trustworthiness",
     "unreadable",
     "visible_share",

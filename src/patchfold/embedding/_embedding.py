@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from patchfold._validation import check_count, is_sparse, warn_user
 from patchfold.embedding._base import BasePatchGraph, ordinary_arithmetic
+from patchfold.embedding._trust import TrustMixin
 from patchfold.evaluation.legibility import unreadable
 from patchfold.mapping import check_map, fit_map, predict_map
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.floating[Any]]
 
 
-class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
+class BasePatchEmbedding(TrustMixin, ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
     """An embedding of the graph of patches: ``fit``, ``fit_transform`` and ``transform``."""
 
     n_components: Any
@@ -52,6 +53,7 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         self
         """
         X = self._validate(X, reset=True)
+        self._forget_stability()
         if isinstance(self.n_neighbors, str):
             self._fit_chosen(X, y)
         else:

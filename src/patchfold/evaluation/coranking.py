@@ -118,7 +118,7 @@ def coranking(
     Y = check_points(embedding, name="embedding", min_samples=3)
     n = len(Y)
     starts = np.arange(n) if sources is None else check_sources(sources, n)
-    data, placed = _check_data(X, n, metric, starts), _rows_of_distances(Y, starts)
+    data, placed = check_data(X, n, metric, starts), _rows_of_distances(Y, starts)
 
     sums = np.zeros((5, n))
     adding = Lock()
@@ -137,7 +137,7 @@ def coranking(
     # Rank 0 is the point itself.
     kept, intruders, their_ranks, lost, lost_ranks = np.cumsum(sums[:, 1:-1], axis=1)
     sizes = np.arange(1, n - 1)
-    worst = len(starts) * _worst(sizes, n)
+    worst = len(starts) * largest_sum(sizes, n)
     return Coranking(
         trustworthiness=1 - (their_ranks - sizes * intruders) / worst,
         continuity=1 - (lost_ranks - sizes * lost) / worst,
@@ -166,11 +166,11 @@ def local_quality(
     >>> local_quality([[0], [1], [3], [6], [10]], [[0], [1], [3], [6], [10]], 2)
     (1.0, 1.0, 0.5)
     """
-    k = _check_size(n_neighbors, embedding)
+    k = check_size(n_neighbors, embedding)
     Y = check_points(embedding, name="embedding", min_samples=3)
     n = len(Y)
     starts = np.arange(n) if sources is None else check_sources(sources, n)
-    data, placed = _check_data(X, n, metric, starts), _rows_of_distances(Y, starts)
+    data, placed = check_data(X, n, metric, starts), _rows_of_distances(Y, starts)
 
     def gather(block: slice) -> tuple[int, int, int]:
         own = np.arange(block.stop - block.start), starts[block]
@@ -186,7 +186,7 @@ def local_quality(
 
     parts = map_blocks(gather, len(starts), (6 + k) * 8 * n, n_jobs)
     kept, intruded, lost = np.sum(parts, axis=0)
-    worst = len(starts) * _worst(k, n) if ranks else np.nan
+    worst = len(starts) * largest_sum(k, n) if ranks else np.nan
     overlap = kept / (len(starts) * k)
     return float(1 - intruded / worst), float(1 - lost / worst), float(overlap - k / (n - 1))
 
@@ -212,7 +212,7 @@ def trustworthiness(
     >>> trustworthiness([[0], [1], [3], [6], [10]], [[0], [1], [3], [6], [10]], 2)
     1.0
     """
-    k = _check_size(n_neighbors, embedding)
+    k = check_size(n_neighbors, embedding)
     return float(coranking(X, embedding, metric=metric, n_jobs=n_jobs).trustworthiness[k - 1])
 
 
@@ -233,7 +233,7 @@ def continuity(
     >>> round(continuity([[0], [1], [3], [6], [10]], [[0], [10], [3], [6], [1]], 2), 3)
     0.467
     """
-    k = _check_size(n_neighbors, embedding)
+    k = check_size(n_neighbors, embedding)
     return float(coranking(X, embedding, metric=metric, n_jobs=n_jobs).continuity[k - 1])
 
 
@@ -256,7 +256,7 @@ def lcmc(
     >>> lcmc([[0], [1], [3], [6], [10]], [[0], [1], [3], [6], [10]], 2)
     0.5
     """
-    k = _check_size(n_neighbors, embedding)
+    k = check_size(n_neighbors, embedding)
     return float(coranking(X, embedding, metric=metric, n_jobs=n_jobs).lcmc[k - 1])
 
 
@@ -278,7 +278,7 @@ def auc_log_rnx(
     return coranking(X, embedding, metric=metric, n_jobs=n_jobs).auc_log_rnx
 
 
-def _worst(sizes: Any, n: int) -> Any:
+def largest_sum(sizes: Any, n: int) -> Any:
     """Return the largest possible sum of ``rank - K`` over the K nearest of a point.
 
     It is reached when as many of them as possible are the farthest points.
@@ -334,7 +334,7 @@ def _rows_of_distances(points: Any, sources: Indices) -> Callable[[slice], AnyFl
     return lambda block: cdist(points[sources[block]], points)
 
 
-def _check_data(X: Any, n: int, metric: str, sources: Indices) -> Callable[[slice], AnyFloats]:
+def check_data(X: Any, n: int, metric: str, sources: Indices) -> Callable[[slice], AnyFloats]:
     """Return a function that gives the distances from a block of sources to all points."""
     precomputed = check_choice("metric", metric, METRICS) == "precomputed"
     data = check_points(X, min_samples=1 if precomputed else 3)
@@ -353,7 +353,8 @@ def _check_data(X: Any, n: int, metric: str, sources: Indices) -> Callable[[slic
     return _rows_of_distances(data, sources)
 
 
-def _check_size(n_neighbors: Any, embedding: Any) -> int:
+def check_size(n_neighbors: Any, embedding: Any) -> int:
+    """Return K if so many neighbours of every point can be ranked."""
     k = check_count("n_neighbors", n_neighbors)
     n = len(check_points(embedding, name="embedding", min_samples=3))
     if k > n - 2:

@@ -32,16 +32,6 @@ def placed(embedding: Any) -> Floats:
     return plane / (size or 1.0)
 
 
-def turn(plane: Floats, reference: Floats) -> Floats:
-    """Return the matrix that turns ``plane`` over ``reference`` (orthogonal Procrustes).
-
-    With ``plane' reference = U S V'`` the sum of squared distances between the points of
-    ``plane @ T`` and those of ``reference`` is least for the rotation or reflection ``T = U V'``.
-    """
-    u, _, vt = np.linalg.svd(plane.T @ reference)
-    return np.asarray(u @ vt)
-
-
 def turned_ellipses(found: Floats, by: Floats) -> Floats:
     """Turn ellipses, as :func:`ellipses` returns them, with the plane they are in."""
     covariances = by.T @ found[:, [2, 3, 3, 4]].reshape(-1, 2, 2) @ by

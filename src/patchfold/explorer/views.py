@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold.explorer.layout import turn, turned_ellipses
-from patchfold.explorer.trust import pointwise_trust
+from patchfold.evaluation.stability import turn
+from patchfold.evaluation.trust import pointwise_trust
+from patchfold.explorer.layout import turned_ellipses
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

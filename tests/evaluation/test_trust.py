@@ -9,8 +9,8 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from explorer_pages import roll
-from patchfold.explorer.trust import pointwise_trust
-from patchfold.metrics import trustworthiness
+from patchfold.evaluation.trust import pointwise_trust
+from patchfold.metrics import trust, trustworthiness
 
 
 def slow_trust(X: Any, plane: Any, k: int) -> Any:
@@ -54,3 +54,28 @@ def test_copies_of_points_do_not_disturb_trust() -> None:
     X = np.repeat(np.random.default_rng(0).standard_normal((4, 2)), 10, axis=0)
     (got,) = pointwise_trust(X, [X.copy()])
     np.testing.assert_allclose(got, 1, atol=0.2)
+
+
+def test_trust_of_distances_is_that_of_the_points() -> None:
+    X, plane = roll(200)[0], np.random.default_rng(0).standard_normal((200, 2))
+    by_points = trust(X, plane, 7)
+    np.testing.assert_allclose(trust(cdist(X, X), plane, 7, metric="precomputed"), by_points)
+    np.testing.assert_allclose(by_points, slow_trust(X, plane, 7))
+    (estimated,) = pointwise_trust(X, [plane], most_ranked=100)
+    (of_distances,) = pointwise_trust(cdist(X, X), [plane], precomputed=True, most_ranked=100)
+    np.testing.assert_allclose(estimated, of_distances)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"n_neighbors": 9}, "n_neighbors=9 needs at least 11 samples"),
+        ({"metric": "cosine"}, "metric='cosine' is not known"),
+        ({"metric": "precomputed"}, r"needs X of shape \(10, 10\)"),
+        ({"X": np.eye(9)}, "X has 9 rows and embedding has 10"),
+    ],
+)
+def test_what_cannot_be_trusted_is_refused(given: dict[str, Any], words: str) -> None:
+    arguments = {"X": np.eye(10)[:, :9], "embedding": np.eye(10)[:, :2], "n_neighbors": 3} | given
+    with pytest.raises(ValueError, match=words):
+        trust(**arguments)
