@@ -6,6 +6,7 @@ const TYPES = {
   float32: Float32Array,
   float64: Float64Array,
   uint8: Uint8Array,
+  uint16: Uint16Array,
   uint32: Uint32Array,
 };
 const MISSING = 0xffffffff;
@@ -31,7 +32,7 @@ export function array(number) {
 }
 
 async function unpack(number) {
-  const { type, length, delta } = description().arrays[number];
+  const { type, length, delta, scale, powers } = description().arrays[number];
   const element = document.getElementById(`array-${number}`);
   const packed = fromBase64(element.textContent);
   element.remove(); // the text is not needed again, and may be large
@@ -39,7 +40,16 @@ async function unpack(number) {
   const planes = new Uint8Array(await new Response(stream).arrayBuffer());
   const result = joinPlanes(planes, TYPES[type], length);
   if (delta) for (let i = 1; i < length; i++) result[i] += result[i - 1];
+  if (scale) return Float32Array.from(result, (code) => scale[0] + scale[1] * code);
+  if (powers) return byPowers(result, powers);
   return result;
+}
+
+/** Numbers from codes: 0 is 0, the others are steps of the logarithm. */
+function byPowers(codes, [low, step]) {
+  const table = Float32Array.from({ length: 65536 }, (_, code) => Math.exp(low + step * (code - 1)));
+  table[0] = 0;
+  return Float32Array.from(codes, (code) => table[code]);
 }
 
 function fromBase64(text) {

@@ -93,14 +93,3 @@ function inside(loop, x, y) {
   }
   return within;
 }
-
-/** Half axes and angle of the ellipse of a covariance, one standard deviation wide. */
-export function ellipseAxes(xx, xy, yy) {
-  const mean = (xx + yy) / 2;
-  const root = Math.hypot((xx - yy) / 2, xy);
-  return {
-    long: Math.sqrt(Math.max(mean + root, 0)),
-    short: Math.sqrt(Math.max(mean - root, 0)),
-    angle: Math.atan2(2 * xy, xx - yy) / 2,
-  };
-}

@@ -1,7 +1,6 @@
 // What is drawn over the points: the patch under the pointer, the geodesic, the lasso.
 
 import { css, edgeColor } from "./colors.js";
-import { ellipseAxes } from "./geometry.js";
 
 /** Draw the overlay of a pane anew. */
 export function drawOverlay(pane) {
@@ -49,13 +48,13 @@ function drawNeighbors(pane, pen, at) {
 }
 
 function drawEllipse(pane, pen) {
-  const { ellipses, n, app } = pane;
-  const [x, y, xx, xy, yy] = [0, 1, 2, 3, 4].map((part) => ellipses[part * n + app.pointed]);
-  const { long, short, angle } = ellipseAxes(xx, xy, yy);
-  const { zoom } = pane.camera;
+  const { app } = pane;
+  const [centres, axes, angles] = pane.ellipses;
+  const [i, j] = [2 * app.pointed, 2 * app.pointed + 1];
   // Two standard deviations hold most of a patch.
-  const half = [long, short].map((axis) => Math.max(2 * axis * zoom, 1));
-  const centre = pane.toScreen([x, y]);
+  const half = [axes[i], axes[j]].map((axis) => Math.max(2 * axis * pane.camera.zoom, 1));
+  const centre = pane.toScreen([centres[i], centres[j]]);
+  const angle = angles[app.pointed];
   pane.ellipse = { centre, half, angle };
   pen.beginPath();
   pen.ellipse(...centre, ...half, -angle, 0, 2 * Math.PI);

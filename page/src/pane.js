@@ -73,7 +73,7 @@ export class Pane {
     const [places, trust, ellipses] = await Promise.all([
       array(view.positions),
       array(view.trust),
-      view.ellipses === null ? null : array(view.ellipses),
+      view.ellipses && Promise.all(["centres", "axes", "angles"].map((part) => array(view.ellipses[part]))),
     ]);
     if (view !== this.view) return; // another one was chosen meanwhile
     this.before = this.places ? this.current() : places;

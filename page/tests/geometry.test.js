@@ -1,9 +1,9 @@
-// Nearest points, loops and ellipses, each against a plain evaluation.
+// Nearest points and loops, each against a plain evaluation.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Grid, bounds, ellipseAxes } from "../src/geometry.js";
+import { Grid, bounds } from "../src/geometry.js";
 import { random } from "./random.js";
 
 /** Points whose x is spread a hundred times as wide as their y. */
@@ -36,14 +36,4 @@ test("points in one place are found", () => {
   const grid = new Grid(new Float32Array(20).fill(3));
   assert.notEqual(grid.nearest(3, 3, 1, () => true), -1);
   assert.deepEqual(bounds(new Float32Array(4)), { left: 0, right: 0, bottom: 0, top: 0 });
-});
-
-test("an ellipse has the axes that its covariance was made of", () => {
-  const [long, short, angle] = [3, 0.5, 0.7];
-  const [c, s] = [Math.cos(angle), Math.sin(angle)];
-  const [xx, yy] = [(long * c) ** 2 + (short * s) ** 2, (long * s) ** 2 + (short * c) ** 2];
-  const found = ellipseAxes(xx, (long ** 2 - short ** 2) * c * s, yy);
-  for (const [name, value] of Object.entries({ long, short, angle })) {
-    assert.ok(Math.abs(found[name] - value) < 1e-9, name);
-  }
 });

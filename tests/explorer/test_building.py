@@ -190,7 +190,7 @@ def test_a_page_of_estimators_shows_their_embeddings() -> None:
     assert same == [False, True, False, True, True, True]
     assert [view["ellipses"] is None for view in data["views"]] == [False] * 5 + [True]
     first = unpacked(store_of(page), data["views"][0]["positions"]).reshape(-1, 2)
-    np.testing.assert_allclose(first, placed(fits["classical"].embedding_), atol=1e-6)
+    np.testing.assert_allclose(first, placed(fits["classical"].embedding_), atol=5e-5)
 
 
 def _gap(a: Any, b: Any) -> Any:

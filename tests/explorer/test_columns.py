@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from explorer_pages import unpacked
-from patchfold.explorer.columns import MISSING, pack_column, pack_ids
+from patchfold.explorer.columns import MISSING, pack_column, pack_ids, with_text
 from patchfold.explorer.packing import ArrayStore
 
 
@@ -88,3 +88,12 @@ def test_ids_whose_differences_are_the_codes_of_a_column_keep_their_values() -> 
     kinds = pack_column("kind", ["a", "b", "b"], 3, store)
     np.testing.assert_array_equal(unpacked(store, ids["values"]), [0, 1, 2])
     np.testing.assert_array_equal(unpacked(store, kinds["codes"]), [0, 1, 1])
+
+
+def test_texts_are_a_column_by_name_or_their_own() -> None:
+    columns = {"text": [1, 2], "remark": ["a", "b"]}
+    assert with_text(None, columns) == (columns, None)
+    assert with_text("remark", columns) == (columns, "remark")
+    assert with_text(["x", "y"], columns) == ({**columns, "text (text)": ["x", "y"]}, "text (text)")
+    with pytest.raises(ValueError, match="text='body' is none of the columns"):
+        with_text("body", columns)

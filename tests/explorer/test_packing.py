@@ -27,7 +27,7 @@ def test_half_a_character_can_be_written() -> None:
     safe_json("\ud800").encode()
 
 
-@pytest.mark.parametrize("kind", ["float32", "float64", "uint8", "uint32"])
+@pytest.mark.parametrize("kind", ["float32", "float64", "uint8", "uint16", "uint32"])
 @pytest.mark.parametrize("n", [0, 1, 37])
 def test_arrays_are_packed_without_loss(kind: str, n: int) -> None:
     values = (np.random.default_rng(0).random(n) * 200).astype(kind)
@@ -55,3 +55,41 @@ def test_differences_and_values_of_the_same_bytes_are_kept_apart() -> None:
     codes = store.add(np.array([0, 1, 1], dtype=np.uint32))
     np.testing.assert_array_equal(unpacked(store, ids), [0, 1, 2])
     np.testing.assert_array_equal(unpacked(store, codes), [0, 1, 1])
+
+
+def test_rounded_numbers_are_within_half_a_step() -> None:
+    values = np.random.default_rng(0).standard_normal((500, 2))
+    store = ArrayStore()
+    got = unpacked(store, store.add_rounded(values)).reshape(-1, 2)
+    assert store.kinds[0]["type"] == "uint16"
+    np.testing.assert_allclose(got, values, atol=0.51 * np.ptp(values) / 65535)
+
+
+@pytest.mark.parametrize("values", [np.zeros(0), np.full(4, 2.5)], ids=["none", "equal"])
+def test_no_and_equal_numbers_can_be_rounded(values: Any) -> None:
+    store = ArrayStore()
+    for add in (store.add_rounded, store.add_positive):
+        np.testing.assert_allclose(unpacked(store, add(values)), values)
+
+
+def test_an_outlier_does_not_make_the_others_coarse() -> None:
+    values = np.append(np.random.default_rng(0).standard_normal(500), 1e6)
+    store = ArrayStore()
+    got = unpacked(store, store.add_rounded(values))
+    assert store.kinds[0]["type"] == "float32"
+    np.testing.assert_allclose(got, values, rtol=1e-6)
+
+
+def test_positive_numbers_have_a_small_relative_error_and_zero_is_kept() -> None:
+    values = np.append(np.exp(np.random.default_rng(0).uniform(-7, 7, 500)), 0)
+    store = ArrayStore()
+    got = unpacked(store, store.add_positive(values))
+    assert got[-1] == 0
+    np.testing.assert_allclose(got, values, rtol=1.1e-4)
+
+
+def test_the_same_codes_of_other_scales_are_kept_apart() -> None:
+    store = ArrayStore()
+    first, second = (store.add_rounded(unit * np.arange(5.0)) for unit in (1, 2))
+    np.testing.assert_allclose(unpacked(store, first), np.arange(5), atol=1e-4)
+    np.testing.assert_allclose(unpacked(store, second), 2 * np.arange(5), atol=1e-4)

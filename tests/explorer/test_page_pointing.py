@@ -11,6 +11,8 @@ from scipy.sparse.csgraph import dijkstra
 
 from page_reader import N, Reader, alone, exported
 from patchfold import PatchIsomap
+from patchfold.explorer.layout import ellipses
+from patchfold.neighbors import find_neighbors
 
 # One worker has the browser.
 pytestmark = pytest.mark.xdist_group("browser")
@@ -30,21 +32,22 @@ def test_pointing_shows_the_row_and_its_patch_in_both_panes(
     fit = PatchIsomap(n_neighbors=10).fit(roll["X"])
     assert fit.patches_ is not None
     for pane in (0, 1):
-        ellipse, zoom, packed = reader.ask(
-            """([i, row]) => {
-              const { ellipse, camera, ellipses, n } = patchfold.panes[i];
-              const packed = [0, 1, 2, 3, 4].map((part) => ellipses[part * n + row]);
-              return [ellipse, camera.zoom, packed];
+        ellipse, zoom, plane = reader.ask(
+            """(i) => {
+              const { ellipse, camera, n } = patchfold.panes[i];
+              const places = Array.from({ length: n }, (_, row) => patchfold.panes[i].place(row));
+              return [ellipse, camera.zoom, places];
             }""",
-            [pane, row],
+            pane,
         )
-        xx, xy, yy = packed[2:]
-        variances, axes = np.linalg.eigh([[xx, xy], [xy, yy]])
+        # The fitted patch, also of the classical pane, by the map that fits its points best.
+        got = ellipses(fit.patches_, find_neighbors(roll["X"], 10), np.array(plane))[row]
+        variances, axes = np.linalg.eigh(got[[2, 3, 3, 4]].reshape(2, 2))
         expected = np.maximum(2 * np.sqrt(variances[::-1].clip(0)) * zoom, 1)
-        np.testing.assert_allclose(ellipse["half"], expected, rtol=1e-4)
+        np.testing.assert_allclose(ellipse["half"], expected, rtol=2e-3, atol=0.05)
         long = axes[:, 1]
         turned = abs(np.cos(ellipse["angle"]) * long[0] + np.sin(ellipse["angle"]) * long[1])
-        np.testing.assert_allclose(turned, 1, atol=1e-6)
+        np.testing.assert_allclose(turned, 1, atol=1e-4)
         clear = reader.ask(
             """(i) => {
               const { over } = patchfold.panes[i];
@@ -75,8 +78,8 @@ def test_two_clicks_draw_the_geodesic_of_each_pane(reader: Reader, roll: dict[st
         assert [rows[0], rows[-1]] == ends
         steps = [graph[a, b] for a, b in pairwise(rows)]
         assert min(steps) > 0
-        np.testing.assert_allclose(sum(steps), length, rtol=1e-5)
-        np.testing.assert_allclose(length, dijkstra(graph, indices=ends[0])[ends[1]], rtol=1e-5)
+        np.testing.assert_allclose(sum(steps), length, rtol=2e-4)
+        np.testing.assert_allclose(length, dijkstra(graph, indices=ends[0])[ends[1]], rtol=2e-4)
         foot = reader.page.locator(".pane-foot").nth(pane).text_content()
         assert foot.startswith(f"path: {len(rows) - 1} steps, length ")
         assert reader.page.locator(".pane-foot").nth(pane).get_attribute("title") == foot
@@ -93,7 +96,7 @@ def test_paths_on_the_page_are_the_shortest(reader: Reader, roll: dict[str, Any]
             Array.from({ length: patchfold.n }, (_, to) => graph.path(from, to).length));
         }"""
     )
-    np.testing.assert_allclose(lengths, dijkstra(graph, indices=[3, 77]), rtol=1e-5)
+    np.testing.assert_allclose(lengths, dijkstra(graph, indices=[3, 77]), rtol=2e-4)
 
 
 def lasso(reader: Reader, left: float, right: float, top: float, bottom: float) -> None:

@@ -40,7 +40,7 @@ def test_a_view_has_every_edge_of_the_graph_once() -> None:
     columns = unpacked(store, packed["targets"]).astype(int)
     expected = triu(graph, k=1).toarray()
     got = csr_array((unpacked(store, packed["lengths"]), (rows, columns)), (60, 60)).toarray()
-    np.testing.assert_allclose(got, expected, rtol=1e-6)
+    np.testing.assert_allclose(got, expected, rtol=2e-4)
     assert packed["edges"] == len(columns) == graph.nnz // 2
 
 
@@ -58,7 +58,7 @@ def test_edges_of_the_classical_method_are_coloured_by_divergence() -> None:
         degrees = unpacked(store, graph["degrees"]).astype(int)
         i, j = np.repeat(np.arange(200), degrees), unpacked(store, graph["targets"]).astype(int)
         expected = divergences.paired(patches, i, j, "kl")
-        np.testing.assert_allclose(unpacked(store, graph["colours"]), expected, rtol=1e-6)
+        np.testing.assert_allclose(unpacked(store, graph["colours"]), expected, rtol=2e-4)
 
 
 def test_colours_are_divergences_also_where_lengths_are_none() -> None:
@@ -76,7 +76,7 @@ def test_colours_are_divergences_also_where_lengths_are_none() -> None:
     i, j = np.repeat(np.arange(60), degrees), unpacked(store, stretched["targets"]).astype(int)
     assert fitted.patches_ is not None
     expected = divergences.paired(fitted.patches_, i, j, "kl")
-    np.testing.assert_allclose(unpacked(store, stretched["colours"]), expected, rtol=1e-6)
+    np.testing.assert_allclose(unpacked(store, stretched["colours"]), expected, rtol=2e-4)
 
 
 def test_lengths_stay_finite_in_single_precision_and_zero_has_no_sign() -> None:

@@ -35,6 +35,12 @@ def unpacked(store: ArrayStore, number: int) -> Any:
     dtype, n = np.dtype(kind["type"]).newbyteorder("<"), kind["length"]
     scattered = (bytes(planes[i::n]) for i in range(n))
     result = np.array([np.frombuffer(one, dtype)[0] for one in scattered], dtype=kind["type"])
+    if "scale" in kind:
+        low, step = kind["scale"]
+        return low + step * result.astype(float)
+    if "powers" in kind:
+        low, step = kind["powers"]
+        return np.where(result == 0, 0, np.exp(low + step * (result.astype(float) - 1)))
     return np.add.accumulate(result, dtype=result.dtype) if kind["delta"] else result
 
 

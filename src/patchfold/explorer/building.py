@@ -11,9 +11,10 @@ import numpy as np
 from patchfold import divergences as known
 from patchfold._validation import check_choice, check_count, check_points
 from patchfold.embedding.methods import METHODS
-from patchfold.explorer.columns import pack_column, pack_ids
+from patchfold.explorer.columns import pack_column, pack_ids, with_text
 from patchfold.explorer.fitting import Fitted, choose_k, fit_all, from_estimators, slider
 from patchfold.explorer.given import source_of
+from patchfold.explorer.images import pack_images, pictures_of
 from patchfold.explorer.packing import ArrayStore
 from patchfold.explorer.page import assemble, size_of
 from patchfold.explorer.views import pack_view, views_of
@@ -75,6 +76,8 @@ class Explorer:
         columns: Mapping[Any, Any] | None = None,
         ids: Any = None,
         feature_names: Iterable[Any] | None = None,
+        images: Any = None,
+        text: Any = None,
         title: str | None = None,
         n_jobs: int | None = None,
     ) -> Explorer:
@@ -88,7 +91,7 @@ class Explorer:
             gets those of ``X``.
         X : array of shape (n_samples, n_features)
             What they were fitted to.
-        columns, ids, feature_names, title, n_jobs
+        columns, ids, feature_names, images, text, title, n_jobs
             As in :func:`explore`.
 
         Returns
@@ -103,6 +106,8 @@ class Explorer:
             columns=columns,
             ids=ids,
             feature_names=feature_names,
+            images=images,
+            text=text,
             title=title,
             n_jobs=n_jobs,
         )
@@ -140,6 +145,8 @@ def explore(
     columns: Mapping[Any, Any] | None = None,
     ids: Any = None,
     feature_names: Iterable[Any] | None = None,
+    images: Any = None,
+    text: Any = None,
     n_neighbors: Iterable[int | str] | None = None,
     methods: Iterable[str] = ("isomap",),
     divergences: Iterable[str] = ("euclidean", "kl"),
@@ -179,6 +186,13 @@ def explore(
         None takes the names of a data frame's columns. Features are columns of the page, too,
         unless there are more than 100 of them or more than 5 million values, or ``columns`` has the
         same name.
+    images : array of n_samples pictures, sequence of n_samples paths, False or None
+        Pictures to show beside the points: an array of shape (n_samples, height, width), with 1, 3
+        or 4 channels behind, a table of square pictures, or files. The page holds small ones. None
+        takes an ``X`` of such a shape for pictures, and a table of pixels, too; False does not.
+    text : str, sequence of n_samples texts, or None
+        Texts to read in full beside the points: a name of one of the ``columns``, or the texts.
+        Labels on the map take their words from it.
     n_neighbors : sequence of int or "auto", or None
         The steps of the slider. None means 6, 10, 15, 20 and 30; fewer beyond 20 000 points, and
         none above half of the points. ``"auto"`` is the one that
@@ -217,18 +231,25 @@ def explore(
     """
     source = source_of(X, embeddings)
     given = len(source.embeddings) > 0
-    points = check_points(source.points, min_samples=2 if given else 3)
+    pictures = pictures_of(source.points, images)
+    points = check_points(pictures.points, min_samples=2 if given else 3)
     points = points.astype(np.float64, copy=False)
     known_names = source.feature_names if feature_names is None else feature_names
     names = _feature_names(source.points, points.shape[1], known_names)
     columns = source.columns | dict(columns or {})
     columns = columns if y is None else _coloured(y, columns)
-    ids = source.ids if ids is None else ids
+    parts = {
+        "columns": columns,
+        "ids": source.ids if ids is None else ids,
+        "images": pictures.images,
+        "pixels": pictures.pixels,
+        "text": text,
+        "title": title,
+        "notes": [*source.notes, *pictures.notes],
+    }
     if given:
         fitted = from_estimators(source.embeddings, points, n_jobs)
-        page = _page_of(fitted, points, names, columns, ids, title, n_jobs, random_state)
-        page.notes[:0] = source.notes
-        return page
+        return _page_of(fitted, points, names, parts, n_jobs, random_state)
     methods = [check_choice("methods", name, METHODS) for name in _listed("methods", methods)]
     divergences = [
         check_choice("divergences", name, known.NAMES)
@@ -247,38 +268,38 @@ def explore(
         random_state=random_state,
         progress=progress or _silent,
     )
-    page = _page_of(fitted, points, names, columns, ids, title, n_jobs, random_state)
-    page.notes[:0] = source.notes
-    return page
+    return _page_of(fitted, points, names, parts, n_jobs, random_state)
 
 
 def _page_of(
     fitted: list[Fitted],
     X: NDArray[np.float64],
     feature_names: list[str],
-    columns: dict[Any, Any],
-    ids: Any,
-    title: str | None,
+    parts: dict[str, Any],
     n_jobs: int | None,
     random_state: Any,
 ) -> Explorer:
-    n = len(X)
+    n, ids, images = len(X), parts["ids"], parts["images"]
     store = ArrayStore()
     given = getattr(ids, "name", None)
+    columns, text = with_text(parts["text"], parts["columns"])
     columns = {name: cells for name, cells in columns.items() if given is None or name != given}
-    if X.size <= MOST_VALUES and X.shape[1] <= MOST_FEATURES:
+    if not parts["pixels"] and X.size <= MOST_VALUES and X.shape[1] <= MOST_FEATURES:
         features = {name: X[:, place] for place, name in enumerate(feature_names)}
         columns = columns | {k: v for k, v in features.items() if k not in {given, *columns}}
     key = _key("row" if ids is None else "id", columns) if given is None else str(given)
     views = views_of(fitted, X, n_jobs=n_jobs, random_state=random_state)
     description = {
-        "title": "patchfold" if title is None else str(title),
+        "title": "patchfold" if parts["title"] is None else str(parts["title"]),
         "n": n,
         "ids": pack_ids(key, np.arange(n) if ids is None else ids, n, store),
         "columns": [pack_column(name, cells, n, store) for name, cells in columns.items()],
+        "text": list(columns).index(text) if text in columns else None,
+        "images": None if images is None else pack_images(images, n, store),
         "views": [pack_view(view, store) for view in views],
     }
-    return Explorer(assemble(description, store), n, len(fitted), _notes(fitted))
+    notes = [*parts["notes"], *_notes(fitted)]
+    return Explorer(assemble(description, store), n, len(fitted), notes)
 
 
 def _notes(fitted: list[Fitted]) -> list[str]:

@@ -47,6 +47,22 @@ def pack_ids(name: str, ids: Any, n: int, store: ArrayStore) -> dict[str, Any]:
     return {"name": name, "kind": "text", "texts": texts, "codes": store.add(codes)}
 
 
+def with_text(text: Any, columns: dict[Any, Any]) -> tuple[dict[Any, Any], Any]:
+    """Return the columns, with that of the texts among them, and its name, or None."""
+    if text is None:
+        return columns, None
+    if isinstance(text, str):
+        if text not in columns:
+            known = ", ".join(repr(str(name)) for name in columns) or "none"
+            raise ValueError(f"text={text!r} is none of the columns ({known}); give one, or texts.")
+        return columns, text
+    name = getattr(text, "name", None)
+    name = "text" if name is None else name
+    while name in columns:
+        name = f"{name} (text)"
+    return {**columns, name: text}, name
+
+
 def _listed(name: str, values: Any, n: int) -> list[Any]:
     """Return cells as values of their own, None for what is missing."""
     if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):

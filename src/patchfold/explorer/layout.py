@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+# Ridge of the map from features to the plane, as a share of the points' mean squared length: less
+# than this share of a patch is noise to the map.
+RIDGE = 1e-3
+
 
 def placed(embedding: Any) -> Floats:
     """Return the first two components, centred, at a mean squared distance of one from the centre.
@@ -41,21 +45,18 @@ def turned_ellipses(found: Floats, by: Floats) -> Floats:
 def ellipses(
     patches: Patches, members: Neighborhoods, plane: Floats, n_jobs: int | None = None
 ) -> Floats:
-    """Carry the covariances of patches into the plane: centre and covariance of every ellipse.
+    """Carry the Gaussians of patches into the plane: centre and covariance of every ellipse.
 
-    The linear map that predicts the places y of a patch's points from their features x best is
-    ``A = C S^-1``, with ``C`` the cross-covariance of y and x over the patch and ``S`` its
-    covariance: least squares, with the ridge that the patch itself has. The patch in the plane is
-    ``A S A' = C S^-1 C'``. It is the covariance of what the map predicts, so it never is larger
-    than the spread of the places: a patch that the embedding tears apart gets a small ellipse
-    with its neighbours far outside.
+    ``A`` is the linear map that predicts the places y of a patch's points from their features x
+    best: ridge regression over the points that the patch was fitted to, smoothed ones where its
+    recipe denoises. The Gaussian ``N(mu, S)`` becomes ``N(mean(y) + A (mu - mean(x)), A S A')``.
 
     Parameters
     ----------
     patches : Patches
         n patches.
     members : Neighborhoods
-        The points that each patch was fitted to, beside its own; at least one each.
+        The points around each patch, beside its own; at least one each.
     plane : array of shape (n, 2)
     n_jobs : int or None
 
@@ -75,31 +76,35 @@ def ellipses(
         for degree in np.unique(near.degrees):
             some = np.flatnonzero(near.degrees == degree)
             who = near.indices[near.indptr[some][:, None] + np.arange(degree)]
-            y = plane[who]
-            centre = y.mean(axis=1)
-            y = y - centre[:, None, :]
-            x = X[who] - means[rows[some]][:, None, :]
-            cross = np.swapaxes(y, 1, 2) @ x / max(int(degree) - 1, 1)
-            result[some, :2] = centre
-            result[some, 2:] = _carried(patches[rows[some]], cross)
+            x, y = X[who], plane[who]
+            off = means[rows[some]] - x.mean(axis=1)
+            x, centre = x - x.mean(axis=1, keepdims=True), y.mean(axis=1)
+            A = _regression(x, y - centre[:, None, :])
+            result[some, :2] = centre + (A @ off[:, :, None])[:, :, 0]
+            result[some, 2:] = _carried(patches[rows[some]], A)
         return result
 
-    row_bytes = 8 * (widest + 4) * (m + 4) + (8 * m * (widest + m))
+    row_bytes = 8 * (3 * widest + 4) * (m + 4) + 8 * widest**2 + (8 * m * (widest + m))
     return np.concatenate(map_blocks(carry, len(patches), row_bytes, n_jobs))
 
 
-def _carried(patches: Patches, cross: Floats) -> Floats:
-    """Return ``C S^-1 C'`` as xx, xy, yy."""
+def _regression(x: Floats, y: Floats) -> Floats:
+    """Return A of ``y = A x`` by ridge regression, for stacks of centred points in rows."""
+    products = x @ np.swapaxes(x, 1, 2)
+    degree = products.shape[1]
+    ridge = RIDGE * np.trace(products, axis1=1, axis2=2) / degree
+    products[:, np.arange(degree), np.arange(degree)] += np.where(ridge > 0, ridge, 1)[:, None]
+    return np.asarray(np.swapaxes(np.linalg.solve(products, y), 1, 2) @ x)
+
+
+def _carried(patches: Patches, A: Floats) -> Floats:
+    """Return ``A S A'`` as xx, xy, yy."""
     if patches.factored:
-        ridge = _double(patches.ridge)[:, None, None]
-        along = cross @ _double(patches.directions)
-        variances = _double(patches.variances)[:, None, :]
-        # Along a direction of variance v the inverse is 1 / (ridge + v), across all 1 / ridge.
-        less = (along * (variances / (ridge + variances))) @ np.swapaxes(along, 1, 2)
-        image = (cross @ np.swapaxes(cross, 1, 2) - less) / ridge
+        along = A @ _double(patches.directions)
+        image = (along * _double(patches.variances)[:, None, :]) @ np.swapaxes(along, 1, 2)
+        image += _double(patches.ridge)[:, None, None] * (A @ np.swapaxes(A, 1, 2))
     else:
-        white = cross @ np.swapaxes(_double(patches.whiteners), 1, 2)
-        image = white @ np.swapaxes(white, 1, 2)
+        image = A @ _double(patches.covariances()) @ np.swapaxes(A, 1, 2)
     return np.stack([image[:, 0, 0], image[:, 0, 1], image[:, 1, 1]], axis=1)
 
 

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 # More effort takes several times as long for a few percent.
 COMPRESSION = 6
+# The largest number of 16 bits.
+LARGEST = 2**16 - 1
+# Values are rounded to 16 bits where this many steps lie between their quantiles 0.01 and 0.99: a
+# plot of all but the outermost points is then finer than the pixels of a screen.
+LEAST_STEPS = 4000
 
 
 def safe_json(value: Any) -> str:
@@ -37,25 +42,55 @@ class ArrayStore:
 
     An array becomes little-endian bytes; where ``delta``, of the differences of consecutive values;
     first the lowest byte of all values, then the next: similar bytes side by side compress well.
-    Then zlib and base64, which the page reverses.
+    Then zlib and base64, which the page reverses. Rounded values are integers of 16 bits, with the
+    scale that makes them numbers again.
     """
 
     def __init__(self) -> None:
         self.kinds: list[dict[str, Any]] = []
         self.texts: list[str] = []
-        self._known: dict[tuple[str, bool, bytes], int] = {}
+        self._known: dict[tuple[str, str, bytes], int] = {}
 
     def add(self, values: NDArray[Any], *, delta: bool = False) -> int:
-        """Keep an array of float32, float64, uint8 or uint32 and return its number."""
-        kind = values.dtype.name
+        """Keep an array of float32, float64, uint8, uint16 or uint32 and return its number."""
+        return self._keep(values, {"delta": delta})
+
+    def add_rounded(self, values: NDArray[Any]) -> int:
+        """Keep numbers by 16 bits, in equal steps from the least to the largest.
+
+        Where outliers would make the steps too coarse for the others, keep them as float32.
+        """
+        low, high = (float(end(values)) if values.size else 0.0 for end in (np.min, np.max))
+        step = (high - low) / LARGEST
+        if step and np.diff(np.quantile(values, [0.01, 0.99]))[0] < LEAST_STEPS * step:
+            return self.add(values.astype(np.float32))
+        codes = np.round((values - low) / (step or 1.0)).astype(np.uint16)
+        return self._keep(codes, {"delta": False, "scale": [low, step]})
+
+    def add_positive(self, values: NDArray[Any]) -> int:
+        """Keep numbers from zero on by 16 bits, in equal steps of their logarithm; 0 stays 0.
+
+        The relative error is at most half a step: 0.0001 where the largest is a million times the
+        least.
+        """
+        some = values[values > 0]
+        low, high = (float(np.log(end(some))) if some.size else 0.0 for end in (np.min, np.max))
+        step = (high - low) / (LARGEST - 1)
+        codes = np.zeros(values.shape, dtype=np.uint16)
+        codes[values > 0] = 1 + np.round((np.log(some) - low) / (step or 1.0)).astype(np.uint16)
+        return self._keep(codes, {"delta": False, "powers": [low, step]})
+
+    def _keep(self, values: NDArray[Any], meaning: dict[str, Any]) -> int:
         flat = np.ascontiguousarray(values.astype(values.dtype.newbyteorder("<"))).ravel()
-        if delta:
+        if meaning["delta"]:
             flat = np.diff(flat, prepend=flat.dtype.type(0))  # modulo 2^32
         planes = flat.view(np.uint8).reshape(-1, flat.dtype.itemsize).T
         packed = zlib.compress(planes.tobytes(), COMPRESSION)
-        # With delta: the differences of 0, 1, 2 are the values 0, 1, 1.
-        number = self._known.setdefault((kind, delta, packed), len(self.texts))
+        kind = {"type": values.dtype.name, "length": flat.size, **meaning}
+        # The same bytes may mean other values: the differences of 0, 1, 2 are the values 0, 1, 1.
+        key = values.dtype.name, json.dumps(meaning), packed
+        number = self._known.setdefault(key, len(self.texts))
         if number == len(self.texts):
-            self.kinds.append({"type": kind, "length": flat.size, "delta": delta})
+            self.kinds.append(kind)
             self.texts.append(base64.b64encode(packed).decode())
         return number

@@ -60,10 +60,8 @@ def pack_view(view: View, store: ArrayStore, *, most_edges: int = MOST_EDGES) ->
         "method": fitted.method,
         "divergence": fitted.divergence,
         "k": fitted.k,
-        "positions": store.add(view.plane.astype(np.float32)),
-        "ellipses": None
-        if view.ellipses is None
-        else store.add(view.ellipses.T.astype(np.float32)),
+        "positions": store.add_rounded(view.plane),
+        "ellipses": None if view.ellipses is None else _pack_ellipses(view.ellipses, store),
         "trust": store.add(np.round(255 * view.trust).astype(np.uint8)),
         "graph": _pack_graph(fitted, store, most_edges),
         "notes": list(fitted.notes),
@@ -91,8 +89,20 @@ def _pack_graph(fitted: Fitted, store: ArrayStore, most_edges: int) -> dict[str,
         "measure": fitted.measure,
         "degrees": store.add(np.diff(upper.indptr).astype(np.uint32)),
         "targets": store.add(upper.indices.astype(np.uint32), delta=True),
-        "lengths": store.add(_single(upper.data)),
-        "colours": store.add(_single(fitted.colours)),
+        "lengths": store.add_positive(_single(upper.data)),
+        "colours": store.add_positive(_single(fitted.colours)),
+    }
+
+
+def _pack_ellipses(found: Floats, store: ArrayStore) -> dict[str, int]:
+    """Keep centres, half axes of one standard deviation (long, short), and angles of ellipses."""
+    xx, xy, yy = found[:, 2:].T
+    mean, root = (xx + yy) / 2, np.hypot((xx - yy) / 2, xy)
+    axes = np.sqrt(np.clip(np.stack([mean + root, mean - root], axis=1), 0, None))
+    return {
+        "centres": store.add_rounded(found[:, :2]),
+        "axes": store.add_positive(axes),
+        "angles": store.add_rounded(np.arctan2(2 * xy, xx - yy) / 2),
     }
 
 
