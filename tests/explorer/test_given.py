@@ -16,9 +16,9 @@ from sklearn.preprocessing import StandardScaler
 
 from explorer_pages import data_of, roll, store_of, unpacked
 from patchfold import PatchIsomap, PatchSpace
+from patchfold.evaluation.trust import pointwise_trust
 from patchfold.explorer import Explorer, explore
 from patchfold.explorer.layout import placed
-from patchfold.explorer.trust import pointwise_trust
 
 
 def places_of(page: Explorer, view: Any) -> Any:
