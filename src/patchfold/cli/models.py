@@ -36,6 +36,7 @@ from patchfold.neighbors.search import _FoundNeighbors
 from patchfold.patches import GaussianPatch
 from patchfold.patches.denoising import Denoised
 from patchfold.patches.gaussians import Patches
+from patchfold.patches.sample import Sample
 from patchfold.supervision import Cut, Dissimilarity, MinSum
 from patchfold.tables._naming import TableError, require
 from patchfold.tables.coding import feature_name
@@ -67,6 +68,7 @@ TRUSTED = frozenset(
         Patches,
         RadiusNeighbors,
         RowTable,
+        Sample,
         SearchedPoints,
         Threads,
         Triangulation,

@@ -19,6 +19,7 @@ from patchfold.neighbors.approximate import ApproximateNeighbors
 from patchfold.neighbors.fitted_rows import RowTable
 from patchfold.neighbors.given import given_neighbors, nearest_by_value
 from patchfold.neighbors.search import SharedNeighbors, neighbor_search
+from patchfold.patches.sample import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -187,8 +188,8 @@ def _make_patches(
     if recipe.denoise and not approximate:
         size = None if setting.radius is not None else int(members.degrees.max())
         search = _search_for(X, setting, size)
-    fitted: tuple[Patches, Denoised | None] = setting.engine.patches(recipe, X, members, search)
-    return fitted
+    patches, denoised = setting.engine.patches(recipe, X, members, search)
+    return patches.fitted_to(Sample(X, np.arange(len(patches)), members)), denoised
 
 
 def _choose_edges(

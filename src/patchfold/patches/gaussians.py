@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from patchfold.patches.sample import Sample
+
 # Given covariances may be asymmetric, and given directions deviate from orthonormal ones, by this
 # many root-eps. More is no rounding but an error of the caller.
 GIVEN_TOLERANCE = 8.0
@@ -49,6 +51,9 @@ class Patches:
         The factored form.
     roots, whiteners : arrays of shape (n, m, m), or None
         The full form.
+    sample : Sample or None
+        The data that the patches were fitted to; None for patches of given moments or of new
+        points.
 
     Examples
     --------
@@ -72,6 +77,7 @@ class Patches:
         ridge: Array = None,
         roots: Array = None,
         whiteners: Array = None,
+        sample: Sample | None = None,
     ) -> None:
         self.means = means
         self.points = points
@@ -80,6 +86,7 @@ class Patches:
         self.ridge = ridge
         self.roots = roots
         self.whiteners = whiteners
+        self.sample = sample
 
     @classmethod
     def from_moments(cls, means: Array, covariances: Array) -> Patches:
@@ -144,6 +151,8 @@ class Patches:
         n, m = shape
         check_stored("means", self.means, shape)
         check_stored("points", self.points, shape)
+        if self.sample is not None:
+            self.sample.check(shape)
         if not self.factored:
             check_stored("roots", self.roots, (n, m, m))
             check_stored("whiteners", self.whiteners, (n, m, m))
@@ -171,12 +180,79 @@ class Patches:
         identity = xp.eye(self.n_features, dtype=spread.dtype)
         return self.ridge[:, None, None] * identity + spread @ xp.matrix_transpose(spread)
 
+    def dimension(self, n_jobs: int | None = None) -> NDArray[np.floating[Any]]:
+        """Return the intrinsic dimension of the data at every patch.
+
+        The estimator is the expected simplex skewness of the patch's points, as they were given,
+        before denoising (Johnsson, Soneson and Fontes, IEEE PAMI 37, 2015): from their mean, two
+        points of a patch are seen under an angle whose sine is the nearer to 1 the more dimensions
+        the patch has. It does not round, and noise as wide as the patch counts as a dimension. A
+        patch has few points: single values scatter, their mean or median over a region does not.
+        0 where all points of a patch are equal; at most the number of features.
+
+        Parameters
+        ----------
+        n_jobs : int or None
+            Number of threads. The result does not depend on it.
+
+        Returns
+        -------
+        array of shape (n,)
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_swiss_roll
+        >>> from patchfold import GaussianPatch
+        >>> X, _ = make_swiss_roll(1000, random_state=0)
+        >>> round(float(GaussianPatch().fit(X).dimension().mean()), 1)
+        2.0
+        """
+        return self._sampled("dimension").dimension(n_jobs)
+
+    def log_density(
+        self, dimension: float | None = None, n_jobs: int | None = None
+    ) -> NDArray[np.floating[Any]]:
+        """Return the natural logarithm of the density of the data at every patch.
+
+        The density is that in the manifold: the share of the data per unit of ``dimension``-volume,
+        in units of the features. So it falls by ``d log(2)`` if the data are given in a unit half
+        as large. It is estimated from the distance to the farthest of a patch's ``k`` points, and
+        its logarithm has no bias where the density is even; its standard deviation is about
+        ``1 / sqrt(k)``. Infinite where all points of a patch are equal, and minus infinity for a
+        patch without neighbours (with a radius).
+
+        Parameters
+        ----------
+        dimension : float or None
+            Dimension of the manifold, the same for all patches: densities of different dimensions
+            cannot be compared. None takes the median of :meth:`dimension` over the patches at
+            hand, as a whole number.
+        n_jobs : int or None
+            Number of threads. The result does not depend on it.
+
+        Returns
+        -------
+        array of shape (n,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from patchfold import GaussianPatch
+        >>> patches = GaussianPatch().fit(np.random.default_rng(0).uniform(0, 2, (4000, 2)))
+        >>> round(float(np.median(patches.log_density())), 1)  # even on a square of area 4
+        -1.4
+        """
+        sample = self._sampled("log_density")
+        if dimension is None:
+            dimension = max(1, round(float(np.median(sample.dimension(n_jobs)))))
+        return sample.log_density(dimension)
+
     def __len__(self) -> int:
         return int(self.means.shape[0])
 
     def __getitem__(self, key: Any) -> Patches:
         if isinstance(key, slice):
-            return self._map(lambda field: field[key, ...])
+            return self._map(lambda field: field[key, ...], np.arange(len(self))[key])
         rows = np.asarray(key) if np.size(key) else np.empty(0, dtype=np.intp)
         if isinstance(key, Integral) and not -len(self) <= int(key) < len(self):
             msg = f"patch {key} is out of range, there are {len(self)} patches."
@@ -188,10 +264,10 @@ class Patches:
         if isinstance(key, Integral):
             return self[int(rows[0]) : int(rows[0]) + 1]
         if is_numpy_array(self.means):
-            return self._map(lambda field: field[rows])  # keeps the order of axes in memory
+            return self._map(lambda field: field[rows], rows)  # keeps the order of axes in memory
         xp = array_namespace(self.means)
         indices = xp.asarray(rows)
-        return self._map(lambda field: xp.take(field, indices, axis=0))
+        return self._map(lambda field: xp.take(field, indices, axis=0), rows)
 
     def used_ranks(self) -> NDArray[np.intp]:
         """Count the directions of factored patches up to the last with variance, at least one."""
@@ -212,9 +288,24 @@ class Patches:
         form = f"rank {self.directions.shape[2]} + ridge" if self.factored else "full"
         return f"Patches(n={len(self)}, features={self.n_features}, {form})"
 
-    def _map(self, function: Callable[[Array], Array]) -> Patches:
+    def fitted_to(self, sample: Sample) -> Patches:
+        """Return the same patches, which know the data that they were fitted to."""
+        return Patches(**{name: getattr(self, name) for name in self._FIELDS}, sample=sample)
+
+    def _sampled(self, asked: str) -> Sample:
+        if self.sample is None:
+            raise ValueError(
+                f"{asked} needs the data that patches were fitted to, and these patches are of "
+                "given moments or of new points; use those of GaussianPatch().fit(X) or of a "
+                "fitted estimator."
+            )
+        return self.sample
+
+    def _map(self, function: Callable[[Array], Array], rows: NDArray[np.intp]) -> Patches:
         fields = {name: getattr(self, name) for name in self._FIELDS}
-        return Patches(**{k: None if v is None else function(v) for k, v in fields.items()})
+        sample = None if self.sample is None else self.sample[rows]
+        parts = {k: None if v is None else function(v) for k, v in fields.items()}
+        return Patches(**parts, sample=sample)
 
 
 def aligned(a: Patches, b: Patches) -> tuple[Patches, Patches]:

@@ -17,8 +17,10 @@ from patchfold.patches import covariances
 from patchfold.patches.adaptive import REACH, adaptive_sizes
 from patchfold.patches.denoising import fit_denoised
 from patchfold.patches.fitting import PatchFit
+from patchfold.patches.sample import Sample
 
 if TYPE_CHECKING:
+    from patchfold.patches.denoising import Denoised
     from patchfold.patches.gaussians import Patches
 
 
@@ -142,13 +144,17 @@ class GaussianPatch(BaseEstimator):
                 msg = "points=... needs neighborhoods, the neighbours of these points in X."
                 raise ValueError(msg)
             neighborhoods = self._searched(X, n_jobs)
+        if points is None:
+            if self.denoise:
+                patches, _ = self._denoised(X, neighborhoods, n_jobs)
+            else:
+                patches = self.gaussians(X, neighborhoods, n_jobs=n_jobs)
+            sized = self.size is None or self.size == ADAPTIVE
+            members = neighborhoods if sized else self._cut(neighborhoods)
+            return patches.fitted_to(Sample(X, np.arange(len(patches)), members))
         if not self.denoise:
             return self.gaussians(X, neighborhoods, points=points, n_jobs=n_jobs)
-        own = neighborhoods if points is None else self._searched(X, n_jobs)
-        search = ExactNeighbors(int(own.degrees.max(initial=1)), n_jobs=n_jobs)
-        patches, denoised = fit_denoised(self, X, own, search, n_jobs)
-        if points is None:
-            return patches
+        _, denoised = self._denoised(X, self._searched(X, n_jobs), n_jobs)
         return denoised.of_new(self, points, X, neighborhoods, n_jobs)
 
     def gaussians(
@@ -221,6 +227,12 @@ class GaussianPatch(BaseEstimator):
         if self.size == ADAPTIVE:
             return min(REACH * n_neighbors, n_samples - 1)
         return n_neighbors if self.size is None else int(self.size)
+
+    def _denoised(
+        self, X: Array, members: Neighborhoods, n_jobs: int | None
+    ) -> tuple[Patches, Denoised]:
+        search = ExactNeighbors(int(members.degrees.max(initial=1)), n_jobs=n_jobs)
+        return fit_denoised(self, X, members, search, n_jobs)
 
     def _searched(self, X: Array, n_jobs: int | None) -> Neighborhoods:
         """Search the neighbours that the patches of ``X`` consist of."""
