@@ -7,7 +7,7 @@ from importlib import import_module
 
 NAMES = ("edges", "pairwise", "recall", "candidates", "ridge", "mapping", "geodesics", "selection")
 # These take long, and run only when they are named.
-STUDIES = ("supervised", "regret", "stability", "real")
+STUDIES = ("supervised", "regret", "stability", "real", "bridges")
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from equations import normal
 from patchfold import GaussianPatch, PatchIsomap, PatchSpace, PatchTSNE
 from patchfold.engines import engine_for
 from patchfold.graph.edges import undirected
-from patchfold.graph.lengths import Lengths, even_pairs
+from patchfold.graph.lengths import Evidence, Lengths, even_pairs
 from patchfold.graph.short_circuits import CEILING
 from patchfold.neighbors import find_neighbors
 from patchfold.patches import recommended_patch
@@ -56,10 +56,11 @@ def test_labels_change_stretched_lengths_too(rule, graph, monkeypatch):
     before = np.full((75, 75), np.nan)
     stretched = Lengths.stretched
 
-    def kept(self, i, j, compared, near, own=None, asked=None):
-        lengths = stretched(self, i, j, compared, near, own, asked)
-        mine = slice(None) if own is None else own
-        before[i[mine], j[mine]] = before[j[mine], i[mine]] = lengths
+    def kept(self, evidence):
+        lengths = stretched(self, evidence)
+        mine = slice(None) if evidence.own is None else evidence.own
+        i, j = evidence.i[mine], evidence.j[mine]
+        before[i, j] = before[j, i] = lengths
         return lengths
 
     setting = {"n_neighbors": 20, "lengths": "stretched", "graph": graph}
@@ -116,7 +117,7 @@ def test_what_is_learned_is_in_other_lengths_and_the_first_stay_as_they_are():
     np.testing.assert_array_equal(before, compared.divergences)
     unit = np.median(compared.distances[compared.distances > 0])  # all are among the ten nearest
     np.testing.assert_allclose(learned.plain(i, j), compared.distances / unit)
-    stretched = learned.stretched(i, j, compared, closest)
+    stretched = learned.stretched(Evidence(i, j, compared, closest))
     assert (stretched >= learned.plain(i, j) * (1 - 1e-12)).all()
 
 

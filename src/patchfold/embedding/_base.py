@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
 
 from patchfold import divergences, selection
 from patchfold._validation import (
@@ -25,6 +26,7 @@ from patchfold._validation import (
 )
 from patchfold.engines import engine_for
 from patchfold.engines.progress import shown
+from patchfold.graph.bridges import Bridges, suspicious_edges
 from patchfold.graph.building import build_graph
 from patchfold.graph.lengths import KINDS as LENGTHS
 from patchfold.graph.patch_graph import KINDS as GRAPHS
@@ -236,6 +238,46 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
     def _candidates_to_choose(self, n: int) -> list[int] | None:
         """Return what there is to choose from, for ``n`` points; None for the usual ones."""
         return None
+
+    # ---------------------------------------------------------------- bridges
+
+    @ordinary_arithmetic
+    def bridges(self, min_score: float = 1.0) -> Bridges:
+        """List suspicious edges: their patches disagree, and the way around them is long.
+
+        These are the edges to the nearest neighbours that short-circuit a manifold, or join
+        clusters that no other edge joins. They are judged before short circuits are removed, and
+        labels change nothing.
+
+        Parameters
+        ----------
+        min_score : float, default=1.0
+            The least score of an edge that is listed; 0 lists all edges.
+
+        Returns
+        -------
+        Bridges
+            The two ends of every edge, how suspicious it is and why, the most suspicious first.
+            ``to_frame()`` makes a data frame of it,
+            :func:`patchfold.plotting.plot_bridges` a picture.
+
+        Examples
+        --------
+        >>> from patchfold import PatchSpace
+        >>> from patchfold.datasets import make_manifold
+        >>> roll = make_manifold("swiss-roll", 500, random_state=0)
+        >>> PatchSpace(n_neighbors=40).fit(roll.X).bridges()[:2].to_frame().shape
+        (2, 8)
+        """
+        check_is_fitted(self)
+        if self.patch_graph_.patches is None:
+            raise ValueError(
+                f"bridges are judged by patches, and divergence={self.divergence!r} has none; fit "
+                "with another divergence, such as 'kl'."
+            )
+        if not min_score >= 0:
+            raise ValueError(f"min_score={min_score!r} is negative; give 0 to list all edges.")
+        return suspicious_edges(self.patch_graph_, min_score)
 
     # ---------------------------------------------------------------- progress
 

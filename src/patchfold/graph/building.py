@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import sklearn
@@ -13,7 +13,7 @@ import sklearn
 from patchfold._validation import is_sparse, warn_user
 from patchfold.graph import components, edges
 from patchfold.graph.disagreement import TYPICAL_NEIGHBORS
-from patchfold.graph.lengths import Lengths
+from patchfold.graph.lengths import Evidence, Lengths
 from patchfold.graph.patch_graph import GraphSetting, PatchGraph
 from patchfold.neighbors.approximate import ApproximateNeighbors
 from patchfold.neighbors.fitted_rows import RowTable
@@ -222,7 +222,8 @@ def _measure(
     if lengths.patches is None:  # known from the search
         return edges.shortest(near, pairs), lengths
     if setting.stretched:
-        plain, lengths = _without_short_circuits(near, ends, found, lengths, setting)
+        lengths, evidence = _evidence(near, ends, found, lengths, setting)
+        plain = lengths.stretched(evidence)
     else:
         plain = lengths.plain(i, j)
     if len(plain) and not plain.any() and np.ptp(lengths.points, axis=0).any():
@@ -233,14 +234,29 @@ def _measure(
     return plain, lengths
 
 
-def _without_short_circuits(
+def evidence_of(graph: PatchGraph) -> tuple[Lengths, Evidence]:
+    """Return the edges that a fitted graph of patches chose from, and what they are judged by.
+
+    The edges are those before short circuits were removed, found by the same search; the lengths
+    know what is typical of neighbours.
+    """
+    search = cast("NeighborSearch", graph.search)
+    near = search.query()
+    near = near if graph.reach is None else near.nearest(graph.reach)
+    found = _Found(near, search, graph.reach, graph.pooled)
+    lengths = replace(graph.lengths, typical=None)  # as when the edges were chosen
+    chosen = _choose_edges(found, lengths, graph.setting, lambda _: nullcontext())
+    return _evidence(chosen, edges.undirected(chosen), found, lengths, graph.setting)
+
+
+def _evidence(
     near: Neighborhoods,
     ends: tuple[Indices, Indices, Indices],
     found: _Found,
     lengths: Lengths,
     setting: GraphSetting,
-) -> tuple[Floats, Lengths]:
-    """Return the lengths of the edges, infinite for short circuits, and what is typical of them.
+) -> tuple[Lengths, Evidence]:
+    """Return lengths that know what is typical of edges, and what these are judged by.
 
     The edges of near neighbours, whatever the degree of the graph, tell what is typical, and
     whether there are short circuits at all.
@@ -253,13 +269,12 @@ def _without_short_circuits(
         a, b, _ = edges.undirected(found.neighborhoods.nearest(known))
         lengths, closest = lengths.learned(a, b, lengths.compared(a, b))
         i, j, own, asked = edges.united((i, j), (a, b), len(near))
-        compared = lengths.compared(i, j)
-        return lengths.stretched(i, j, compared, closest, own, asked), lengths
+        return lengths, Evidence(i, j, lengths.compared(i, j), closest, own, asked)
     compared = lengths.compared(i, j)
     some = np.zeros(len(i), dtype=bool)
     some[pairs[near.among_nearest(TYPICAL_NEIGHBORS)]] = True
     lengths, closest = lengths.learned(i[some], j[some], compared.some(some))
-    return lengths.stretched(i, j, compared, closest, asked=some), lengths
+    return lengths, Evidence(i, j, compared, closest, asked=some)
 
 
 def _join(

@@ -55,6 +55,21 @@ class Compared(NamedTuple):
         return Compared(*(part[which] for part in self))
 
 
+class Evidence(NamedTuple):
+    """Edges ``(i, j)``, and what tells whether they are short circuits.
+
+    ``near`` are the nearest points of each. ``own`` tells which edges are the graph's, and
+    ``asked`` which tell whether there are short circuits; None means all.
+    """
+
+    i: Indices
+    j: Indices
+    compared: Compared
+    near: csr_array
+    own: NDArray[np.bool_] | None = None
+    asked: NDArray[np.bool_] | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Lengths:
     """Lengths of pairs of fitted points, and of new points from fitted ones.
@@ -169,36 +184,31 @@ class Lengths:
         typical = Typical.of((i[kept], j[kept]), *compared.some(kept), offsets, apart[kept])
         return replace(self, typical=typical), near
 
-    def stretched(
-        self,
-        i: Indices,
-        j: Indices,
-        compared: Compared,
-        near: csr_array,
-        own: NDArray[np.bool_] | None = None,
-        asked: NDArray[np.bool_] | None = None,
-    ) -> Floats:
-        """Return the lengths of the edges ``(i, j)`` of a graph, infinite for short circuits.
-
-        ``near`` are the nearest points of each. ``own`` tells which edges are the graph's, and
-        ``asked`` which tell whether there are short circuits; None means all.
-        """
+    def stretched(self, evidence: Evidence) -> Floats:
+        """Return the lengths of the edges of a graph, infinite for short circuits."""
         typical = cast("Typical", self.typical)
-        around = np.maximum(typical.around[i], typical.around[j])
-        factors = stretches(
-            i,
-            j,
-            typical.disagreement(compared.divergences, compared.leaving, around),
-            compared.distances,
-            len(self.points),
-            shared=shares(near, i, j, n_jobs=self.engine.n_jobs),
-            own=own,
-            asked=asked,
-            quiet=typical.quiet,
-            n_jobs=self.engine.n_jobs,
-        )
-        distances = compared.distances if own is None else compared.distances[own]
+        factors = stretches(**self.judging(evidence))
+        own, distances = evidence.own, evidence.compared.distances
+        distances = distances if own is None else distances[own]
         return np.asarray(distances / typical.distance * factors, dtype=distances.dtype)
+
+    def judging(self, evidence: Evidence) -> dict[str, Any]:
+        """Return what :func:`patchfold.graph.short_circuits.stretches` judges edges by."""
+        typical = cast("Typical", self.typical)
+        i, j, compared, near, own, asked = evidence
+        around = np.maximum(typical.around[i], typical.around[j])
+        return {
+            "i": i,
+            "j": j,
+            "disagreement": typical.disagreement(compared.divergences, compared.leaving, around),
+            "distances": compared.distances,
+            "n": len(self.points),
+            "shared": shares(near, i, j, n_jobs=self.engine.n_jobs),
+            "own": own,
+            "asked": asked,
+            "quiet": typical.quiet,
+            "n_jobs": self.engine.n_jobs,
+        }
 
     # ---------------------------------------------------------------- what the nearest are
 

@@ -13,7 +13,7 @@ have. If what is shared explains nearly all short circuits, there are none.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -135,33 +135,77 @@ def stretches(
     >>> i[np.isinf(factors)], j[np.isinf(factors)]
     (array([5]), array([25]))
     """
+    judgement, judged = judged_edges(
+        i,
+        j,
+        disagreement,
+        distances,
+        n,
+        shared=shared,
+        own=own,
+        asked=asked,
+        quiet=quiet,
+        n_jobs=n_jobs,
+    )
+    factors = judgement.factors if own is None else judgement.factors[own[judged]]
+    return np.asarray(factors, dtype=distances.dtype)
+
+
+class Judgement(NamedTuple):
+    """What becomes of edges: arrays of shape (n_edges,)."""
+
+    factors: Floats  # how many times as long each has to be
+    trusted: Mask
+    between: Mask  # which join two large parts of the graph of trusted edges
+    held: Mask  # trusted, or of the minimum spanning tree
+
+
+def doubt_of(quiet: float) -> float:
+    """Return the disagreement from which an edge that is not trusted is stretched."""
+    return NOISY_DOUBT + quiet * (QUIET_DOUBT - NOISY_DOUBT)
+
+
+def judged_edges(
+    i: Indices,
+    j: Indices,
+    disagreement: Floats,
+    distances: Floats,
+    n: int,
+    *,
+    shared: Floats | None,
+    own: Mask | None,
+    asked: Mask | None,
+    quiet: float,
+    n_jobs: int | None,
+) -> tuple[Judgement, Mask]:
+    """Judge the graph's own edges, or all, where others are needed to trust what is shared.
+
+    Parameters are those of :func:`stretches`. Returns the judgement, and which edges are judged.
+    """
     edges = i, j, np.asarray(distances, dtype=np.float64)
-    own = np.ones(len(i), dtype=bool) if own is None else own
+    every = np.ones(len(i), dtype=bool)
+    own = every if own is None else own
     tree = np.zeros(len(i), dtype=bool)
     tree[own] = _tree(i[own], j[own], disagreement[own], n)
-    doubt = NOISY_DOUBT + quiet * (QUIET_DOUBT - NOISY_DOUBT)
-
     ordinary = disagreement <= 1.0
 
-    def judged(some: Mask, trusted: Mask, within: float = CEILING) -> Floats:
+    def judged(some: Mask, trusted: Mask, within: float = CEILING) -> Judgement:
         parts = i[some], j[some], edges[2][some]
         verdict = disagreement[some], trusted[some], tree[some], n
-        return _judged(parts, *verdict, doubt=doubt, within=within, n_jobs=n_jobs)
+        return _judged(parts, *verdict, doubt=doubt_of(quiet), within=within, n_jobs=n_jobs)
 
-    factors = None
     if shared is not None:
-        asked = np.ones(len(i), dtype=bool) if asked is None else asked
+        asked = every if asked is None else asked
         kin = ordinary | (shared >= SHARED)
         strictly = judged(asked, ordinary)
-        short, left = np.isinf(strictly).sum(), 0
+        short, left = np.isinf(strictly.factors).sum(), 0
         if short:
-            left = np.isinf(judged(asked, kin)).sum()
+            left = np.isinf(judged(asked, kin).factors).sum()
         if short and left <= LEFT * short:
-            factors = judged(np.ones(len(i), dtype=bool), kin, within=1.0)[own]
-        elif (asked == own).all():
-            factors = strictly
-    factors = judged(own, ordinary) if factors is None else factors
-    return np.asarray(factors, dtype=distances.dtype)
+            return judged(every, kin, within=1.0), every
+        if (asked == own).all():
+            return strictly, own
+    return judged(own, ordinary), own
 
 
 def _judged(
@@ -174,8 +218,8 @@ def _judged(
     doubt: float,
     within: float,
     n_jobs: int | None,
-) -> Floats:
-    """Return the factors of edges, some of which are ``trusted`` from the start.
+) -> Judgement:
+    """Judge edges, some of which are ``trusted`` from the start.
 
     ``within`` is the ceiling of those that do not join two parts.
     """
@@ -192,7 +236,43 @@ def _judged(
         ways = _least_ways(held, i[short], j[short], n_jobs)
         long_way = np.clip(LONG_WAY * doubt / disagreement[short], NO_SHORTCUT, LONG_WAY)
         factors[short[ways > long_way * distances[short]]] = np.inf
-    return np.asarray(factors)
+    return Judgement(factors, trusted, between, trusted | tree)
+
+
+def detours(
+    edges: tuple[Indices, Indices, Floats], judgement: Judgement, n: int, n_jobs: int | None = None
+) -> Floats:
+    """Return how many times as long as an edge the way around it is, at least.
+
+    1 for trusted edges, infinite between two large parts that no trusted way joins. Ways lead
+    through trusted edges and those of the minimum spanning tree of disagreement, and are bounded
+    from below.
+
+    Parameters
+    ----------
+    edges : arrays of shape (n_edges,)
+        Ends and lengths, as for :func:`stretches`.
+    judgement : Judgement
+        Of these edges.
+    n : int
+        Number of points.
+    n_jobs : int or None
+
+    Returns
+    -------
+    array of shape (n_edges,)
+    """
+    i, j, distances = edges
+    found = np.ones(len(i))
+    found[judgement.between & ~judgement.trusted] = np.inf
+    open_ = np.flatnonzero(~judgement.trusted & ~judgement.between)
+    if len(open_):
+        held = _graph(edges, judgement.held, n)
+        ways = _least_ways(held, i[open_], j[open_], n_jobs)
+        with np.errstate(divide="ignore", invalid="ignore"):  # of centres in one place
+            # Edges with a shorter way around are trusted.
+            found[open_] = np.fmax(ways / distances[open_], NO_SHORTCUT)
+    return found
 
 
 def trusted_of_new(

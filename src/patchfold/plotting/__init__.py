@@ -4,6 +4,7 @@ Needs matplotlib, the extra ``patchfold[plot]``, which is imported when a functi
 """
 
 from patchfold.plotting._axes import CHOICE_COLOR, CURVE_COLOR
+from patchfold.plotting.bridges import plot_bridges
 from patchfold.plotting.embedding import CLASS_COLORS, plot_embedding
 from patchfold.plotting.patches import plot_patches
 from patchfold.plotting.scores import plot_k_profile, plot_residual_variance, plot_stability
@@ -12,6 +13,7 @@ __all__ = [
     "CHOICE_COLOR",
     "CLASS_COLORS",
     "CURVE_COLOR",
+    "plot_bridges",
     "plot_embedding",
     "plot_k_profile",
     "plot_patches",

@@ -1,0 +1,230 @@
+"""Bridges: edges that join what should perhaps not touch, the most suspicious first.
+
+They are judged as the recipe judges short circuits (:mod:`patchfold.graph.short_circuits`): by the
+disagreement of the two patches, and by how long the way around is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from patchfold.graph import building, edges
+from patchfold.graph.short_circuits import LONG_WAY, detours, doubt_of, judged_edges
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from patchfold.graph.disagreement import Typical
+    from patchfold.graph.patch_graph import PatchGraph
+    from patchfold.neighbors.neighborhoods import Neighborhoods
+
+    Indices = NDArray[np.intp]
+    Floats = NDArray[np.floating[Any]]
+    Mask = NDArray[np.bool_]
+
+# Lines of a table that are printed.
+SHOWN = 10
+
+# What stands in a table, from left to right.
+COLUMNS = ("source", "target", "score", "divergence", "leaving", "detour", "shared", "removed")
+
+
+@dataclass(frozen=True, eq=False)
+class Bridges:
+    """Suspicious edges, the most suspicious first; an index, slice or mask takes some of them.
+
+    Attributes
+    ----------
+    source, target : arrays of int of shape (n_edges,)
+        The two points that an edge joins, ``source < target``.
+    score : array of shape (n_edges,)
+        How suspicious it is: ``disagreement min(detour, 10) / (10 doubt)``, where ``disagreement``
+        is ``divergence leaving / 1.5``, and ``doubt`` is 4, down to 1.5 where distances are mostly
+        noise. Edges of 1 or more are those that a graph with ``lengths="stretched"`` removes or
+        stretches, but for the few that hold it together.
+    divergence : array of shape (n_edges,)
+        How many times as large as usual around there the divergence of the two patches is.
+    leaving : array of shape (n_edges,)
+        How many times as much as usual the edge leads out of its patches.
+    detour : array of shape (n_edges,)
+        How many times as long as the edge the way around it is, at least; infinite if no trusted
+        way leads from the one side to the other.
+    shared : array of shape (n_edges,)
+        The share of their eleven nearest points that both ends have in common.
+    removed : array of bool of shape (n_edges,)
+        Whether the edge was removed from the graph as a short circuit.
+    around : pair of Neighborhoods
+        Behind each end, the points that trusted edges join it to, and their distances.
+    """
+
+    source: Indices
+    target: Indices
+    score: Floats
+    divergence: Floats
+    leaving: Floats
+    detour: Floats
+    shared: Floats
+    removed: Mask
+    around: tuple[Neighborhoods, Neighborhoods]
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def __getitem__(self, which: Any) -> Bridges:
+        rows = np.atleast_1d(np.arange(len(self))[which])
+        parts = {part.name: getattr(self, part.name) for part in fields(self)}
+        ends = (parts.pop("around")[0][rows], self.around[1][rows])
+        return Bridges(**{name: part[rows] for name, part in parts.items()}, around=ends)
+
+    def __repr__(self) -> str:
+        return _written(self)
+
+    def behind(self, edge: int) -> tuple[Indices, Indices]:
+        """Return the points on each side of an edge: those that trusted edges join its ends to.
+
+        Parameters
+        ----------
+        edge : int
+            Its place in the list, 0 for the most suspicious edge.
+
+        Returns
+        -------
+        pair of arrays of int
+            Behind ``source[edge]`` and ``target[edge]``, nearest first.
+        """
+        one = self[int(edge)]
+        return one.around[0].indices, one.around[1].indices
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return the table as a dictionary of columns, for any library of data frames."""
+        return {name: getattr(self, name) for name in COLUMNS}
+
+    def to_frame(self, names: Any = None, labels: Any = None) -> Any:
+        """Return the table as a pandas data frame, one row an edge.
+
+        Parameters
+        ----------
+        names : array of shape (n_samples,) or None
+            Names of all points, which then stand in ``source`` and ``target``.
+        labels : array of shape (n_samples,) or None
+            Classes of all points; those of the two ends become the columns ``source_label`` and
+            ``target_label``.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Examples
+        --------
+        Between which species of iris are the suspicious edges?
+
+        >>> from sklearn.datasets import load_iris
+        >>> from patchfold import PatchSpace
+        >>> X, y = load_iris(return_X_y=True)
+        >>> found = PatchSpace(n_neighbors=30).fit(X).bridges()
+        >>> frame = found.to_frame(labels=y)
+        >>> frame.groupby(["source_label", "target_label"]).size().to_dict()
+        {(0, 1): 3}
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError(
+                "to_frame needs pandas; pip install 'patchfold[cli]', or give columns() to another "
+                "library of data frames."
+            ) from error
+        table: dict[str, Any] = dict(self.columns())
+        for end in ("source", "target"):
+            place = table[end]
+            if names is not None:
+                table[end] = self._of_points("names", names)[place]
+            if labels is not None:
+                table[f"{end}_label"] = self._of_points("labels", labels)[place]
+        return pd.DataFrame(table)
+
+    def _of_points(self, name: str, values: Any) -> NDArray[Any]:
+        found = np.asarray(values)
+        last = int(max(self.target.max(initial=-1), self.source.max(initial=-1)))
+        if found.ndim != 1 or len(found) <= last:
+            raise ValueError(
+                f"{name} has shape {found.shape}, and the bridges join points up to number {last}; "
+                "give one entry for every fitted point."
+            )
+        return found
+
+
+def suspicious_edges(graph: PatchGraph, min_score: float = 1.0) -> Bridges:
+    """Return the suspicious edges of a fitted graph of patches.
+
+    Parameters
+    ----------
+    graph : PatchGraph
+        One with patches.
+    min_score : float, default=1.0
+        The least score of an edge that is listed; 0 lists all edges.
+
+    Returns
+    -------
+    Bridges
+
+    Examples
+    --------
+    Of a roll of 500 points, 40 neighbours reach the next sheet.
+
+    >>> from patchfold import PatchSpace
+    >>> from patchfold.datasets import make_manifold
+    >>> roll = make_manifold("swiss-roll", 500, random_state=0)
+    >>> space = PatchSpace(n_neighbors=40).fit(roll.X)
+    >>> worst = suspicious_edges(space.patch_graph_)[:100]
+    >>> geodesics = roll.geodesics()[worst.source, worst.target]
+    >>> bool((geodesics > 20).all())
+    True
+    """
+    lengths, evidence = building.evidence_of(graph)
+    judging = lengths.judging(evidence)
+    judgement, judged = judged_edges(**judging)
+    i, j = evidence.i[judged], evidence.j[judged]
+    n, n_jobs = len(graph), graph.setting.engine.n_jobs
+    distances = judging["distances"][judged].astype(np.float64)
+    ways = detours((i, j, distances), judgement, n, n_jobs)
+    disagreement = judging["disagreement"][judged]
+    score = disagreement * np.minimum(ways, LONG_WAY) / (LONG_WAY * doubt_of(judging["quiet"]))
+    listed = score >= min_score
+    if evidence.own is not None:
+        listed &= evidence.own[judged]
+    rows = np.flatnonzero(listed)
+    rows = rows[np.argsort(-score[rows], kind="stable")]
+    typical = cast("Typical", lengths.typical)
+    compared = evidence.compared
+    usual = np.maximum(np.maximum(typical.around[i], typical.around[j]), typical.divergence)
+    kept = judgement.trusted
+    trusted = edges.rows_of(edges.symmetric(i[kept], j[kept], distances[kept], n))
+    return Bridges(
+        source=i[rows],
+        target=j[rows],
+        score=score[rows],
+        divergence=(compared.divergences[judged].astype(np.float64) / usual)[rows],
+        leaving=(compared.leaving[judged] / typical.leaving)[rows],
+        detour=ways[rows],
+        shared=judging["shared"][judged][rows],
+        removed=np.isinf(judgement.factors[rows]) & graph.setting.stretched,
+        around=(trusted[i[rows]], trusted[j[rows]]),
+    )
+
+
+def _written(bridges: Bridges) -> str:
+    """Return the first lines of the table as text."""
+    rows = zip(*(part[:SHOWN].tolist() for part in bridges.columns().values()), strict=True)
+    lines = [
+        "".join(f"{name:>12}" for name in COLUMNS),
+        *("".join(map(_cell, row)) for row in rows),
+    ]
+    more = len(bridges) - SHOWN
+    return "\n".join([*lines, f"and {more} more edges"] if more > 0 else lines)
+
+
+def _cell(value: Any) -> str:
+    return f"{value:12.3g}" if isinstance(value, float) else f"{value!s:>12}"
