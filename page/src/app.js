@@ -7,6 +7,8 @@ import { edgeColor, gradient, trustColor } from "./colors.js";
 import { Column, description } from "./data.js";
 import { showLegend } from "./legend.js";
 import { Pane } from "./pane.js";
+import { Pictures } from "./pictures.js";
+import { ContactSheet } from "./sheet.js";
 import { Table, csvOf, saveText } from "./table.js";
 import {
   byId,
@@ -32,11 +34,17 @@ export class App {
     this.n = description().n;
     this.columns = columns;
     this.ids = ids;
-    this.views = description().views;
+    const { views, text, images } = description();
+    this.views = views;
+    /** @type {Column | null} what is read in full */
+    this.text = text === null ? null : columns[text];
+    this.pictures = images && new Pictures(images);
     this.methods = distinct(this.views.map((view) => view.method));
     this.divergences = distinct(this.views.map((view) => view.divergence));
     this.ks = distinct(this.views.map((view) => view.k));
     this.k = this.ks[Math.floor(this.ks.length / 2)];
+    // Colours of the page, set by the theme.
+    this.ink = this.paper = this.accent = this.wash = "";
     this.layers = { patch: true, trust: false, edges: false, threshold: 1 };
     this.tool = "move";
     this.pointed = -1;
@@ -88,10 +96,12 @@ export class App {
     this.describe();
   }
 
-  /** Close the second pane, or bring back the one that was closed. */
+  /** Close the pane without patches, or else the second, or bring back the one that was closed. */
   togglePanes() {
-    if (this.panes.length > 1) this.closePane(this.panes[1]);
-    else {
+    if (this.panes.length > 1) {
+      const classical = this.panes.filter((pane) => pane.choice.divergence === "euclidean");
+      this.closePane(classical.length === 1 ? classical[0] : this.panes[1]);
+    } else {
       this.panes = this.order;
       byId("panes").replaceChildren(...this.panes.map(({ element }) => element));
       this.paneCount();
@@ -246,20 +256,23 @@ export class App {
   /** Leave off: no path, no half-drawn lasso, no card. */
   dismiss() {
     this.pick(-1);
+    this.card.pin(false);
     this.point(-1);
     for (const pane of this.order) pane.cancel();
   }
 
   /** A click on a row, or on none: the ends of a path. */
   pick(row) {
+    this.card.pin(row >= 0 && row === this.card.row);
     if (row < 0 || this.ends.length === 2) this.ends = [];
     if (row >= 0 && this.ends[0] !== row) this.ends.push(row);
     for (const pane of this.order) this.findPath(pane);
     this.describe();
     this.repaint();
-    const paths = this.panes.map((pane) => pane.path).filter(Boolean);
-    const lengths = paths.map(({ length }) => rounded(length));
-    if (paths.length) this.say(`Geodesic of length ${lengths.join(" and ")}`);
+    const found = this.panes.filter((pane) => pane.path);
+    const lengths = found.map((pane) => rounded(pane.path.length / pane.graph.median));
+    if (found.length) this.say(`Geodesic of length ${lengths.join(" and ")} median edges`);
+    this.changed();
   }
 
   findPath(pane) {
@@ -278,8 +291,19 @@ export class App {
     const words = `${counted(length)} ${length === 1 ? "row" : "rows"} selected`;
     byId("selected").textContent = words;
     this.table.show(this.rows);
+    this.sheet?.show(this.rows);
     this.restyle();
     this.say(words);
+    this.changed();
+  }
+
+  /** Show the selected rows by their pictures, or as a table. */
+  showSheet(on) {
+    byId("sheet").hidden = !on;
+    byId("table").hidden = on;
+    byId("as-pictures").hidden = byId("as-table").hidden = !this.pictures;
+    byId("as-pictures").setAttribute("aria-pressed", String(on));
+    byId("as-table").setAttribute("aria-pressed", String(!on));
   }
 
   search(text) {
@@ -342,6 +366,9 @@ export class App {
     for (const pane of this.order) pane.setTool(tool);
   }
 
+  /** What is seen has changed. */
+  changed() {}
+
   say(words) {
     byId("status").textContent = words;
   }
@@ -355,10 +382,15 @@ export class App {
     byId("summary").textContent = `${counted(this.n)} points · ${many} · ${size}`;
     for (const column of this.columns) byId("colour").append(new Option(named(column.name, 60)));
     this.card = new Card(this);
-    this.table = new Table(byId("table"), this.ids, this.columns, {
-      point: (row) => this.point(row),
+    const actions = {
+      point: (row, event = null) => this.point(row, event),
       pick: (row) => this.pick(row),
-    });
+      isPointed: (row) => row === this.pointed,
+      accent: () => this.accent,
+    };
+    this.table = new Table(byId("table"), this.ids, this.columns, actions);
+    if (this.pictures) this.sheet = new ContactSheet(byId("sheet"), this.pictures, actions);
+    this.showSheet(Boolean(this.pictures));
     const dark = matchMedia("(prefers-color-scheme: dark)");
     this.theme = dark.matches ? "dark" : "light";
     for (const choice of this.firstChoices()) this.addPane(choice);

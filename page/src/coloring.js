@@ -1,5 +1,6 @@
 // What colour a point has and why: classes or a scale made from a column, and which are shown.
 
+import { mainRange } from "./geometry.js";
 import { MOST_CLASSES, classColor, greyColor, ramp, scaleColor } from "./colors.js";
 
 const COLLATOR = new Intl.Collator("en", { numeric: true });
@@ -63,7 +64,10 @@ export class Classes {
   }
 }
 
-/** Colours by a number, from the least to the largest; missing ones are grey. */
+/**
+ * Colours by a number, from the least to the largest but for those far from the others, which share
+ * the colours of the ends; missing ones are grey.
+ */
 export class Scale {
   /**
    * @param {ArrayLike<number>} values
@@ -77,6 +81,12 @@ export class Scale {
     this.color = color;
     this.from = 0;
     this.to = 1;
+    // Whether values lie beyond the ends.
+    this.below = this.above = false;
+    for (let row = 0; row < values.length; row++) {
+      this.below ||= values[row] < this.low;
+      this.above ||= values[row] > this.high;
+    }
   }
 
   share(row) {
@@ -87,7 +97,7 @@ export class Scale {
 
   shows(row) {
     if (this.from === 0 && this.to === 1) return true;
-    const share = this.share(row);
+    const share = Math.min(Math.max(this.share(row), 0), 1); // NaN stays NaN
     return share >= this.from && share <= this.to;
   }
 
@@ -131,9 +141,12 @@ export function coloringOf(column) {
 
 /** @returns {[number, number]} */
 function extent(values) {
+  const [least, largest] = mainRange(values);
   let [low, high] = [Infinity, -Infinity];
   for (const value of values) {
-    if (Number.isFinite(value)) [low, high] = [Math.min(low, value), Math.max(high, value)];
+    if (Number.isFinite(value) && value >= least && value <= largest) {
+      [low, high] = [Math.min(low, value), Math.max(high, value)];
+    }
   }
   return low <= high ? [low, high] : [0, 1];
 }

@@ -17,6 +17,8 @@ export function bindControls(app) {
   on("help", "click", () => byId("help-text").showModal());
   on("export", "click", () => app.export());
   on("clear", "click", () => app.select([]));
+  on("as-pictures", "click", () => app.showSheet(true));
+  on("as-table", "click", () => app.showSheet(false));
   bindColours(app, on);
   bindEdges(app, on);
   bindSearch(app, on);

@@ -27,6 +27,19 @@ export class Grid {
     for (let i = 0; i < n; i++) this.points[free[cells[i]]++] = i;
   }
 
+  /** Points in a unit of area where they lie densest: of 99 % of the points fewer are around. */
+  get density() {
+    if (this.dense === undefined) {
+      const counts = new Uint32Array(this.points.length);
+      for (let cell = 0; cell + 1 < this.starts.length; cell++) {
+        counts.fill(this.starts[cell + 1] - this.starts[cell], this.starts[cell], this.starts[cell + 1]);
+      }
+      counts.sort();
+      this.dense = counts[Math.floor(0.99 * (counts.length - 1))] / this.side ** 2;
+    }
+    return this.dense;
+  }
+
   column(x) {
     return Math.min(Math.max(Math.floor((x - this.box.left) / this.side), 0), this.columns - 1);
   }
@@ -71,7 +84,73 @@ export class Grid {
   }
 }
 
-/** The rectangle around points. */
+// Fit shows what lies between these quantiles, and as much again as TAIL of it on each side.
+const QUANTILE = 0.01;
+const TAIL = 0.5;
+const LOOKED_AT = 20_000; // points that quantiles are taken of
+
+/** @typedef {{ left: number, right: number, bottom: number, top: number }} Box */
+
+/**
+ * The rectangle around all points but those far from the others.
+ * @param {Float32Array} positions
+ * @returns {Box}
+ */
+export function mainBox(positions) {
+  const [left, right] = mainRange(positions, 2, 0);
+  const [bottom, top] = mainRange(positions, 2, 1);
+  const box = { left: Infinity, right: -Infinity, bottom: Infinity, top: -Infinity };
+  for (let i = 0; i < positions.length; i += 2) {
+    const [x, y] = [positions[i], positions[i + 1]];
+    if (x < left || x > right || y < bottom || y > top) continue;
+    box.left = Math.min(box.left, x);
+    box.right = Math.max(box.right, x);
+    box.bottom = Math.min(box.bottom, y);
+    box.top = Math.max(box.top, y);
+  }
+  return box.left <= box.right ? box : bounds(positions);
+}
+
+/**
+ * What lies between the quantiles of numbers, and something more on each side; all of it where most
+ * numbers are the same.
+ * @param {ArrayLike<number>} values of which one of `step` counts, from `start` on
+ * @returns {[number, number]}
+ */
+export function mainRange(values, step = 1, start = 0) {
+  const n = values.length / step;
+  const every = Math.max(1, Math.floor(n / LOOKED_AT));
+  const some = new Float64Array(Math.ceil(n / every));
+  let count = 0;
+  for (let i = 0; i < n; i += every) {
+    const value = values[step * i + start];
+    if (Number.isFinite(value)) some[count++] = value;
+  }
+  const sorted = some.subarray(0, count).sort();
+  const [low, high] = [QUANTILE, 1 - QUANTILE].map((share) => sorted[Math.round(share * (count - 1))]);
+  if (!(high > low)) return [-Infinity, Infinity];
+  return [low - TAIL * (high - low), high + TAIL * (high - low)];
+}
+
+/**
+ * The points outside of a rectangle.
+ * @param {Float32Array} positions
+ * @param {Box} box
+ * @returns {number[]}
+ */
+export function outside(positions, { left, right, bottom, top }) {
+  const rows = [];
+  for (let row = 0; 2 * row < positions.length; row++) {
+    const [x, y] = [positions[2 * row], positions[2 * row + 1]];
+    if (x < left || x > right || y < bottom || y > top) rows.push(row);
+  }
+  return rows;
+}
+
+/**
+ * The rectangle around points.
+ * @returns {Box}
+ */
 export function bounds(positions) {
   let [left, right, bottom, top] = [Infinity, -Infinity, Infinity, -Infinity];
   for (let i = 0; i < positions.length; i += 2) {

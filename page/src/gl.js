@@ -33,7 +33,7 @@ void main() {
 }`,
   fragment: `#version 300 es
 precision highp float;
-uniform float size;
+uniform float size, weight;
 uniform vec3 ground;
 in vec4 color;
 out vec4 result;
@@ -42,10 +42,33 @@ void main() {
   float away = length(gl_PointCoord - 0.5) * size;
   float disc = clamp(radius - away, 0.0, 1.0);
   // A rim in the colour of the ground keeps points apart that overlap.
-  float rim = size > 7.0 ? clamp(away - radius + 1.6, 0.0, 1.0) : 0.0;
-  result = vec4(mix(color.rgb, ground, 0.75 * rim), 1.0) * disc * color.a;
+  float rim = size > 7.0 && weight == 0.0 ? clamp(away - radius + 1.6, 0.0, 1.0) : 0.0;
+  float covers = weight == 0.0 ? color.a : weight;
+  result = vec4(mix(color.rgb, ground, 0.75 * rim), 1.0) * disc * covers;
 }`,
 };
+
+// Where points overlap, their colours and how many they are have been added up: the mean colour, the
+// stronger the more points there are.
+const CROWD_SHADERS = {
+  vertex: `#version 300 es
+void main() { gl_Position = vec4(ivec2(gl_VertexID & 1, gl_VertexID >> 1) * 4 - 1, 0.0, 1.0); }`,
+  fragment: `#version 300 es
+precision highp float;
+uniform highp sampler2D sums;
+uniform float crowd, opacity;
+out vec4 result;
+void main() {
+  vec4 sum = texelFetch(sums, ivec2(gl_FragCoord.xy), 0);
+  if (sum.a <= 0.0) discard;
+  float share = clamp(log(1.0 + sum.a) / log(1.0 + crowd), 0.0, 1.0);
+  // The more points there are somewhere, the fainter a single one is elsewhere.
+  float alone = clamp(0.9 - 0.12 * log(crowd), 0.3, 0.75);
+  float alpha = min(sum.a * 2.0, 1.0) * mix(alone, 1.0, share) * opacity;
+  result = vec4(sum.rgb / sum.a, 1.0) * alpha;
+}`,
+};
+const FAINT_CROWD = 0.2; // opacity of points that are not meant
 
 const EDGE_SHADERS = {
   vertex: `${COMMON}
@@ -86,6 +109,9 @@ export class Renderer {
     this.rows = Math.max(1, Math.ceil(n / WIDTH));
     this.points = program(gl, POINT_SHADERS);
     this.lines = program(gl, EDGE_SHADERS);
+    this.crowds = program(gl, CROWD_SHADERS);
+    // Sums of colours need floating point numbers; without, points are drawn over each other.
+    this.sums = gl.getExtension("EXT_color_buffer_float") ? gl.createFramebuffer() : null;
     this.textures = {
       before: this.texture(gl.RG32F, this.rows, gl.RG, gl.FLOAT),
       after: this.texture(gl.RG32F, this.rows, gl.RG, gl.FLOAT),
@@ -151,7 +177,7 @@ export class Renderer {
   /**
    * Draw everything.
    * @param {{ share: number, scale: number[], shift: number[], ratio: number, size: number,
-   *   every: number, edges: number, faint: boolean, ground: number[] }} frame
+   *   every: number, crowd: number, edges: number, faint: boolean, ground: number[] }} frame
    */
   draw(frame) {
     const { gl } = this;
@@ -177,16 +203,54 @@ export class Renderer {
 
   drawPoints(frame) {
     const { gl, points } = this;
-    this.use(points, frame);
-    gl.uniform1f(points.uniforms.size, frame.size);
-    gl.uniform1i(points.uniforms.every, frame.every);
-    gl.uniform3fv(points.uniforms.ground, frame.ground);
-    gl.bindVertexArray(this.none);
     // Faint points first, so that they cover none of the others.
     for (const faint of frame.faint ? [1, 0] : [0]) {
+      const crowded = frame.crowd > 0 && this.sums;
+      if (crowded) this.collect();
+      this.use(points, frame);
+      gl.uniform1f(points.uniforms.size, frame.size);
+      gl.uniform1i(points.uniforms.every, frame.every);
+      gl.uniform1f(points.uniforms.weight, crowded ? Math.min(frame.every, 64) : 0);
+      gl.uniform3fv(points.uniforms.ground, frame.ground);
+      gl.bindVertexArray(this.none);
       gl.uniform1i(points.uniforms.faint, faint);
       gl.drawArrays(gl.POINTS, 0, Math.ceil(this.n / frame.every));
+      if (crowded) this.spread(frame, faint ? FAINT_CROWD : 1);
     }
+  }
+
+  /** Let what is drawn next be added up instead of shown. */
+  collect() {
+    const { gl } = this;
+    const [width, height] = [gl.drawingBufferWidth, gl.drawingBufferHeight];
+    gl.bindFramebuffer(gl.FRAMEBUFFER, this.sums);
+    gl.activeTexture(gl.TEXTURE4);
+    if (this.summed?.width !== width || this.summed?.height !== height) {
+      if (this.summed) gl.deleteTexture(this.summed.texture);
+      const texture = gl.createTexture();
+      gl.bindTexture(gl.TEXTURE_2D, texture);
+      gl.texStorage2D(gl.TEXTURE_2D, 1, gl.RGBA16F, width, height);
+      gl.framebufferTexture2D(gl.FRAMEBUFFER, gl.COLOR_ATTACHMENT0, gl.TEXTURE_2D, texture, 0);
+      this.summed = { texture, width, height };
+    }
+    gl.bindTexture(gl.TEXTURE_2D, null); // not to be read while it is drawn to
+    gl.clear(gl.COLOR_BUFFER_BIT);
+    gl.blendFunc(gl.ONE, gl.ONE);
+  }
+
+  /** Show what was added up. */
+  spread(frame, opacity) {
+    const { gl, crowds } = this;
+    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+    gl.useProgram(crowds.name);
+    gl.activeTexture(gl.TEXTURE4);
+    gl.bindTexture(gl.TEXTURE_2D, this.summed.texture);
+    gl.uniform1i(crowds.uniforms.sums, 4);
+    gl.uniform1f(crowds.uniforms.crowd, frame.crowd);
+    gl.uniform1f(crowds.uniforms.opacity, opacity);
+    gl.bindVertexArray(this.none);
+    gl.drawArrays(gl.TRIANGLES, 0, 3);
   }
 
   drawEdges(frame) {

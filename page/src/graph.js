@@ -59,6 +59,16 @@ export class Graph {
     return this.ranked;
   }
 
+  /** The median length of an edge; of those longer than 0 where most are 0. */
+  get median() {
+    if (this.middle === undefined) {
+      const sorted = this.lengths.slice().sort();
+      const half = sorted[sorted.length >> 1];
+      this.middle = half || sorted.find((length) => length > 0) || 1;
+    }
+    return this.middle;
+  }
+
   neighbors(row) {
     const found = [];
     for (let place = this.starts[row]; place < this.starts[row + 1]; place++) {

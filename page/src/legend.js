@@ -82,8 +82,9 @@ function showScale(place, coloring, theme, changed) {
     return handle;
   });
   const refresh = () => {
-    low.textContent = rounded(coloring.at(coloring.from));
-    high.textContent = rounded(coloring.at(coloring.to));
+    const [least, largest] = [coloring.at(coloring.from), coloring.at(coloring.to)].map(rounded);
+    low.textContent = coloring.below && coloring.from === 0 ? `\u2264 ${least}` : least;
+    high.textContent = coloring.above && coloring.to === 1 ? `\u2265 ${largest}` : largest;
   };
   refresh();
   box.append(bar, ...handles, ends);

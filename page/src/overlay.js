@@ -2,6 +2,8 @@
 
 import { css, edgeColor } from "./colors.js";
 
+const FLOOD = 0.3; // of the pane
+
 /** Draw the overlay of a pane anew. */
 export function drawOverlay(pane) {
   const { app, over, ratio } = pane;
@@ -58,8 +60,11 @@ function drawEllipse(pane, pen) {
   pane.ellipse = { centre, half, angle };
   pen.beginPath();
   pen.ellipse(...centre, ...half, -angle, 0, 2 * Math.PI);
-  pen.fillStyle = app.wash;
-  pen.fill();
+  // A patch that is wider than most of the pane is an outline: a wash would hide the points.
+  if (half[0] < FLOOD * Math.min(pane.width, pane.height)) {
+    pen.fillStyle = app.wash;
+    pen.fill();
+  }
   pen.lineWidth = 1.5;
   pen.strokeStyle = app.accent;
   pen.stroke();

@@ -1,8 +1,9 @@
 // A pane: one embedding that can be moved, zoomed, pointed at and selected from.
 
+import { showArrows } from "./arrows.js";
 import { array } from "./data.js";
 import { edgeColor, ramp } from "./colors.js";
-import { Grid, bounds } from "./geometry.js";
+import { Grid, bounds, mainBox, outside } from "./geometry.js";
 import { Gestures } from "./gestures.js";
 import { Renderer } from "./gl.js";
 import { Graph } from "./graph.js";
@@ -16,6 +17,7 @@ const MARGIN = 0.06; // of the pane, around all points
 // Beyond this many points, while they move and frames come slowly, a part of them is drawn.
 const DRAWN_POINTS = 50_000;
 const SLOW = 40; // milliseconds
+const CROWDED = 4; // points over each other, from which on they are added up
 
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -49,7 +51,10 @@ export class Pane {
     this.height = 0;
     /** @type {Camera} */
     this.camera = { x: 0, y: 0, zoom: 1 };
-    this.fitted = true; // the camera shows all points, and does so in the next view, too
+    this.fitted = true; // the camera follows the points, also in the next view
+    /** @type {number[]} rows that it leaves out */
+    this.beyond = [];
+    this.arrows = "";
     /** @type {Place[] | null} */
     this.lasso = null;
     this.pace = 0;
@@ -78,7 +83,8 @@ export class Pane {
     if (view !== this.view) return; // another one was chosen meanwhile
     this.before = this.places ? this.current() : places;
     this.places = places;
-    this.box = bounds(places);
+    this.box = mainBox(places);
+    this.beyond = outside(places, this.box);
     this.trust = trust;
     this.ellipses = ellipses;
     this.graph = null;
@@ -160,9 +166,12 @@ export class Pane {
 
   // ------------------------------------------------------------------ the camera
 
-  /** The camera that shows all points. */
-  whole() {
-    const { left, right, bottom, top } = this.box;
+  /**
+   * The camera that shows a rectangle: that of all points but the farthest.
+   * @returns {Camera}
+   */
+  whole(box = this.box) {
+    const { left, right, bottom, top } = box;
     const room = 1 - 2 * MARGIN;
     const zoom = Math.min(
       (this.width * room) / Math.max(right - left, 1e-6),
@@ -176,6 +185,15 @@ export class Pane {
     if (!this.places) return;
     this.camera = this.whole();
     this.repaint();
+    this.app.changed();
+  }
+
+  /** Show every point, however far the farthest is. */
+  fitAll() {
+    this.fitted = false;
+    this.aim = null;
+    this.camera = this.whole(bounds(this.places));
+    this.stir();
   }
 
   /**
@@ -267,11 +285,13 @@ export class Pane {
       ratio: this.ratio,
       size: this.pointSize() * this.ratio,
       every: this.thinning(now),
+      crowd: this.crowd(),
       edges: this.edgesShown().count,
       faint: app.faint,
       ground: app.ground,
     });
     drawOverlay(this);
+    showArrows(this);
     if (this.share < 1) this.repaint();
   }
 
@@ -303,6 +323,15 @@ export class Pane {
     const base = Math.min(Math.max(28 / this.n ** 0.2, 2), 9);
     const closer = this.camera.zoom / this.whole().zoom;
     return Math.min(base * Math.max(closer, 1) ** 0.3, 16);
+  }
+
+  /** How many points lie over each other where they are densest; 0 where hardly any do. */
+  crowd() {
+    if (!this.grid) return this.crowded ?? 0;
+    const area = (Math.PI / 4) * (this.pointSize() / this.camera.zoom) ** 2;
+    const most = this.grid.density * area;
+    this.crowded = most > CROWDED ? most : 0;
+    return this.crowded;
   }
 
   /** The graphics card has lost everything: give it again. */
@@ -383,7 +412,9 @@ export class Pane {
     if (!this.path) return ["no path"];
     const steps = this.path.rows.length - 1;
     const words = `path: ${steps} ${steps === 1 ? "step" : "steps"}`;
-    return [`${words}, length ${rounded(this.path.length)}`];
+    // In this unit the graphs of two panes can be compared, whatever their edges measure.
+    const length = rounded(this.path.length / this.graph.median);
+    return [`${words}, length ${length} median edges`];
   }
 }
 

@@ -1,0 +1,124 @@
+"""The page in a real browser: pictures and texts of the points."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from page_reader import Reader
+from patchfold import explore
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# One worker has the browser.
+pytestmark = pytest.mark.xdist_group("browser")
+
+N = 150
+LINK = "https://example.org/a?b=1"
+
+
+@pytest.fixture(scope="module")
+def digits_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    digits = load_digits()
+    texts = [f"Number {row}. " + "A long text. " * 40 + f"See {LINK}." for row in range(N)]
+    texts[3] = "javascript:alert(1) <b>bold</b>"
+    page = explore(
+        digits.data[:N],
+        digits.target[:N],
+        text=texts,
+        n_neighbors=[8],
+        divergences=["kl"],
+        title="digits",
+    )
+    return page.save(tmp_path_factory.mktemp("digits") / "digits.html")
+
+
+@pytest.fixture
+def at_digits(browser: Any, digits_file: Path) -> Any:
+    reader = Reader(browser, digits_file)
+    yield reader
+    reader.leave()
+
+
+def point(reader: Reader, row: int) -> None:
+    reader.ask("(row) => patchfold.point(row, { clientX: 300, clientY: 300 })", row)
+
+
+def test_the_card_shows_the_picture_of_its_row(at_digits: Reader) -> None:
+    for row in (0, 7):
+        point(at_digits, row)
+        at_digits.wait("() => patchfold.pictures.ready.size === 1")
+        pixels = at_digits.ask(
+            """async () => {
+              await new Promise((done) => setTimeout(done, 50));
+              const canvas = document.querySelector("#card .picture");
+              const step = canvas.width / 8;
+              const pen = canvas.getContext("2d");
+              return Array.from({ length: 64 }, (_, i) => {
+                const at = [i % 8, Math.floor(i / 8)].map((k) => Math.floor((k + 0.5) * step));
+                return pen.getImageData(...at, 1, 1).data[0];
+              });
+            }"""
+        )
+        expected = 255 * load_digits().data[row] / load_digits().data[:N].max()
+        np.testing.assert_allclose(pixels, expected, atol=1)
+
+
+def test_the_selection_is_a_contact_sheet(at_digits: Reader) -> None:
+    at_digits.ask("() => patchfold.select([...Array(100).keys()])")
+    sheet = at_digits.page.locator("#sheet canvas")
+    assert sheet.is_visible()
+    assert not at_digits.page.locator("#table").is_visible()
+    assert sheet.get_attribute("aria-label") == "Pictures of the 100 selected rows"
+    at_digits.page.wait_for_timeout(100)
+    inked = at_digits.ask(
+        """() => {
+          const canvas = document.querySelector("#sheet canvas");
+          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          return data.filter((value, i) => i % 4 === 3 && value === 255).length;
+        }"""
+    )
+    assert inked > 10 * 56 * 56
+    box = sheet.bounding_box()
+    at_digits.page.mouse.move(box["x"] + 12 + 62 + 20, box["y"] + 30)
+    assert at_digits.ask("() => patchfold.pointed") == 1
+    assert at_digits.page.locator("#card").is_visible()
+    at_digits.page.locator("#sheet").evaluate("(e) => e.scrollTo(0, 62)")
+    at_digits.page.mouse.click(box["x"] + 20, box["y"] + 30)
+    columns = at_digits.ask("() => patchfold.sheet.columns")
+    assert at_digits.ask("() => patchfold.ends") == [columns]
+    at_digits.page.locator("#as-table").click()
+    assert at_digits.page.locator("#table").is_visible()
+    assert not sheet.is_visible()
+
+
+def test_texts_are_read_in_full_and_addresses_are_links(at_digits: Reader) -> None:
+    at_digits.page.mouse.move(*at_digits.place(7, 0))
+    row = at_digits.ask("() => patchfold.pointed")
+    card = at_digits.page.locator("#card")
+    assert (
+        card.locator(".text").text_content()
+        == f"Number {row}. " + "A long text. " * 40 + f"See {LINK}."
+    )
+    at_digits.page.mouse.down()
+    at_digits.page.mouse.up()
+    link = card.locator("a")
+    assert link.get_attribute("href") == LINK
+    assert link.get_attribute("rel") == "noopener noreferrer"
+    # The card stays, so that the link can be reached.
+    at_digits.page.mouse.move(5, 5)
+    assert link.is_visible()
+    link.click(trial=True)
+    at_digits.page.keyboard.press("Escape")
+    assert not card.is_visible()
+
+
+def test_only_addresses_of_the_web_are_links(at_digits: Reader) -> None:
+    point(at_digits, 3)
+    card = at_digits.page.locator("#card")
+    assert card.locator(".text").text_content() == "javascript:alert(1) <b>bold</b>"
+    assert card.locator("a, b").count() == 0
