@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         PatchEigenmaps,
         PatchIsomap,
         PatchLLE,
+        PatchOutliers,
         PatchSpace,
         PatchTSNE,
     )
@@ -34,6 +35,7 @@ _HOMES = {
     "PatchEigenmaps": "embedding",
     "PatchIsomap": "embedding",
     "PatchLLE": "embedding",
+    "PatchOutliers": "embedding",
     "PatchSpace": "embedding",
     "PatchTSNE": "embedding",
     "Patches": "patches",
@@ -54,6 +56,7 @@ __all__ = [
     "PatchEigenmaps",
     "PatchIsomap",
     "PatchLLE",
+    "PatchOutliers",
     "PatchSpace",
     "PatchTSNE",
     "Patches",

@@ -6,10 +6,25 @@ import pytest
 from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE, PatchSpace, PatchTSNE
+from patchfold import (
+    GaussianPatch,
+    PatchEigenmaps,
+    PatchIsomap,
+    PatchLLE,
+    PatchOutliers,
+    PatchSpace,
+    PatchTSNE,
+)
 from patchfold.supervision import Dissimilarity
 
-DEFAULTS = [PatchSpace(), PatchIsomap(), PatchLLE(), PatchEigenmaps(), PatchTSNE()]
+DEFAULTS = [
+    PatchSpace(),
+    PatchIsomap(),
+    PatchLLE(),
+    PatchEigenmaps(),
+    PatchTSNE(),
+    PatchOutliers(),
+]
 # The checks fit on as few as ten points: with this degree, not all are neighbours.
 FEW = {"n_neighbors": 5}
 OTHERS = [

@@ -24,6 +24,7 @@ from patchfold._validation import (
     is_sparse,
     warn_user,
 )
+from patchfold.embedding._strangers import StrangersMixin
 from patchfold.engines import engine_for
 from patchfold.engines.progress import shown
 from patchfold.graph.bridges import Bridges, suspicious_edges
@@ -50,7 +51,7 @@ AUTO = "auto"
 LEARNED = ("n_neighbors_", "patch_", "patch_graph_")
 
 
-class BasePatchGraph(TransformerMixin, BaseEstimator):
+class BasePatchGraph(StrangersMixin, TransformerMixin, BaseEstimator):
     """Fit the graph of patches, and find the place of new points in it."""
 
     n_neighbors: Any

@@ -7,6 +7,7 @@ points find their place in it (:mod:`patchfold.graph.placing`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from patchfold.graph import placing
 from patchfold.neighbors.given import at_zero
 from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.neighbors.protocol import check_stored_search
+from patchfold.neighbors.search import neighbor_search
+from patchfold.patches.strangers import NEIGHBORS, Strangers
 from patchfold.supervision import label_rule
 
 if TYPE_CHECKING:
@@ -176,6 +179,22 @@ class PatchGraph:
         self.rows.check(shape)
         if self.denoised is not None:
             self.denoised.check(shape)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What can be computed again is not in a file.
+        return {name: value for name, value in vars(self).items() if name != "strangers"}
+
+    @cached_property
+    def strangers(self) -> Strangers:
+        """The points as judges of how strange others are; computed when it is first asked for."""
+        search, setting, points = self.search, self.setting, self.lengths.points
+        if search is None:
+            raise ValueError("strangers are told by points, and the graph has distances")
+        if setting.radius is not None:  # which may hold no neighbour at all
+            n, m = points.shape
+            size = {"n_samples": n, "n_features": m, "n_jobs": setting.engine.n_jobs}
+            search = neighbor_search(n_neighbors=min(NEIGHBORS, n - 1), **size).build(points)
+        return Strangers.among(points, search, n_jobs=setting.engine.n_jobs)
 
     def place(self, X: Any) -> Neighborhoods:
         """Return the neighbours of new points among the fitted ones, and the lengths to them."""
