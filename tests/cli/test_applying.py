@@ -113,3 +113,21 @@ def test_a_model_with_other_steps_is_refused(call, folder):
     other = Pipeline([("scale", StandardScaler()), ("embedding", PatchIsomap())]).fit(X)
     (folder / "model.skops").write_bytes(dump_model(other, Origin()))
     assert "has other steps than" in told(call("apply", "model.skops", "iris.csv"))
+
+
+def test_strangers_have_small_p_values_beside_their_coordinates(call):
+    frame = iris()
+    done(call("embed", "iris.csv", "--id", "name", "--drop", "species", "--model", "m.skops"))
+    frame.loc[3, "petal width"] = 5.0
+    frame.to_csv("new.csv", index=False)
+    words = ("m.skops", "new.csv", "--drop", "species")
+    result = done(call("apply", *words, "--strangers", "-o", "b.csv"))
+    assert "strangers among the rows (off_manifold below 0.01)" in result.stderr
+    got = pd.read_csv("b.csv")
+    assert list(got.columns) == ["name", *COORDINATES, "off_manifold"]
+    assert got["off_manifold"].idxmin() == 3
+    done(call("apply", *words, "-o", "c.csv"))
+    assert pd.read_csv("c.csv").equals(got.drop(columns="off_manifold"))
+    frame.rename(columns={"name": "off_manifold"}).to_csv("same.csv", index=False)
+    same = ("m.skops", "same.csv", "--id", "off_manifold", "--drop", "species")
+    assert "rename it" in told(call("apply", *same, "--strangers"))

@@ -43,6 +43,17 @@ Missing = Annotated[
         **options.chosen("--missing", ("error", "drop")),
     ),
 ]
+StrangersToo = Annotated[
+    bool,
+    typer.Option(
+        "--strangers",
+        help="Write the column 'off_manifold' as well: p-values, small for rows that are unlike "
+        "the fitted ones.",
+    ),
+]
+
+# The column of p-values, and below what a row is called a stranger.
+OFF_MANIFOLD, STRANGE = "off_manifold", 0.01
 
 
 def apply(
@@ -52,6 +63,7 @@ def apply(
     drop: options.Drop = None,
     missing: Missing = "error",
     header: options.Header = None,
+    strangers: StrangersToo = False,
     output: options.Output = None,
     formulas: options.Formulas = False,
     as_json: options.Json = False,
@@ -74,12 +86,18 @@ def apply(
     with about(new), working(f"Reading {new} ..."):
         selection = _read(new, columns, origin, ids, drop or [], missing, header)
     beside = columns_beside(selection, written=ending != ".parquet")
-    check_names(new, beside, pipeline[-1].get_feature_names_out())
+    added = [OFF_MANIFOLD] if strangers else []
+    check_names(new, beside, [*pipeline[-1].get_feature_names_out(), *added])
     rows = counted(len(selection.features), "row")
     with about(new), working(f"Mapping {rows} ...") as warned:
         places = pipeline.transform(selection.features)
+        p_values = _p_values(pipeline, selection.features) if strangers else None
     notes += [*selection.notes, *warned]
     result = result_table(beside, places, pipeline)
+    if p_values is not None:
+        result[OFF_MANIFOLD] = p_values
+        strange = counted(int((p_values < STRANGE).sum()), "stranger")
+        notes.append(f"{strange} among the rows ({OFF_MANIFOLD} below {STRANGE})")
     if output is not None:
         write_outputs({output: encoded(result, ending, formulas=formulas)})
     say([*options.noted(notes), f"{type(pipeline[-1]).__name__}: {rows} mapped"])
@@ -98,6 +116,10 @@ def apply(
         print_result(json.dumps(summary, ensure_ascii=False) + "\n")
     elif output is None:
         print_result(encoded(result, ending, formulas=formulas))
+
+
+def _p_values(pipeline: Any, features: Any) -> Any:
+    return pipeline[-1].off_manifold(pipeline[:-1].transform(features))
 
 
 class _Columns(NamedTuple):
