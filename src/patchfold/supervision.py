@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     Codes = NDArray[np.intp]
     Kin = NDArray[np.int8]
 
+__all__ = ["Cut", "Dissimilarity", "Edges", "LabelRule", "MinSum"]
+
 # How the two ends of an edge are related.
 SAME, UNKNOWN, DIFFERENT = 1, 0, -1
 

@@ -1,0 +1,145 @@
+"""Write the pages of the API from what the package makes public, before Sphinx reads them.
+
+A class of the root has a page of its own, and so has every public module. A name that is added to
+``__all__`` is on the site with the next build.
+"""
+
+from __future__ import annotations
+
+import inspect
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import patchfold
+
+# The classes and functions of the root in the order a reader meets them; others follow.
+GROUPS = {
+    "Embeddings": ["PatchIsomap", "PatchLLE", "PatchEigenmaps", "PatchTSNE"],
+    "The graph and its patches": ["PatchSpace", "GaussianPatch", "Patches"],
+    "New points": ["GRNN"],
+    "Looking": ["explore"],
+}
+# Public names of modules that are not in the root's list, but that a user meets.
+FURTHER_MODULES = ["explorer", "engines"]
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """Tell Sphinx when the pages are written and which members they leave out."""
+    app.connect("builder-inited", write_pages)
+    app.connect("autodoc-skip-member", skip_inherited)
+    return {"parallel_read_safe": True}
+
+
+def skip_inherited(
+    app: Any, what: str, name: str, member: Any, skip: bool, options: Any
+) -> bool | None:
+    """Leave out what scikit-learn documents: get_params, set_output and their like."""
+    home = getattr(inspect.unwrap(member), "__module__", None) or ""
+    return True if home.split(".")[0] not in {"patchfold", ""} else None
+
+
+def write_pages(app: Any) -> None:
+    """Write one page a class or module, and the table of all."""
+    folder = Path(app.srcdir, "api")
+    folder.mkdir(exist_ok=True)
+    modules = [name for name in patchfold.__all__ if inspect.ismodule(getattr(patchfold, name))]
+    modules = sorted({*modules, *FURTHER_MODULES})
+    names = [name for name in patchfold.__all__ if name not in modules]
+    grouped = {name for group in GROUPS.values() for name in group}
+    groups = GROUPS | {"Further": [name for name in names if name not in grouped]}
+
+    written = {folder / "index.rst"}
+    index = [_title("API", "="), INTRODUCTION]
+    for title, group in groups.items():
+        present = [name for name in group if name in names]
+        if not present:
+            continue
+        index += [_title(title, "-"), _table([f"~patchfold.{name}" for name in present])]
+        written |= {_write(folder / f"{name}.rst", _object_page(name)) for name in present}
+    index += [_title("Modules", "-"), _module_table(modules)]
+    written |= {_write(folder / f"{name}.rst", _module_page(name)) for name in modules}
+    pages = sorted(path.stem for path in written if path.stem != "index")
+    ordered = [name for group in groups.values() for name in group if name in pages]
+    ordered += [name for name in pages if name not in ordered]
+    index.append(".. toctree::\n   :hidden:\n\n" + "".join(f"   {name}\n" for name in ordered))
+    _write(folder / "index.rst", "\n".join(index))
+    for stale in set(folder.glob("*.rst")) - written:
+        stale.unlink()
+
+
+INTRODUCTION = """
+Every public name. Estimators follow scikit-learn: ``fit``, ``fit_transform``, ``transform``,
+``get_params``, ``set_params`` and ``set_output`` work as they do there.
+"""
+
+
+def _object_page(name: str) -> str:
+    value = getattr(patchfold, name)
+    parts = [_title(name, "="), f".. currentmodule:: patchfold\n\n{_directive(name, value)}"]
+    if inspect.isclass(value) or inspect.isfunction(value):
+        parts.append(_title("Examples in the gallery", "-"))
+        parts.append(f".. minigallery:: patchfold.{name}\n")
+    return "\n".join(parts)
+
+
+def _module_page(name: str) -> str:
+    module = import_module(f"patchfold.{name}")
+    full = f"patchfold.{name}"
+    public = [key for key in _public(module) if not inspect.ismodule(getattr(module, key))]
+    rooted = [key for key in public if key in patchfold.__all__]  # these have pages of their own
+    here = [key for key in public if key not in rooted]
+    parts = [
+        _title(full, "="),
+        f".. automodule:: {full}\n   :no-members:\n",
+        f".. currentmodule:: {full}\n",
+        _table([f"~patchfold.{key}" for key in rooted] + here),
+        *(_directive(key, getattr(module, key)) for key in here),
+    ]
+    return "\n".join(parts)
+
+
+def _public(module: Any) -> list[str]:
+    """Return the public names of a module: those it lists, or else those it defines."""
+    listed: list[str] | None = getattr(module, "__all__", None)
+    if listed is not None:
+        return listed
+    own = module.__name__
+    return [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", None) == own
+    ]
+
+
+def _directive(name: str, value: Any) -> str:
+    if inspect.isclass(value):
+        return f".. autoclass:: {name}\n   :members:\n   :inherited-members:\n"
+    if inspect.isfunction(value):
+        return f".. autofunction:: {name}\n"
+    return f".. autodata:: {name}\n"
+
+
+def _table(names: list[str]) -> str:
+    return ".. autosummary::\n   :nosignatures:\n\n" + "".join(f"   {name}\n" for name in names)
+
+
+def _module_table(modules: list[str]) -> str:
+    rows = []
+    for name in modules:
+        summary = (inspect.getdoc(import_module(f"patchfold.{name}")) or "").split("\n\n")[0]
+        rows.append(
+            f"   * - :doc:`patchfold.{name} <{name}>`\n     - {' '.join(summary.split())}\n"
+        )
+    return ".. list-table::\n   :widths: 30 70\n\n" + "".join(rows)
+
+
+def _title(text: str, line: str) -> str:
+    return f"{text}\n{line * len(text)}\n"
+
+
+def _write(path: Path, text: str) -> Path:
+    # Left alone where nothing changed: Sphinx reads again what is newer.
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+    return path

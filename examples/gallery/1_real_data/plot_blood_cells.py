@@ -1,0 +1,40 @@
+"""
+Blood cells
+===========
+
+700 cells of human blood with 765 genes, as scanpy brings them (``pbmc68k_reduced``), in 50
+principal components. Monocytes and dendritic cells form one continuum; B, NK and T cells lie apart.
+"""
+
+import warnings
+
+import matplotlib.pyplot as plt
+
+from patchfold import PatchIsomap, explore
+from patchfold.plotting import plot_embedding
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # scanpy's, about the age of its file
+    import scanpy as sc
+
+    cells = sc.datasets.pbmc68k_reduced()
+
+X = cells.obsm["X_pca"]
+kind = cells.obs["bulk_labels"].astype(str).to_numpy()
+
+fig, axes = plt.subplots(1, 2, figsize=(13, 4.8), layout="constrained")
+plot_embedding(cells.obsm["X_umap"], kind, ax=axes[0])
+axes[0].set_title("UMAP, as scanpy brings it")
+plot_embedding(PatchIsomap().fit_transform(X), kind, ax=axes[1])
+axes[1].set_title("PatchIsomap")
+
+# %%
+# Columns of the page are what scanpy knows of every cell.
+known = {name: cells.obs[name].to_numpy() for name in ("n_genes", "percent_mito", "S_score")}
+page = explore(
+    X,
+    columns={"kind": kind, "phase": cells.obs["phase"].astype(str).to_numpy(), **known},
+    n_neighbors=[10, 15, 30],
+    title="Blood cells",
+)
+page

@@ -1,0 +1,30 @@
+"""
+Coffee, a very small set
+========================
+
+60 spectra of coffee from three countries, 1841 columns (they come with chemotools). So few rows are
+at the edge of what makes sense: a neighbourhood of eight is already a seventh of the data. Use a
+small k, and compare with PCA.
+"""
+
+import matplotlib.pyplot as plt
+from chemotools.datasets import load_coffee
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import StandardScaler
+
+from patchfold import PatchIsomap, explore
+from patchfold.plotting import plot_embedding
+
+spectra, labels = load_coffee()
+X = spectra.to_numpy(dtype=float)
+X = StandardScaler().fit_transform(X.T).T  # every spectrum: mean 0, variance 1
+country = labels["labels"].to_numpy(dtype=str)
+
+fig, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
+for ax, method in zip(axes, (PCA(2), PatchIsomap(n_neighbors=8)), strict=True):
+    plot_embedding(method.fit_transform(X), country, ax=ax)
+    ax.set_title(type(method).__name__)
+
+# %%
+page = explore(X, columns={"country": country}, n_neighbors=[5, 8, 12], title="Coffee")
+page

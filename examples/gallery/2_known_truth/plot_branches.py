@@ -1,0 +1,40 @@
+"""
+Cells that branch
+=================
+
+A simulated differentiation of blood cells (Krumsiek et al. 2011, as scanpy brings it): 640 states
+of eleven genes over time. Four fates leave one progenitor. The map must have four arms.
+"""
+
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from patchfold import PatchIsomap, explore
+from patchfold.plotting import plot_embedding
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # scanpy's, about names of its file
+    import scanpy as sc
+
+    cells = sc.datasets.krumsiek11()
+
+rng = np.random.default_rng(0)
+X = np.asarray(cells.X) + rng.normal(0, 0.02, cells.shape)
+kind = cells.obs["cell_type"].astype(str).to_numpy()
+step = np.arange(len(X)) % 160
+
+fig, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
+plane = PatchIsomap().fit_transform(X)
+plot_embedding(plane, kind, ax=axes[0])
+axes[0].set_title("by fate")
+plot_embedding(plane, step, ax=axes[1])
+axes[1].set_title("by step of the simulation")
+
+# %%
+genes = dict(zip(cells.var_names, np.asarray(cells.X).T, strict=True))
+page = explore(
+    X, columns={"fate": kind, "step": step, **genes}, n_neighbors=[10, 15], title="Branches"
+)
+page

@@ -1,0 +1,24 @@
+"""
+A sheet with a hole
+===================
+
+Points of a rolled sheet with a window cut out. No path goes through the window, so Isomap and its
+kin stretch it somewhat. The map must still have one hole, and no fold.
+"""
+
+import matplotlib.pyplot as plt
+
+from patchfold import PatchIsomap, datasets, explore
+from patchfold.plotting import plot_embedding
+
+roll = datasets.make_manifold("swiss-roll-with-hole", 1000, noise=0.5, random_state=0)
+
+fig, axes = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
+for ax, divergence in zip(axes, ("euclidean", "kl"), strict=True):
+    plane = PatchIsomap(divergence=divergence).fit_transform(roll.X)
+    plot_embedding(plane, roll.coordinates[:, 0], ax=ax)
+    ax.set_title("Isomap" if divergence == "euclidean" else "PatchIsomap")
+
+# %%
+page = explore(roll.X, columns={"along": roll.coordinates[:, 0]}, n_neighbors=[8, 15, 30], title="A hole")
+page

@@ -1,0 +1,104 @@
+"""README and site: every block of code runs, every link leads somewhere, and words are British."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from patchfold.cli import app
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+# What a build writes is no page of ours.
+WRITTEN = [
+    path
+    for path in sorted(DOCS.rglob("*.md"))
+    if not {"_build", "gallery", "reproduction"} & set(path.relative_to(DOCS).parts)
+]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *WRITTEN]
+FENCE = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+AMERICAN = {
+    "analyze": "analyse",
+    "behavior": "behaviour",
+    "center": "centre",
+    "centered": "centred",
+    "color": "colour",
+    "colored": "coloured",
+    "colors": "colours",
+    "favor": "favour",
+    "gray": "grey",
+    "labeled": "labelled",
+    "license": "licence",
+    "modeling": "modelling",
+    "neighbor": "neighbour",
+    "neighbors": "neighbours",
+    "neighborhood": "neighbourhood",
+    "neighborhoods": "neighbourhoods",
+    "normalize": "normalise",
+    "normalized": "normalised",
+    "optimize": "optimise",
+    "optimized": "optimised",
+    "organize": "organise",
+    "recognize": "recognise",
+    "regularized": "regularised",
+    "standardize": "standardise",
+    "standardized": "standardised",
+    "summarize": "summarise",
+    "symmetrized": "symmetrised",
+    "unlabeled": "unlabelled",
+    "visualize": "visualise",
+}
+
+
+def name_of(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def blocks(path, language):
+    return [body for kind, body in FENCE.findall(path.read_text("utf-8")) if kind == language]
+
+
+def prose(path):
+    """Return a page without code, addresses and directives."""
+    text = FENCE.sub("", path.read_text("utf-8"))
+    text = re.sub(r"`[^`]*`", "", text)
+    return re.sub(r"\]\([^)]*\)|https?://\S+", "", text)
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if blocks(path, "python")], ids=name_of)
+@pytest.mark.filterwarnings("default")
+def test_code_of_a_page_runs(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "page"}
+    for body in blocks(path, "python"):
+        exec(compile(body, name_of(path), "exec"), names)  # noqa: S102  # our own pages
+    for body in blocks(path, "bash"):
+        for line in filter(None, map(str.strip, body.splitlines())):
+            assert line.startswith("patchfold "), line
+            result = CliRunner().invoke(app, shlex.split(line, comments=True)[1:])
+            assert result.exit_code == 0, f"{line}\n{result.output}"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
+def test_links_of_a_page_lead_to_files(path):
+    text = FENCE.sub("", path.read_text("utf-8"))
+    for target in LINK.findall(text):
+        place = target.partition("#")[0]
+        if place and not re.match(r"[a-z]+:", place):
+            generated = {"gallery/index.rst", "api/index.rst"}
+            known = any(place.endswith(page) for page in generated)
+            assert known or (path.parent / place).exists(), f"{name_of(path)} links to {target}"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
+def test_words_are_british(path):
+    words = {word.lower() for word in re.findall(r"[A-Za-z]+", prose(path))}
+    assert {word: AMERICAN[word] for word in words & set(AMERICAN)} == {}
+
+
+def test_readme_is_short():
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 90
