@@ -42,7 +42,6 @@ exclude_patterns = [
 ]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 default_role = "code"
-suppress_warnings = ["toc.empty_glob"]
 
 # Markdown
 myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath", "deflist"]

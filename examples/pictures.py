@@ -105,9 +105,7 @@ def wine() -> Figure:
     return figure
 
 
-def roll(
-    n: int = 1000, noise: float = 0.5, seed: int = 1
-) -> tuple[Floats, Floats, Floats]:
+def roll(n: int = 1000, noise: float = 0.5, seed: int = 1) -> tuple[Floats, Floats, Floats]:
     """Return a noisy swiss roll, the angle of its points, and their true distances."""
     X, t = make_swiss_roll(n, noise=noise, random_state=seed)
     # Along its spiral, whose arc length is known, and across, without the noise.

@@ -20,5 +20,7 @@ for ax, divergence in zip(axes, ("euclidean", "kl"), strict=True):
     ax.set_title("Isomap" if divergence == "euclidean" else "PatchIsomap")
 
 # %%
-page = explore(roll.X, columns={"along": roll.coordinates[:, 0]}, n_neighbors=[8, 15, 30], title="A hole")
+page = explore(
+    roll.X, columns={"along": roll.coordinates[:, 0]}, n_neighbors=[8, 15, 30], title="A hole"
+)
 page

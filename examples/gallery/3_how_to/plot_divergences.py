@@ -27,6 +27,10 @@ for ax, name in zip(axes.flat, names, strict=True):
 # %%
 # In the page, switch between divergences above the map.
 page = explore(
-    X, y, divergences=["euclidean", "kl", "hellinger", "wasserstein"], n_neighbors=[15], title="Wine"
+    X,
+    y,
+    divergences=["euclidean", "kl", "hellinger", "wasserstein"],
+    n_neighbors=[15],
+    title="Wine",
 )
 page

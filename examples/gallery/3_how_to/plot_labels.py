@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import StandardScaler
 
-from patchfold import PatchIsomap, explore
+from patchfold import PatchIsomap
 from patchfold.plotting import plot_embedding
 
 data = load_breast_cancer()

@@ -18,7 +18,9 @@ rolls = datasets.make_manifold("two-rolls", 1000, noise=0.25, random_state=0)
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # that the graph has two components: that is the point here
     graph = PatchSpace(n_neighbors=10).fit_transform(rolls.X)
-    page = explore(rolls.X, columns={"along": rolls.coordinates[:, 0]}, n_neighbors=[10, 15], title="Two rolls")
+    page = explore(
+        rolls.X, columns={"along": rolls.coordinates[:, 0]}, n_neighbors=[10, 15], title="Two rolls"
+    )
 groups = {
     "k-means on points": KMeans(2, random_state=0, n_init=3).fit_predict(rolls.X),
     "DBSCAN on the graph of patches": DBSCAN(eps=3, metric="precomputed").fit_predict(graph),
