@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patchfold.tables import read_table
+from patchfold.tables import read_table, select
 from patchfold.tables.delimited import _precision
 
 
@@ -84,3 +84,22 @@ def test_what_pandas_writes_is_read_again_to_the_last_digit(tmp_path_factory, ro
 def test_older_pandas_is_asked_for_exact_numbers():
     assert _precision("2.2.3") == {"float_precision": "round_trip"}
     assert _precision("3.1.0") == {}
+
+
+def test_points_between_thousands_are_no_decimal_points(read):
+    content = "stadt;einwohner\na;1.234\nb;980\nc;12.500\nd;2.750\n"
+    table = read(content)
+    assert table.frame["einwohner"].tolist() == [1234, 980, 12500, 2750]
+    assert any("points stand between thousands in 'einwohner'" in note for note in table.notes)
+    assert read(content, decimal=".").frame["einwohner"].tolist() == [1.234, 980, 12.5, 2.75]
+    later = content + "e;1.000\n" * 200 + "f;1.5\n"
+    assert read(later).frame["einwohner"].tolist()[:2] == [1.234, 980]  # row 205 has decimals
+
+
+def test_german_files_have_decimal_commas_and_points_between_thousands(read):
+    table = read("ort;preis;menge\na;1.234,50;3,5\nb;99,00;1.250\n")
+    assert table.decimal == ","
+    assert table.frame["menge"].tolist() == ["3,5", "1.250"]  # read with the other columns' sign
+    features = select(table.frame, drop=["ort"], decimal=table.decimal).features
+    assert features["preis"].tolist() == [1234.5, 99]
+    assert features["menge"].tolist() == [3.5, 1250]

@@ -19,8 +19,10 @@ def test_arrays_become_columns(read):
     table = read(saved(np.savez, X=X, y=np.array([b"a", b"b", b"a"]), t=np.ones(7)), "a.npz")
     assert table.frame["y"].tolist() == ["a", "b", "a"]
     assert table.notes == ["the array 't' of shape (7,) was left out"]
+    assert table.beside == ("y",)
     images = read(saved(np.save, X.reshape(3, 1, 2)), "a.npy")
     assert images.frame.shape == (3, 2)
+    assert images.shape == (1, 2)
     assert images.notes == ["each row of shape (1, 2) was laid out as one line of numbers"]
     fields = np.array([(1, "a"), (2, "b")], dtype=[("x", "i4"), ("kind", "U1")])
     assert columns(read(saved(np.save, fields), "a.npy")) == {"x": [1, 2], "kind": ["a", "b"]}

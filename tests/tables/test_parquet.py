@@ -20,6 +20,24 @@ def test_parquet_keeps_types_and_names(tmp_path):
         assert table.frame["day"].dtype.kind == "M"
 
 
+def test_an_index_names_the_rows(tmp_path):
+    frame = pd.DataFrame({"x": [1.5, 2]}, index=["a", "b"])
+    frame.to_parquet(tmp_path / "a.parquet")
+    table = read_table(tmp_path / "a.parquet")
+    assert table.index == "index"
+    assert table.frame["index"].tolist() == ["a", "b"]
+    frame.rename_axis("gene").to_parquet(tmp_path / "a.parquet")
+    assert read_table(tmp_path / "a.parquet").index == "gene"
+    frame.reset_index(drop=True)[::-1].to_parquet(tmp_path / "a.parquet")
+    table = read_table(tmp_path / "a.parquet")
+    assert (table.index, list(table.frame)) == (None, ["x"])
+    frame.set_index([["a", "b"], [1, 2]]).rename_axis(["g", None]).to_parquet(
+        tmp_path / "a.parquet"
+    )
+    table = read_table(tmp_path / "a.parquet")
+    assert (table.index, set(table.frame)) == (None, {"g", "x"})
+
+
 def test_all_rows_can_be_selected_whether_or_not_a_column_is_kept(tmp_path):
     frame = pd.DataFrame({"x": [1.5, 2, 3], "name": ["a", "b", "c"]})
     frame.to_parquet(tmp_path / "a.parquet")

@@ -10,6 +10,7 @@ import pytest
 from sklearn.preprocessing import StandardScaler
 
 from patchfold.tables import (
+    ColumnsError,
     TableError,
     check_column,
     check_ending,
@@ -37,7 +38,10 @@ def test_the_target_and_the_names_are_no_features():
     assert list(selection.features.columns) == ["x"]
     assert selection.target.tolist() == ["b", "a", "b", "b"]
     assert selection.ids.tolist() == list("pqrs")
-    assert list(selection.others.columns) == list(FRAME.columns)
+    assert list(selection.others.columns) == ["x", "kind", "name"]
+    shown = select(FRAME, target="kind", info=["yes", "name"])
+    assert list(shown.features.columns) == ["x"]
+    assert list(shown.others.columns) == list(FRAME.columns)
 
 
 def test_numbers_are_standardised_and_categories_become_columns_of_ones():
@@ -142,16 +146,16 @@ LONG = pd.DataFrame({"x": np.arange(N, dtype=float)})
         (["3/12/2020", "13/1/2020"] * (N // 2), "column 'c' holds dates or times"),
         (["1.12.2020", "1.1.21 12:30"] * (N // 2), "column 'c' holds dates or times"),
         (["12:30", "7:05 pm"] * (N // 2), "column 'c' holds dates or times"),
-        (["1,234", "999"] * (N // 2), "row 1 has '1,234'; write it with a decimal point and"),
+        (["1,23,4", "999"] * (N // 2), "row 1 has '1,23,4'; write it with a decimal point and"),
+        (["2 kg", "500 g"] * (N // 2), "different units ('kg', 'g'), write one; show it with --i"),
+        (["7%", "8"] * (N // 2), "column 'c' has numbers with different units ('%', 'no unit')"),
+        (["30.2.2020"] * N, "column 'c' holds dates"),
         (["1.1", "1.2", "l.3", "1.4"] * (N // 4), "seems to hold numbers, but row 3 has 'l.3'"),
         (
             [f"person {i}" for i in range(N)],
             "has 40 different texts in 40 rows, such as 'person 0'",
         ),
         ([*map(str, range(N - 1)), "much"], "seems to hold numbers, but row 40 has 'much'"),
-        ([f"{i},5" for i in range(N)], "row 1 has '0,5'; write it with a decimal point"),
-        (["7", "1.234,5"] * (N // 2), "row 2 has '1.234,5'"),
-        (["7%", "8%"] * (N // 2), "row 1 has '7%'"),
         (["2020-01-01", "2020-02-01"] * (N // 2), "column 'c' holds dates"),
         ([*range(N - 1), np.inf], "column 'c' is infinite in row 40"),
         ([1j] * N, "column 'c' holds complex numbers"),
@@ -165,6 +169,45 @@ def test_a_column_that_is_neither_number_nor_category_is_named(column, words):
     assert words in str(caught.value)
     assert len(str(caught.value)) < 300
     assert "\n" not in str(caught.value)
+
+
+def test_all_problems_are_named_at_once_with_what_settles_them():
+    frame = LONG.assign(
+        day=[f"2020-01-{day % 28 + 1:02}" for day in range(N)],
+        note=[f"person {i}" for i in range(N)],
+        empty=[None] * N,
+        gap=[np.nan, *range(N - 1)],
+    )
+    with pytest.raises(ColumnsError) as caught:
+        select(frame)
+    assert [problem.options for problem in caught.value.problems] == [
+        ("--dates",),
+        ("--info", "note"),
+        ("--drop", "empty"),
+        ("--missing", "impute"),
+    ]
+    found = select(frame, dates=True, info=["note"], drop=["empty"], missing="impute")
+    assert list(found.features.columns) == ["x", "day", "gap"]
+    assert found.dates == {"day": "year first"}
+    assert found.notes[0] == "dates became days since 1970 (year first): 'day'"
+
+
+def test_numbers_that_are_written_otherwise_are_read_and_noted():
+    frame = LONG.assign(a=["1,234", "999"] * (N // 2), b=["7%", "8%"] * (N // 2))
+    found = select(frame)
+    assert found.features["a"].tolist()[:2] == [1234, 999]
+    assert found.features["b"].tolist()[:2] == [7, 8]
+    assert found.notes == [
+        "read as numbers (commas between thousands): 'a'",
+        "read as numbers (in %): 'b'",
+    ]
+    new = pd.DataFrame({"a": ["2,345", "1"], "day": ["3.1.2020", None]})
+    rows = conform(
+        new, numbers=["a", "day"], categories={}, dates={"day": "day first"}, missing="drop"
+    )
+    assert rows.features.iloc[0].tolist() == [2345, 18264]
+    with pytest.raises(TableError, match="'day' should hold dates, but has 'soon'"):
+        conform(new.assign(day="soon"), numbers=["day"], categories={}, dates={"day": "day first"})
 
 
 def test_few_texts_are_categories_and_too_many_are_not():
@@ -221,7 +264,7 @@ def test_a_name_that_is_no_column_is_refused_with_the_nearest():
         check_column("speces", ["species", "x"])
     with pytest.raises(TableError, match="there are 'a', 'b'"):
         check_column("zzz", ["a", "b"])
-    with pytest.raises(TableError, match="'x' is named twice by --target, --id and --drop"):
+    with pytest.raises(TableError, match="'x' is named twice by --target, --id, --info and --drop"):
         select(FRAME, target="x", drop=["x"])
     with pytest.raises(TableError, match="no column is left as a feature"):
         select(FRAME[["x", "kind"]], target="kind", drop=["x"])

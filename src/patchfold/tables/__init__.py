@@ -14,14 +14,19 @@ from patchfold.tables.preparation import (
     is_continuous,
     select,
 )
+from patchfold.tables.problems import ColumnsError
 from patchfold.tables.reading import read_table
+from patchfold.tables.roles import Roles, assign, pixels_of
 from patchfold.tables.table import Table
 from patchfold.tables.writing import check_ending, encode_table
 
 __all__ = [
+    "ColumnsError",
+    "Roles",
     "Selection",
     "Table",
     "TableError",
+    "assign",
     "check_column",
     "check_ending",
     "check_rows",
@@ -29,6 +34,7 @@ __all__ = [
     "conform",
     "encode_table",
     "is_continuous",
+    "pixels_of",
     "preprocessor",
     "read_table",
     "select",

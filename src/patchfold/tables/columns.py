@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold.tables._naming import TableError, quoted
+from patchfold.tables._naming import TableError, listed, quoted
+from patchfold.tables.dates import ORDERS, are_dates, as_days, order_of
+from patchfold.tables.numbers import mixed_units, read_numbers
+from patchfold.tables.problems import ColumnsError, Problem, beside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,17 +21,48 @@ FEW_CATEGORIES, MOST_CATEGORIES = 10, 1000
 # Whole numbers in a text can be larger than any float64.
 LARGEST = float(np.finfo(np.float64).max)
 PLAIN_NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
-# Numbers with decimal commas, with signs between thousands, with a unit of money or a percent sign.
+# Numbers with signs between digits that do not fit together.
 ODD_NUMBER = r"[+-]?[$€£]? ?\d[\d.,' ]*[%€]?"
 # A number with a zero before others is a code.
-CODE = r"[+-]?0\d+"
-CLOCK = r"\d{1,2}:\d\d(:\d\d([.,]\d+)?)?( ?[AaPp][Mm])?"
-DAY = r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d\d))"
-TIME = rf"{CLOCK}|{DAY}([T ]+\d{{1,2}}:\d\d.*)?"
+CODE = r"[+-]?0\d.*"
 
 
-def features_of(frame: Any, names: Sequence[str]) -> Any:
-    """Return columns as float64 or as text, or say of the first that cannot be why."""
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Columns as float64 or as text.
+
+    Attributes
+    ----------
+    frame : pandas.DataFrame
+        The columns that can be features.
+    problems : list of Problem
+        What is wrong with the others.
+    notes : list of str
+        What was understood of numbers and dates.
+    dates : dict of str to str
+        How the dates of a column are written, for those that became numbers.
+    """
+
+    frame: Any
+    problems: list[Problem] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    dates: dict[str, str] = field(default_factory=dict)
+
+
+def features_of(
+    frame: Any, names: Sequence[str], *, decimal: str = ".", dates: bool = False
+) -> Features:
+    """Return columns as float64 or as text, and all that keeps others from being either.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    names : sequence of str
+    decimal : str
+        The decimal sign of the file.
+    dates : bool
+        Whether dates become numbers; they are problems otherwise.
+    """
     import pandas as pd
     from pandas.api import types
 
@@ -43,9 +78,49 @@ def features_of(frame: Any, names: Sequence[str]) -> Any:
     settled = np.isfinite(matrix).any(axis=0) & ~np.isinf(matrix).any(axis=0)
     whole = [name for name, good in zip(numbers, settled, strict=True) if good]
     parts = [pd.DataFrame(matrix[:, settled], columns=whole)]
+    reader = _Reader(decimal, dates)
     rest = set(names) - set(whole)
-    parts += [_feature(name, frame[name]).rename(name) for name in names if name in rest]
-    return pd.concat(parts, axis=1)[list(names)]
+    for name in (name for name in names if name in rest):
+        try:
+            parts.append(reader.feature(name, frame[name]).rename(name))
+        except ColumnsError as error:
+            reader.problems += error.problems
+        except TableError as error:
+            reader.problems.append(Problem(str(error).rstrip("."), ("--info", name)))
+    found = pd.concat(parts, axis=1)
+    kept = found[[name for name in names if name in found.columns]]
+    return Features(kept, reader.problems, reader.notes(), reader.dates)
+
+
+def new_numbers(
+    name: str, values: Any, *, decimal: str = ".", order: str | None = None, remedy: str
+) -> Any:
+    """Return a column of new rows as float64, read as that of the fitted rows was.
+
+    Parameters
+    ----------
+    name : str
+    values : pandas.Series
+    decimal : str
+        The decimal sign of the file.
+    order : str or None
+        How dates are written, where the fitted rows had some.
+    remedy : str
+        What to do about a value that is no number.
+    """
+    if order is not None:
+        known = values.dropna()
+        if len(known) and not are_dates(values):
+            raise TableError(
+                f"column {quoted(name)} should hold dates, but has {quoted(known.iloc[0])}; "
+                f"{remedy}."
+            )
+        return as_days(values, order_of(values) if order == "typed" and len(known) else order)
+    if len(values.dropna()) and _has_text(values):
+        written = read_numbers(values, decimal)
+        if written is not None:
+            return values.index.to_series().mul(0.0) + written.values
+    return as_numbers(name, values, remedy)
 
 
 def as_numbers(name: str, values: Any, remedy: str) -> Any:
@@ -102,26 +177,75 @@ def is_numeric(values: Any) -> bool:
     return bool(values.dtype == np.float64)
 
 
-def _feature(name: str, values: Any) -> Any:
-    """Return a column as float64 or as text, or say why it is neither."""
-    import pandas as pd
-    from pandas.api import types
+class _Reader:
+    """Reads one column after the other, and remembers what it understood."""
 
-    if values.isna().all():
-        raise TableError(f"column {quoted(name)} has no values; {_leave_out(name)}.")
-    if types.is_datetime64_any_dtype(values) or types.is_timedelta64_dtype(values):
-        raise TableError(f"column {quoted(name)} holds dates; {_leave_out(name)}.")
-    if types.is_complex_dtype(values):
-        raise TableError(f"column {quoted(name)} holds complex numbers; {_leave_out(name)}.")
-    if isinstance(values.dtype, pd.CategoricalDtype):
-        if types.is_numeric_dtype(values.cat.categories):
-            return values.astype(float)
-        _check_categories(name, values, declared=True)
-        return values.cat.rename_categories(values.cat.categories.astype(str).astype(object))
-    if types.is_numeric_dtype(values) or not _has_text(values):
-        return as_numbers(name, values, f"correct it, or {_leave_out(name)}")
-    _check_categories(name, values)
-    return as_text(values)
+    def __init__(self, decimal: str, dates: bool) -> None:
+        self.decimal = decimal
+        self.takes_dates = dates
+        self.problems: list[Problem] = []
+        self.dates: dict[str, str] = {}
+        self.written: dict[str, list[str]] = {}
+
+    def notes(self) -> list[str]:
+        """Say what was understood, once for all columns of which it is true."""
+        orders: dict[str, list[str]] = {}
+        for name, order in self.dates.items():
+            orders.setdefault(order, []).append(name)
+        hours = "hours" if set(orders) == {"clock"} else "days since 1970"
+        return [
+            *(f"read as numbers ({how}): {listed(names)}" for how, names in self.written.items()),
+            *(
+                f"dates became {hours} ({ORDERS[order]}): {listed(names)}"
+                for order, names in orders.items()
+            ),
+        ]
+
+    def feature(self, name: str, values: Any) -> Any:
+        """Return a column as float64 or as text, or say why it is neither."""
+        import pandas as pd
+        from pandas.api import types
+
+        if values.isna().all():
+            words = f"column {quoted(name)} has no values; leave it out with --drop {quoted(name)}"
+            raise ColumnsError([Problem(words, ("--drop", name))])
+        if are_dates(values):
+            return self._days(name, values)
+        if types.is_complex_dtype(values):
+            raise ColumnsError([beside(name, "holds complex numbers")])
+        if isinstance(values.dtype, pd.CategoricalDtype):
+            if types.is_numeric_dtype(values.cat.categories):
+                return values.astype(float)
+            _check_categories(name, values, declared=True)
+            return values.cat.rename_categories(values.cat.categories.astype(str).astype(object))
+        if types.is_numeric_dtype(values) or not _has_text(values):
+            return as_numbers(name, values, f"correct it, or {_leave_out(name)}")
+        known = values.dropna().astype(str)
+        if not known.str.fullmatch(PLAIN_NUMBER).all() and not known.str.fullmatch(CODE).any():
+            written = read_numbers(values, self.decimal)
+            if written is not None:
+                self.written.setdefault(written.how, []).append(name)
+                return pd.Series(written.values, index=values.index)
+        _check_categories(name, values)
+        return as_text(values)
+
+    def _days(self, name: str, values: Any) -> Any:
+        order = order_of(values)
+        if not self.takes_dates:
+            words = (
+                f"column {quoted(name)} holds dates or times, such as "
+                f"{quoted(values.dropna().iloc[0])}; --dates makes numbers of them, "
+                f"--info {quoted(name)} only shows them"
+            )
+            raise ColumnsError([Problem(words, ("--dates",))])
+        try:
+            days = as_days(values, order)
+        except ValueError as error:
+            raise ColumnsError(
+                [beside(name, f"holds dates of which some do not exist ({error})")]
+            ) from error
+        self.dates[name] = order
+        return days
 
 
 def _has_text(values: Any) -> bool:
@@ -131,29 +255,34 @@ def _has_text(values: Any) -> bool:
 def _check_categories(name: str, values: Any, *, declared: bool = False) -> None:
     """Refuse a text column that is no set of categories."""
     known = values.dropna().astype(str)
-    if known.str.fullmatch(TIME).all():
-        raise TableError(f"column {quoted(name)} holds dates or times; {_leave_out(name)}.")
     odd = known[~known.str.fullmatch(PLAIN_NUMBER)]
-    if len(odd) and odd.str.fullmatch(ODD_NUMBER).all():
-        raise TableError(
-            f"column {quoted(name)} seems to hold numbers, but row {odd.index[0] + 1} has "
-            f"{quoted(odd.iloc[0])}; write it with a decimal point and without other signs."
-        )
     codes = declared or known.str.fullmatch(CODE).any()
-    if 0 < len(odd) < len(known) / 2 and not codes:
-        raise TableError(
-            f"column {quoted(name)} seems to hold numbers, but row {odd.index[0] + 1} has "
-            f"{quoted(odd.iloc[0])}; correct it, leave the cell empty, or begin every cell with a "
-            "letter if these are categories."
-        )
+    if not codes:
+        units = mixed_units(values)
+        if units:
+            raise ColumnsError(
+                [beside(name, f"has numbers with different units ({listed(units)}), write one")]
+            )
+        if len(odd) and odd.str.fullmatch(ODD_NUMBER).all():
+            words = (
+                f"column {quoted(name)} seems to hold numbers, but row {odd.index[0] + 1} has "
+                f"{quoted(odd.iloc[0])}; write it with a decimal point and without other signs"
+            )
+            raise ColumnsError([Problem(words, ("--info", name))])
+        if 0 < len(odd) < len(known) / 2:
+            words = (
+                f"column {quoted(name)} seems to hold numbers, but row {odd.index[0] + 1} has "
+                f"{quoted(odd.iloc[0])}; correct it, leave the cell empty, or begin every cell "
+                "with a letter if these are categories"
+            )
+            raise ColumnsError([Problem(words, ("--info", name))])
     distinct = known.nunique()
-    if distinct <= max(FEW_CATEGORIES, min(MOST_CATEGORIES, len(known) // 2)):
-        return
-    raise TableError(
-        f"column {quoted(name)} has {distinct} different texts in {len(known)} rows, such as "
-        f"{quoted(known.iloc[0])}, too many for categories; {_leave_out(name)}, or name it "
-        "with --id or --target."
-    )
+    if distinct > max(FEW_CATEGORIES, min(MOST_CATEGORIES, len(known) // 2)):
+        words = (
+            f"has {distinct} different texts in {len(known)} rows, such as "
+            f"{quoted(known.iloc[0])}, too many for categories"
+        )
+        raise ColumnsError([beside(name, words)])
 
 
 def _leave_out(name: str) -> str:

@@ -8,15 +8,18 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from patchfold.tables._naming import TableError, check_names, counted, listed, quoted
+from patchfold.tables.roles import named_like_a_role
 from patchfold.tables.sniffing import (
     MISSING,
     MISSING_NUMBERS,
+    POINTS_APART,
     SPACES,
     find_separator,
     first_rows,
     has_decimal_commas,
     is_number,
     looks_like_header,
+    points_between_thousands,
 )
 from patchfold.tables.table import KnownColumns, Table
 
@@ -30,14 +33,20 @@ SEPARATOR_NAMES = {
     ",": "commas",
     SPACES: "spaces",
 }
+# A whole number that may have more than 64 bits.
+LARGE = r"[+-]?[1-9]\d{18,4000}"
 # From this version on, pandas reads numbers exactly by default.
 EXACT_PANDAS = (3, 1)
 
 
 def parse_delimited(
-    text: str, separator: str | None, header: bool | None, known: KnownColumns
+    text: str,
+    separator: str | None,
+    header: bool | None,
+    known: KnownColumns,
+    sign: str | None = None,
 ) -> Table:
-    """Read a text whose rows are lines; None has the separator or the header guessed."""
+    """Read a text whose rows are lines; None has separator, header or decimal sign guessed."""
     import pandas as pd
 
     notes = []
@@ -49,7 +58,8 @@ def parse_delimited(
     if not sample:
         raise TableError("the file is empty; give one with a row of names and rows of values.")
     width = len(sample[0])
-    decimal = "," if separator != "," and has_decimal_commas(sample) else "."
+    commas = separator != "," and has_decimal_commas(sample)
+    decimal = sign or ("," if commas else ".")
     if separator != "," or decimal == ",":
         guess = f"columns are separated by {SEPARATOR_NAMES.get(separator, quoted(separator))}"
         notes.append(guess + (", decimals by commas" if decimal == "," else ""))
@@ -61,6 +71,8 @@ def parse_delimited(
     _check_widths(sample, header)
     if width == 1:
         text = _without_blank_ends(text)
+    rows = sample[1:] if header else sample
+    dotted = [] if sign or decimal == "," else _dotted(names, rows)
     options = {
         "sep": separator,
         "header": 0 if header else None,
@@ -77,19 +89,20 @@ def parse_delimited(
                 io.StringIO(text),
                 decimal=decimal,
                 na_values=list(MISSING),
-                dtype=dict.fromkeys(known.text, str),
+                dtype=dict.fromkeys([*known.text, *dotted], str),
                 **options,
                 **_precision(pd.__version__),
                 low_memory=False,  # one type a column
             )
     except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
         raise TableError(_in_words(str(error), separator)) from error
+    _read_dotted(frame, dotted, notes)
     _read_signs(frame, decimal, known.text)
-    kept = [name for name in names if name in known.keep]
+    kept = [name for name in names if name in known.keep or named_like_a_role(name)]
     if not kept:
-        return Table(frame, notes)
+        return Table(frame, notes, decimal=decimal)
     written = pd.read_csv(io.StringIO(text), usecols=kept, dtype=str, na_values=[""], **options)
-    return Table(frame, notes, written)
+    return Table(frame, notes, written, decimal=decimal)
 
 
 def _column_names(given: Sequence[str], notes: list[str]) -> list[str]:
@@ -123,14 +136,51 @@ def _precision(version: str) -> dict[str, Any]:
     return {} if release >= EXACT_PANDAS else {"float_precision": "round_trip"}
 
 
+def _dotted(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the columns with points between thousands."""
+    whole = [row for row in rows if len(row) == len(names)]
+    cells = zip(*whole, strict=True) if whole else ()
+    return [
+        name for name, column in zip(names, cells, strict=False) if points_between_thousands(column)
+    ]
+
+
+def _read_dotted(frame: Any, names: Sequence[str], notes: list[str]) -> None:
+    """Turn columns with points between thousands into numbers, unless a later row has others."""
+    import pandas as pd
+
+    apart = []
+    for name in names:
+        cells = frame[name].str.strip()
+        fits = cells.str.fullmatch(POINTS_APART) | cells.str.fullmatch(r"[+-]?\d{1,3}")
+        if fits[cells.notna()].all():
+            apart.append(name)
+            cells = cells.str.replace(".", "")
+        numbers = pd.to_numeric(cells, errors="coerce")
+        frame[name] = cells if (numbers.isna() & cells.notna()).any() else numbers
+    if apart:
+        notes.append(
+            f"points stand between thousands in {listed(apart)} ('--decimal .' takes them for "
+            "decimal points)"
+        )
+
+
 def _read_signs(frame: Any, decimal: str, text: Collection[str]) -> None:
-    """Turn columns of text into numbers if only signs for missing numbers, such as "-", are not."""
+    """Turn columns of text into numbers if only signs for missing numbers, such as "-", are not.
+
+    Before its third version, pandas leaves whole numbers beyond 64 bits as text.
+    """
+    import pandas as pd
+
     for name in frame.select_dtypes(exclude=["number", "bool"]):
         signs = frame[name].isin(MISSING_NUMBERS)
         cells = frame[name][~signs].dropna().astype(str)
-        if name in text or not signs.any() or not len(cells):
+        if name in text or not len(cells):
             continue
-        if all(is_number(cell, decimal) for cell in cells):
+        if cells.str.fullmatch(LARGE).any() and cells.str.fullmatch(r"[+-]?\d{1,4000}").all():
+            whole = pd.Series([int(cell) for cell in cells], cells.index, dtype=object)
+            frame[name] = whole.reindex(frame.index)
+        elif signs.any() and all(is_number(cell, decimal) for cell in cells):
             numbers = [float(cell.replace(decimal, ".")) for cell in cells]
             frame[name] = cells.map(dict(zip(cells, numbers, strict=True))).reindex(frame.index)
 

@@ -87,9 +87,11 @@ def _as_table(arrays: dict[str, Any]) -> Table:
             f"the array {quoted(alike[0])} has the name that a column of the points gets; save it "
             "under another."
         )
+    beside = []
     for key, values in arrays.items():
         if key != main and values.shape == (len(flat),):
             frame[key] = values.astype(str) if values.dtype.kind == "S" else values
+            beside.append(key)
         elif key != main:
             notes.append(f"the array {quoted(key)} of shape {values.shape} was left out")
-    return Table(frame, notes)
+    return Table(frame, notes, beside=tuple(beside), shape=points.shape[1:] * (points.ndim > 2))

@@ -17,7 +17,7 @@ CELL_BYTES = 8
 
 
 def parse_parquet(data: bytes, keep: Collection[str]) -> Table:
-    """Make a table of a Parquet file; an index with a name becomes a column."""
+    """Make a table of a Parquet file; an index becomes a column that names the rows."""
     pyarrow = require("pyarrow", "reading Parquet")
     parquet = require("pyarrow.parquet", "reading Parquet")
     try:
@@ -38,16 +38,30 @@ def _parsed(file: Any, parquet: Any, size: int, keep: Collection[str]) -> Table:
     stored = parquet.read_table(file)
     check_names(stored.column_names)
     frame = stored.to_pandas()
-    # The index of a frame is a column if it has a name, and the number of the row otherwise.
-    named = [name for name in frame.index.names if name is not None]
-    frame = frame.reset_index(named) if named else frame
+    frame, index = _with_index(frame)
     frame.columns = [str(column) for column in frame.columns]
     check_names(list(frame.columns))
-    frame = frame.reset_index(drop=True)
     wanted = [name for name in stored.column_names if name in keep]
     if not wanted:  # a selection of no columns has no rows either
-        return Table(frame)
+        return Table(frame, index=index)
     # Whole numbers stay such beside missing ones.
     kept = stored.select(wanted)
     written = kept.replace_schema_metadata().to_pandas(integer_object_nulls=True)
-    return Table(frame, kept=written)
+    return Table(frame, kept=written, index=index)
+
+
+def _with_index(frame: Any) -> tuple[Any, str | None]:
+    """Make columns of an index; return the name of the only one.
+
+    A plain index without a name numbers the rows, and is left out.
+    """
+    names = list(frame.index.names)
+    if len(names) > 1:
+        return frame.reset_index([name for name in names if name is not None]).reset_index(
+            drop=True
+        ), None
+    (name,) = names
+    if name is None and frame.index.dtype.kind in "iu":
+        return frame.reset_index(drop=True), None
+    name = "index" if name is None else name
+    return frame.rename_axis(index=name).reset_index(), str(name)

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from patchfold._validation import check_choice
 from patchfold.tables._naming import TableError, counted, listed, quoted
-from patchfold.tables.columns import as_numbers, as_text, features_of, is_constant
+from patchfold.tables.columns import as_text, features_of, is_constant, new_numbers
+from patchfold.tables.problems import ColumnsError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -52,11 +53,15 @@ class Selection:
     label : pandas.Series or None
         The target, as it is written in the file.
     others : pandas.DataFrame
-        All columns of the table as they were read, of the same rows.
+        The columns of the table as they were read, of the same rows, without those left out.
     n_rows : int
         How many rows the table has.
     notes : list of str
         What was decided, one sentence each.
+    dates : dict of str to str
+        How dates are written in the columns where they became numbers.
+    shape : tuple of int
+        The shape of a row that was laid out as one line of numbers; empty for others.
     """
 
     features: Any
@@ -67,6 +72,8 @@ class Selection:
     others: Any
     n_rows: int
     notes: list[str] = field(default_factory=list)
+    dates: dict[str, str] = field(default_factory=dict)
+    shape: tuple[int, ...] = ()
 
 
 def select(
@@ -75,10 +82,15 @@ def select(
     target: str | None = None,
     ids: str | None = None,
     drop: Collection[str] = (),
+    info: Collection[str] = (),
     missing: str = "error",
     written: Any = None,
+    decimal: str = ".",
+    dates: bool = False,
 ) -> Selection:
     """Choose the features of a table and see that every value can be used.
+
+    All that cannot be used is named at once, in a :class:`~patchfold.tables.ColumnsError`.
 
     Parameters
     ----------
@@ -88,11 +100,17 @@ def select(
         Columns that are no features but are carried along.
     drop : collection of str
         Columns to leave out.
+    info : collection of str
+        Columns that are no features but are shown.
     missing : {"error", "drop", "impute"}, default="error"
         What to do where values of features are missing: refuse the table, leave out their rows, or
         keep them for a preprocessor that imputes.
     written : pandas.DataFrame or None
         Target and ids as they are written in the file; None where the frame has them so.
+    decimal : str, default="."
+        The decimal sign of the file.
+    dates : bool, default=False
+        Whether dates become numbers.
 
     Returns
     -------
@@ -109,25 +127,43 @@ def select(
     ["1 of 4 rows has a missing value and was left out: row 3 ('x')"]
     """
     check_choice("missing", missing, MISSING_RULES)
-    named = [name for name in (target, ids) if name is not None]
+    named = [*(name for name in (target, ids) if name is not None), *info]
     for name in (*named, *drop):
         check_column(name, list(frame.columns))
     twice = [name for name, count in Counter([*named, *drop]).items() if count > 1]
     if twice:
         raise TableError(
-            f"the column {quoted(twice[0])} is named twice by --target, --id and --drop; decide."
+            f"the column {quoted(twice[0])} is named twice by --target, --id, --info and --drop; "
+            "decide."
         )
     others = [name for name in frame.columns if name not in {*named, *drop}]
     if not others:
         raise TableError("no column is left as a feature; give at least one that is not named.")
-    notes: list[str] = []
-    features = features_of(frame, others)
+    found = features_of(frame, others, decimal=decimal, dates=dates)
+    if found.problems:
+        raise ColumnsError([*found.problems, *_missing(found.frame, missing)])
+    notes = found.notes
     selection = _selection(
-        frame, features, target=target, ids=ids, written=written, missing=missing, notes=notes
+        frame.drop(columns=list(drop)),
+        found.frame,
+        target=target,
+        ids=ids,
+        written=written,
+        missing=missing,
+        notes=notes,
     )
     if target is not None:
         _check_target(selection.target, notes)
-    return selection
+    return replace(selection, dates=found.dates)
+
+
+def _missing(features: Any, rule: str) -> list[Problem]:
+    """Return what is missing, to be named with the other problems."""
+    broken = int(features.isna().any(axis=1).sum())
+    if rule != "error" or not broken:
+        return []
+    words = f"{_have(broken, len(features))} a missing value; {REMEDIES['error']}"
+    return [Problem(words, ("--missing", "impute"))]
 
 
 def conform(
@@ -140,6 +176,8 @@ def conform(
     missing: str = "error",
     written: Any = None,
     unknown: str = "note",
+    decimal: str = ".",
+    dates: Mapping[str, str] | None = None,
 ) -> Selection:
     """Bring new rows into the form of those a model was fitted to.
 
@@ -155,6 +193,10 @@ def conform(
         As for :func:`select`.
     unknown : {"note", "error"}, default="note"
         What to do about categories that the model does not know.
+    decimal : str, default="."
+        The decimal sign of the file.
+    dates : mapping of str to str, or None
+        How dates are written in the columns of numbers that they are.
 
     Returns
     -------
@@ -172,7 +214,13 @@ def conform(
     notes: list[str] = []
     features = frame[[*numbers, *categories]].copy()
     for name in numbers:
-        features[name] = as_numbers(name, frame[name], "correct it, or leave the cell empty")
+        features[name] = new_numbers(
+            name,
+            frame[name],
+            decimal=decimal,
+            order=(dates or {}).get(name),
+            remedy="correct it, or leave the cell empty",
+        )
     for name in categories:
         features[name] = as_text(frame[name])
     selection = _selection(
@@ -213,7 +261,10 @@ def _selection(
 ) -> Selection:
     rows = _whole_rows(features, missing, notes, remedies)
     kept = frame.iloc[rows].reset_index(drop=True)
-    texts = kept if written is None else written.iloc[rows].reset_index(drop=True)
+    texts = kept.copy(deep=False)
+    if written is not None:
+        there = [name for name in (target, ids) if name in written]
+        texts[there] = written.iloc[rows].reset_index(drop=True)[there]
     if ids is not None:
         kept[ids] = texts[ids]
     return Selection(
@@ -321,9 +372,9 @@ def _whole_rows(features: Any, missing: str, notes: list[str], remedies: Mapping
         return everyone
     places = _places(empty, broken, list(features.columns))
     if missing == "error":
-        raise TableError(
-            f"{_have(len(broken), len(features))} a missing value: {places}; {remedies['error']}."
-        )
+        words = f"{_have(len(broken), len(features))} a missing value: {places}"
+        options = ("--missing", "impute" if remedies is REMEDIES else "drop")
+        raise ColumnsError([Problem(f"{words}; {remedies['error']}", options)])
     if len(broken) == len(features):
         raise TableError(f"every row has a missing value: {places}; {remedies['drop']}.")
     were = "was" if len(broken) == 1 else "were"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ def read_table(
     expected: Collection[str] = (),
     text: Collection[str] = (),
     keep: Collection[str] = (),
+    decimal: str | None = None,
 ) -> Table:
     r"""Read a table from a file, or from standard input.
 
@@ -46,6 +48,8 @@ def read_table(
         Columns of a text that hold no numbers, whatever they look like.
     keep : collection of str
         Columns that are wanted as they are written, too: 001 is no 1.
+    decimal : {".", ","} or None
+        The decimal sign of a text; None looks. The other one may stand between thousands.
 
     Returns
     -------
@@ -82,7 +86,7 @@ def read_table(
     if not data.strip():
         raise TableError("the file is empty; give one with a row of names and rows of values.")
     names = KnownColumns({*expected, *text, *keep}, frozenset(text), frozenset(keep))
-    table = _parse(data, ending.lower(), header, names)
+    table = _parse(data, ending.lower(), header, names, decimal)
     if not len(table.frame):
         raise TableError(
             f"there are no rows, only names of columns: {listed(list(table.frame.columns))}."
@@ -90,7 +94,9 @@ def read_table(
     return table
 
 
-def _parse(data: bytes, ending: str, header: bool | None, known: KnownColumns) -> Table:
+def _parse(
+    data: bytes, ending: str, header: bool | None, known: KnownColumns, decimal: str | None
+) -> Table:
     if data.startswith(b"PAR1"):
         return parse_parquet(data, known.keep)
     if data.startswith(b"\x93NUMPY"):
@@ -102,5 +108,5 @@ def _parse(data: bytes, ending: str, header: bool | None, known: KnownColumns) -
         frame, written = parse_arff(text)
         return Table(frame, notes, written[[name for name in written if name in known.keep]])
     tabs = "\t" if ending in {".tsv", ".tab"} else None
-    table = parse_delimited(text, tabs, header, known)
-    return Table(table.frame, notes + table.notes, table.kept)
+    table = parse_delimited(text, tabs, header, known, decimal)
+    return replace(table, notes=notes + table.notes)

@@ -37,9 +37,14 @@ MISSING_NUMBERS = frozenset(["-", "--", ".", "none", "NONE"])
 # with a quote that is never closed; those are refused later.
 LARGEST_FIELD = 2**31 - 1
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-COMMA_NUMBER = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
+COMMA_NUMBER = re.compile(
+    r"[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+([eE][+-]?\d+)?\s?([%€$£]|[A-Za-z]{1,4})?"
+)
 # This may also be a whole number with commas between thousands.
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
+POINTS_APART = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
+# So many different numbers with points before three digits are no chance.
+FEWEST_APART = 3
 
 
 def find_separator(text: str) -> str:
@@ -75,11 +80,34 @@ def first_rows(text: str, separator: str) -> list[list[str]]:
 
 
 def has_decimal_commas(sample: Sequence[Sequence[str]]) -> bool:
-    """Whether there are decimal commas, that is commas that cannot stand between thousands."""
+    """Whether there are decimal commas, that is commas that cannot stand between thousands.
+
+    Points may then stand between thousands, and nowhere else.
+    """
     cells = [cell for row in sample for cell in row]
-    points = any("." in cell and NUMBER.fullmatch(cell) for cell in cells)
+    points = [cell for cell in cells if "." in cell and NUMBER.fullmatch(cell)]
     commas = [cell for cell in cells if COMMA_NUMBER.fullmatch(cell)]
-    return not points and not all(THOUSANDS.fullmatch(cell) for cell in commas)
+    apart = all(POINTS_APART.fullmatch(cell) for cell in points)
+    return apart and not all(THOUSANDS.fullmatch(cell) for cell in commas)
+
+
+def points_between_thousands(column: Sequence[str]) -> bool:
+    """Whether points of a column stand between thousands, as in 980 and 1.234.
+
+    Every cell has a point before three digits at the end, or at most three digits and no point.
+    Both must occur: measurements to three decimals have them in every cell.
+
+    Examples
+    --------
+    >>> points_between_thousands(["980", "1.234", "12.500", "2.750"])
+    True
+    >>> points_between_thousands(["980", "1.5", "1.234"])
+    False
+    """
+    cells = [cell for cell in column if not _is_missing(cell)]
+    apart = [cell for cell in cells if POINTS_APART.fullmatch(cell)]
+    small = [cell for cell in cells if re.fullmatch(r"[+-]?\d{1,3}", cell)]
+    return len(set(apart)) >= FEWEST_APART and bool(small) and len(apart) + len(small) == len(cells)
 
 
 def looks_like_header(sample: Sequence[Sequence[str]], decimal: str) -> bool:

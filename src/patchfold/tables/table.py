@@ -20,12 +20,25 @@ class Table:
     notes : list of str
         What was guessed or changed, one sentence each.
     kept : pandas.DataFrame or None
-        The columns that the caller asked for as they are written in the file. None: as in `frame`.
+        The columns that the caller asked for, or whose names are like those of ids and classes, as
+        they are written in the file. None: as in `frame`.
+    decimal : str
+        The decimal sign.
+    index : str or None
+        The column that the file itself declares to name the rows.
+    beside : tuple of str
+        Columns that the file keeps apart from the points.
+    shape : tuple of int
+        The shape of a row that was laid out as one line of numbers; empty for others.
     """
 
     frame: Any
     notes: list[str] = field(default_factory=list)
     kept: Any = None
+    decimal: str = "."
+    index: str | None = None
+    beside: tuple[str, ...] = ()
+    shape: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,105 @@
+"""Dates and times as numbers: days since the beginning of 1970, or hours of a day."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+CLOCK = r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?"
+DAY = r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d\d))"
+TIME = rf"{CLOCK}|{DAY}(?:[T ]+\d{{1,2}}:\d\d.*)?"
+# How a text of a date begins: the day, the month and the year in some order.
+PARTS = re.compile(r"(\d{1,4})[-/.](\d{1,2})[-/.](\d{1,4})")
+# The orders that a column may have, and what notes call them.
+ORDERS = {
+    "year first": "year first",
+    "day first": "day before month",
+    "month first": "month before day",
+    "clock": "times of the day, in hours",
+    "typed": "dates",
+}
+SECONDS_OF_DAY = 86400.0
+
+
+def are_dates(values: Any) -> bool:
+    """Whether all that is known of a column are dates or times, as such or as text."""
+    from pandas.api import types
+
+    if types.is_datetime64_any_dtype(values) or types.is_timedelta64_dtype(values):
+        return True
+    known = values.dropna()
+    if not len(known):
+        return False
+    if types.is_object_dtype(values) and hasattr(known.iloc[0], "isoformat"):
+        return True  # dates of Parquet
+    texts = known.astype(str).str.strip()
+    return bool(texts.str.fullmatch(TIME).all())
+
+
+def order_of(values: Any) -> str:
+    """Return how the dates of a column are written: a key of ORDERS.
+
+    Where every day could be a month, ``1.2.2020`` has the day first, as its points say, and
+    ``1/2/2020`` the month.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> order_of(pd.Series(["13/1/2020", "2/1/2020"])), order_of(pd.Series(["2/1/2020"]))
+    ('day first', 'month first')
+    """
+    from pandas.api import types
+
+    known = values.dropna()
+    if not types.is_object_dtype(values) and not types.is_string_dtype(values):
+        return "typed"
+    if hasattr(known.iloc[0], "isoformat"):
+        return "typed"
+    texts = known.astype(str).str.strip()
+    if texts.str.fullmatch(CLOCK).all():
+        return "clock"
+    found = texts.str.extract(PARTS)
+    if found[0].str.len().max() == 4:
+        return "year first"
+    first, second = found[0].astype(float).max(), found[1].astype(float).max()
+    if first > 12 or second > 12:
+        return "day first" if first > 12 else "month first"
+    return "month first" if texts.str.contains("/").any() else "day first"
+
+
+def as_days(values: Any, order: str) -> Any:
+    """Return dates as days since 1970, times of the day as hours, NaN where nothing is.
+
+    Raises ValueError where a text is no date of this order.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> as_days(pd.Series(["2.1.1970", None]), "day first").tolist()
+    [1.0, nan]
+    """
+    import pandas as pd
+    from pandas.api import types
+
+    if types.is_timedelta64_dtype(values):
+        return values.dt.total_seconds() / SECONDS_OF_DAY
+    if order == "clock":
+        return values.map(_hours, na_action="ignore").astype(float)
+    plain = values
+    if types.is_object_dtype(values) or types.is_string_dtype(values):
+        plain = values.map(str, na_action="ignore").astype(object)
+    options: dict[str, Any] = {"dayfirst": order == "day first", "utc": True}
+    moments = pd.to_datetime(plain, format="mixed", **options)
+    days = (moments - pd.Timestamp(0, tz="UTC")).dt.total_seconds() / SECONDS_OF_DAY
+    return days.where(values.notna(), np.nan).astype(float)
+
+
+def _hours(text: str) -> float:
+    numbers = [float(part.replace(",", ".")) for part in re.findall(r"\d+(?:[.,]\d+)?", text)]
+    hours = sum(number / 60.0**place for place, number in enumerate(numbers))
+    half = text.strip()[-2:].lower()
+    if half in {"am", "pm"}:
+        hours = hours % 12 + (12 if half == "pm" else 0)
+    return float(hours)
