@@ -84,7 +84,7 @@ def test_rows_of_few_different_values_keep_the_places_they_were_fitted_to(call, 
 @pytest.mark.parametrize("coding", ["onehot", "ordinal"])
 def test_unknown_categories_are_told_and_refused_where_they_have_no_place(call, coding):
     frame = iris()
-    words = ("--categories", coding, "--id", "name", "--model", "m.skops", "-o", "a.csv")
+    words = ("--categories", coding, "--feature", "species", "--model", "m.skops", "-o", "a.csv")
     done(call("embed", "iris.csv", *words))
     done(call("apply", "m.skops", "iris.csv", "-o", "b.csv"))
     assert pd.read_csv("b.csv").equals(pd.read_csv("a.csv"))

@@ -156,3 +156,36 @@ def test_serving_writes_no_file(call, folder, monkeypatch):
     done(call("explore", "iris.csv", *words))
     assert served == [False]
     assert {path.name for path in folder.iterdir()} == {"iris.csv"}
+
+
+def views_of(path):
+    text = path.read_text(encoding="utf-8")
+    return json.loads(re.search(r'id="data">(.*?)</script>', text)[1])
+
+
+def test_coordinates_of_a_table_are_shown(call, folder, opened):
+    frame = iris().assign(u=range(149), v=[row % 7 for row in range(149)])
+    frame.to_csv("map.csv", index=False)
+    words = ("--xy", "u,v", "--xy", "petal length,petal width", "--no-open", "-o", "page.html")
+    result = done(call("explore", "map.csv", *words, "--json"))
+    summary = json.loads(result.stdout)
+    assert summary["features"] == ["sepal length", "sepal width"]
+    data = views_of(folder / "page.html")
+    assert [view["method"] for view in data["views"]] == ["u, v", "petal length, petal width"]
+    assert all(view["graph"]["measure"] == "kl" for view in data["views"])
+    assert {"u", "v"} <= {column["name"] for column in data["columns"]}
+    assert "Coordinates as given: u, v; petal length, petal width" in result.stderr
+
+
+def test_coordinates_alone_are_the_points(call, folder, opened):
+    frame = iris()[["name", "petal length", "petal width", "species"]]
+    frame.to_csv("map.csv", index=False)
+    words = ("--xy", "petal length,petal width", "--no-open", "-o", "page.html", "--json")
+    result = done(call("explore", "map.csv", *words))
+    assert json.loads(result.stdout)["features"] == ["petal length", "petal width"]
+    frame.loc[4, "petal width"] = np.nan
+    frame.assign(x=range(2, 151), z=1.5).to_csv("map.csv", index=False)
+    words = ("--feature", "x", *words)
+    assert (
+        "'petal width' of --xy has no value in row 5" in call("explore", "map.csv", *words).stderr
+    )

@@ -9,8 +9,8 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
-from patchfold.cli.methods import euclidean_graph, methods
-from patchfold.evaluation.comparison import evaluate, geodesics
+from patchfold.cli.methods import equal_rows, euclidean_graph, methods
+from patchfold.evaluation.comparison import Score, evaluate, geodesics
 from patchfold.evaluation.sampling import halves
 
 DATA = load_iris(as_frame=True)
@@ -104,3 +104,20 @@ def test_the_graph_joins_fifteen_neighbours_and_parts_by_their_closest_pairs():
 def test_few_rows_are_all_neighbours():
     graph = euclidean_graph(StandardScaler(), FEATURES.iloc[:100:10])
     assert graph.nnz == 90
+
+
+def score(divergence, mean, name="PatchIsomap"):
+    return Score(
+        name, divergence, mean, mean, mean, 0.9, 1.0, 0.1, 0.0, maps=True, supervised=False
+    )
+
+
+def test_equal_rows_are_explained():
+    X = load_wine().data / load_wine().data.std(axis=0)
+    rows = [score("kl", 0.8), score("hellinger", 0.7), score("wasserstein", 0.7), score("", 0.7)]
+    (note,) = equal_rows(rows, lambda: X, 15)
+    assert note.startswith("PatchIsomap: the rows of hellinger, wasserstein are equal, because")
+    assert note.endswith("find no short circuit here and stretch nothing")
+    chance = [score("kl", 0.8), score("hellinger", 0.8)]
+    assert equal_rows(chance, lambda: X, 15) == ["PatchIsomap: the rows of kl, hellinger are equal"]
+    assert equal_rows(rows[:2], lambda: 1 / 0, 15) == []

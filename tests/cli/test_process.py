@@ -60,13 +60,14 @@ def test_a_table_is_embedded_and_mapped_through_pipes(folder):
     assert "149 rows mapped" in err
 
 
-def test_a_refusal_is_one_line_and_leaves_no_file(folder):
+def test_a_refusal_is_one_line_with_a_command_to_try_and_leaves_no_file(folder):
     (folder / "bad.csv").write_bytes(b"a,b\n1,\n2,3\n4,5\n")
     before = set(folder.iterdir())
     code, out, err = run(folder, "embed", "bad.csv", "-o", "never.csv", "--model", "never.skops")
     assert (code, out) == (2, "")
     assert err.startswith("Error: bad.csv: 1 of 3 rows has a missing value: row 1 ('b');")
-    assert err.count("\n") == 1
+    outputs = "-o never.csv --model never.skops"
+    assert err.splitlines()[1:] == [f"Try: patchfold embed bad.csv {outputs} --missing impute"]
     assert set(folder.iterdir()) == before
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import threading
 
 import pytest
 from typer.testing import CliRunner
@@ -136,7 +137,25 @@ def test_a_stop_and_a_lack_of_memory_are_told(call, monkeypatch, error, code, wo
     assert result.stderr.startswith(words)
 
 
-def test_progress_shows_on_a_terminal_alone(monkeypatch):
+def test_lines_say_how_far_it_is_where_there_is_no_terminal(monkeypatch):
+    console = _session.Console(file=io.StringIO(), width=80)
+    lines = []
+    monkeypatch.setattr(_session, "say", lambda notes: lines.extend(notes) or seen.set())
+    seen = threading.Event()
+    with _session.working("Embedding 9 rows ...", every=0.001):
+        assert seen.wait(20)
+    assert lines[0] == "Embedding 9 rows ... 0 s"
+    lines.clear()
+    seen.clear()
+    with _session.progress(console, every=0.001) as bar:
+        bar.update(bar.add_task("fits", total=4), completed=1)
+        lines.clear()
+        seen.clear()
+        assert seen.wait(20)
+    assert lines[-1] == "fits (25% done) 0 s"
+
+
+def test_a_spinner_shows_on_a_terminal(monkeypatch):
     screen = io.StringIO()
     console = _session.Console(file=screen, force_terminal=True, width=80)
     monkeypatch.setattr(_session, "stderr", lambda: console)

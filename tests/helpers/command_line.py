@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import numpy as np
 import pandas as pd
 from sklearn.datasets import load_iris
@@ -27,12 +29,20 @@ def done(result):
 
 
 def told(result, code=cli.WRONG):
-    """Return the one line that a command ended with."""
+    """Return the one line that a command ended with; a command to try may follow it."""
     assert result.exit_code == code, result.output
     assert result.stdout == ""
-    *_, line = result.stderr.splitlines()
+    *_, line = [line for line in result.stderr.splitlines() if not line.startswith("Try: ")]
     assert line.startswith("Error: "), result.stderr
     return line.removeprefix("Error: ")
+
+
+def tried(result):
+    """Return the words of the command that a refusal offers, without the program's name."""
+    (line,) = [line for line in result.stderr.splitlines() if line.startswith("Try: ")]
+    program, *words = shlex.split(line.removeprefix("Try: "))
+    assert program == "patchfold"
+    return words
 
 
 def table(rows=30, **columns):

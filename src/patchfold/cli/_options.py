@@ -1,15 +1,11 @@
 """Options that several commands have, and what comes of them."""
 
 import re
-import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-
-from patchfold.cli._session import about, say, working
 
 METHODS = ("isomap", "lle", "eigenmaps", "tsne")
 # Those of patchfold.divergences, which takes long to import where only help is wanted.
@@ -61,22 +57,53 @@ Data = Annotated[
     typer.Argument(
         metavar="DATA",
         help="CSV, TSV, Parquet, ARFF, NPY or NPZ, also compressed by gzip; '-' reads standard "
-        "input.",
+        "input; or a name that 'patchfold datasets' lists.",
     ),
 ]
 Target = Annotated[
     str | None,
     typer.Option(
-        metavar="COL", help="A column that is no feature: classes or values to colour by."
+        metavar="COL",
+        help="A column that is no feature: classes or values to colour by. [one that is called so]",
     ),
 ]
 Id = Annotated[
     str | None,
-    typer.Option("--id", metavar="COL", help="A column that names the rows, and is no feature."),
+    typer.Option(
+        "--id",
+        metavar="COL",
+        help="A column that names the rows, and is no feature. [one that numbers or names them]",
+    ),
+]
+Info = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COL", help="A column that is no feature, but shown on pages; repeat for several."
+    ),
 ]
 Drop = Annotated[
     list[str] | None,
-    typer.Option(metavar="COL", help="A column to leave out; repeat for several."),
+    typer.Option(metavar="COL", help="A column to leave out, from pages, too; repeat for several."),
+]
+Feature = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COL",
+        help="A column that is a feature, though it looks like an id or a target; repeat for "
+        "several.",
+    ),
+]
+Dates = Annotated[
+    bool,
+    typer.Option("--dates", help="Make numbers of dates (days since 1970) and times (hours)."),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIGN",
+        help="The decimal sign of a CSV, '.' or ','; the other may stand between thousands. [look]",
+        **chosen("--decimal", (".", ",")),
+    ),
 ]
 Missing = Annotated[
     str,
@@ -97,11 +124,12 @@ Categories = Annotated[
     ),
 ]
 Standardize = Annotated[
-    bool,
+    bool | None,
     typer.Option(
         "--standardize/--raw",
         help="Give number columns mean 0 and variance 1, since units differ, or take them as they "
-        "are.",
+        "are. [standardize, but pixels raw]",
+        show_default=False,
     ),
 ]
 Formulas = Annotated[
@@ -157,49 +185,11 @@ Json = Annotated[
 ]
 
 DEFAULT_NEIGHBORS = 15
+# The parameters of an estimator that are told even at their defaults.
+MAIN = ("n_components", "n_neighbors", "divergence")
 # So few rows are done before threads have found each other: on two busy cores t-SNE of 150 rows
 # took half a minute with two threads, and 0.6 s with one.
 FEW_ROWS = 2000
-
-
-@dataclass(frozen=True)
-class TableOptions:
-    """What options say about a table: where it is, what its columns are, how they become points."""
-
-    data: str
-    target: str | None
-    ids: str | None
-    drop: list[str] | None
-    missing: str
-    header: bool | None
-    categories: str
-    standardize: bool
-
-    def load(self) -> Any:
-        """Read the table and choose its features."""
-        return load(
-            self.data,
-            target=self.target,
-            ids=self.ids,
-            drop=self.drop,
-            missing=self.missing,
-            header=self.header,
-        )
-
-    @property
-    def coding(self) -> dict[str, Any]:
-        """How columns become points, as arguments of :func:`patchfold.tables.preprocessor`."""
-        return {
-            "categories": self.categories,
-            "standardize": self.standardize,
-            "impute": self.missing == "impute",
-        }
-
-    def described(self, selection: Any) -> str:
-        """Say in a sentence what was read, and what was made of it."""
-        return described(
-            self.data, selection, standardize=self.standardize, categories=self.categories
-        )
 
 
 def neighbors(value: str | None) -> int | str:
@@ -207,54 +197,6 @@ def neighbors(value: str | None) -> int | str:
     if value is None:
         return DEFAULT_NEIGHBORS
     return value if value == "auto" else int(value)
-
-
-def load(
-    data: str,
-    *,
-    target: str | None,
-    ids: str | None,
-    drop: list[str] | None,
-    missing: str,
-    header: bool | None,
-) -> Any:
-    """Read a table and choose its features; notes of both are in the selection's."""
-    from patchfold.tables import check_rows, read_table, select
-
-    if data == "-" and sys.stdin is not None and sys.stdin.isatty():
-        say(["Reading standard input; Ctrl-D ends it."])
-    with about(data), working(f"Reading {data} ..."):
-        named = [name for name in (target, ids) if name is not None]
-        table = read_table(data, header=header, expected=drop or (), keep=named)
-        selection = select(
-            table.frame,
-            target=target,
-            ids=ids,
-            drop=drop or (),
-            missing=missing,
-            written=table.kept,
-        )
-        check_rows(selection)
-    selection.notes[:0] = table.notes
-    return selection
-
-
-def described(data: str, selection: Any, *, standardize: bool, categories: str) -> str:
-    """Say in a sentence what was read, and what was made of it."""
-    from patchfold.tables._naming import counted
-
-    features = selection.features
-    kinds = [features[name].dtype == float for name in features.columns]
-    numbers, texts = sum(kinds), len(kinds) - sum(kinds)
-    parts = []
-    if numbers:
-        scaled = "standardised" if standardize else "as they are"
-        parts.append(f"{numbers} of numbers ({scaled})")
-    if texts:
-        parts.append(f"{texts} of categories ({categories})")
-    name = "standard input" if data == "-" else data
-    wide = counted(len(kinds), "feature")
-    return f"{name}: {counted(len(features), 'row')}, {wide}: {', '.join(parts)}"
 
 
 def pipeline(
@@ -279,34 +221,29 @@ def pipeline(
     return Pipeline([("columns", prepare), ("embedding", estimator)])
 
 
+def call_of(estimator: Any) -> str:
+    """Write the call that makes an estimator: what matters, and what is not at its default.
+
+    Examples
+    --------
+    >>> from patchfold import PatchIsomap
+    >>> call_of(PatchIsomap(random_state=0))
+    "PatchIsomap(n_components=2, n_neighbors=15, divergence='kl', random_state=0)"
+    """
+    given, kind = estimator.get_params(deep=False), type(estimator)
+    default = kind().get_params(deep=False)
+    changed = [
+        name
+        for name in given
+        if name not in {*MAIN, "n_jobs"} and repr(given[name]) != repr(default[name])
+    ]
+    words = ", ".join(f"{name}={given[name]!r}" for name in (*MAIN, *changed))
+    return f"{kind.__name__}({words})"
+
+
 def threads(n: int) -> int | None:
     """Return ``n_jobs`` for so many rows; numbers do not depend on it."""
     return -1 if n > FEW_ROWS else None
-
-
-def columns(selection: Any, target: str | None) -> dict[str, list[Any]]:
-    """Return what a page shows of each row, the target first; None where nothing is."""
-    from patchfold.explorer.building import MOST_FEATURES
-
-    frame = selection.others
-    names = list(frame.columns)
-    if selection.features.shape[1] > MOST_FEATURES:
-        names = [name for name in names if name not in selection.features.columns]
-    order = sorted(names, key=lambda name: name != target)
-    return {name: [_shown(value) for value in frame[name]] for name in order}
-
-
-def _shown(value: Any) -> Any:
-    if value is None or value != value:  # noqa: PLR0124 - NaN, also that of dates
-        return None
-    return value if isinstance(value, int | float) else str(value)
-
-
-def title(data: str) -> str:
-    """Return what a page is called."""
-    # A name that is no UTF-8 must not keep the page from being that.
-    name = Path(data).name.encode(errors="backslashreplace").decode()
-    return "standard input" if data == "-" else name
 
 
 def noted(notes: Iterable[str]) -> list[str]:

@@ -1,16 +1,20 @@
 """What the commands share: what is said where, exit codes, and files that are seen to beforehand.
 
-Standard output has results only. Notes, progress and errors go to standard error, progress only
-where that is a terminal.
+Standard output has results only. Notes, progress and errors go to standard error: a terminal shows
+a bar or a spinner, anything else gets a line every ten seconds.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import shlex
 import sys
+import threading
+import time
 import warnings
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -21,7 +25,7 @@ from typer.core import TyperGroup
 from patchfold.tables.files import linked_to, to_bytes, write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
 # Exit codes: something could not be computed; wrong arguments or input, as typer has it; the user
@@ -29,6 +33,12 @@ if TYPE_CHECKING:
 FAILED = 1
 WRONG = 2
 STOPPED = 130
+
+# Where there is no terminal, a line says so often how far it is.
+SECONDS_PER_LINE = 10.0
+
+# The words of the command that is running.
+_arguments: ContextVar[tuple[str, ...]] = ContextVar("_arguments", default=())
 
 PARAMETERS = {"n_neighbors": "--neighbors", "n_components": "--components"}
 
@@ -41,11 +51,12 @@ Exit codes:
 
 
 class Refused(Exception):  # noqa: N818 - no error of the program: the user is told what to change
-    """Ends the command with one line on standard error, and an exit code."""
+    """Ends the command with a line on standard error, perhaps further ones, and an exit code."""
 
-    def __init__(self, message: str, code: int = WRONG) -> None:
+    def __init__(self, message: str, code: int = WRONG, more: Iterable[str] = ()) -> None:
         super().__init__(message)
         self.code = code
+        self.more = list(more)
 
 
 class Commands(TyperGroup):
@@ -56,6 +67,8 @@ class Commands(TyperGroup):
 
     def make_context(self, *arguments: Any, **options: Any) -> Any:
         """Read the arguments; help and version are printed on the way."""
+        given = options.get("args", arguments[1] if len(arguments) > 1 else ())
+        _arguments.set(tuple(given))
         try:
             return super().make_context(*arguments, **options)
         except OSError as error:
@@ -68,7 +81,7 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except Refused as error:
-            _end(str(error), error.code)
+            _end(str(error), error.code, more=error.more)
         except KeyboardInterrupt:
             _end("Stopped.", STOPPED, kind="")
         except ImportError as error:
@@ -94,6 +107,11 @@ class Commands(TyperGroup):
 def stderr() -> Console:
     """Return the console of notes, progress and errors."""
     return Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def to_paste(more: Iterable[str] = ()) -> str:
+    """Return the command that is running, with further words, as a shell takes it."""
+    return shlex.join(["patchfold", *_arguments.get(), *more])
 
 
 def say(notes: Iterable[str]) -> None:
@@ -129,17 +147,36 @@ def noting() -> Iterator[list[str]]:
 
 
 @contextmanager
-def working(words: str) -> Iterator[list[str]]:
-    """Show on a terminal that something is going on; collect warnings as :func:`noting` does."""
+def working(words: str, every: float = SECONDS_PER_LINE) -> Iterator[list[str]]:
+    """Show that something is going on; collect warnings as :func:`noting` does."""
     console = stderr()
-    shown = console.status(words) if console.is_terminal else nullcontext()
+    shown = console.status(words) if console.is_terminal else _lines(lambda: words, every)
     with noting() as notes, shown:
         yield notes
 
 
-def progress(console: Console) -> Progress:
-    """Return a bar with the time that is left, which shows on a terminal alone."""
-    return Progress(
+@contextmanager
+def _lines(words: Callable[[], str], every: float) -> Iterator[None]:
+    """Meanwhile, print words and the time so far, every so many seconds."""
+    start, over = time.monotonic(), threading.Event()
+
+    def tell() -> None:
+        while not over.wait(every):
+            say([f"{words()} {duration(time.monotonic() - start)}"])
+
+    thread = threading.Thread(target=tell, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+@contextmanager
+def progress(console: Console, every: float = SECONDS_PER_LINE) -> Iterator[Progress]:
+    """Show a bar with the time that is left; without a terminal, print lines."""
+    bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         TimeElapsedColumn(),
@@ -149,6 +186,20 @@ def progress(console: Console) -> Progress:
         # Over the whole run: tasks may come in the order of their length.
         speed_estimate_period=float("inf"),
     )
+
+    def words() -> str:
+        shares = [
+            f" ({task.completed / task.total:.0%} done)" if task.total else "" for task in bar.tasks
+        ]
+        names = [task.description.strip() for task in bar.tasks]
+        return "; ".join(map("".join, zip(names, shares, strict=True)))
+
+    if console.is_terminal:
+        with bar:
+            yield bar
+    else:
+        with _lines(words, every):
+            yield bar
 
 
 def duration(seconds: float) -> str:
@@ -234,8 +285,11 @@ def in_options(message: str) -> str:
     return message
 
 
-def _end(message: str, code: int, kind: str = "Error: ") -> None:
-    stderr().print(kind + _one_line(message))
+def _end(message: str, code: int, kind: str = "Error: ", more: Iterable[str] = ()) -> None:
+    console = stderr()
+    console.print(kind + _one_line(message))
+    for line in more:
+        console.print(_one_line(line))
     raise typer.Exit(code)
 
 

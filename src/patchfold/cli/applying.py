@@ -62,6 +62,7 @@ def apply(
     ids: options.Id = None,
     drop: options.Drop = None,
     missing: Missing = "error",
+    decimal: options.Decimal = None,
     header: options.Header = None,
     strangers: StrangersToo = False,
     output: options.Output = None,
@@ -84,7 +85,7 @@ def apply(
     pipeline, origin, notes = _load(model)
     columns = _columns_of(model, pipeline)
     with about(new), working(f"Reading {new} ..."):
-        selection = _read(new, columns, origin, ids, drop or [], missing, header)
+        selection = _read(new, columns, origin, ids, drop or [], missing, header, decimal)
     beside = columns_beside(selection, written=ending != ".parquet")
     added = [OFF_MANIFOLD] if strangers else []
     check_names(new, beside, [*pipeline[-1].get_feature_names_out(), *added])
@@ -179,13 +180,14 @@ def _read(
     drop: list[str],
     missing: str,
     header: bool | None,
+    decimal: str | None,
 ) -> Any:
     """Read new rows and choose the columns that the model takes; notes are in the selection's."""
     from patchfold.tables import conform, read_table
 
     numbers, known = columns.numbers, columns.categories
     keep = [name for name in (ids, origin.ids, origin.target) if name is not None]
-    table = read_table(new, header=header, expected=numbers, text=known, keep=keep)
+    table = read_table(new, header=header, expected=numbers, text=known, keep=keep, decimal=decimal)
     present = list(table.frame.columns)
     _check_columns(present, [*numbers, *known], ids, drop, origin)
     there = set(present) - set(drop)
@@ -198,6 +200,8 @@ def _read(
         missing="impute" if columns.imputes else missing,
         written=table.kept,
         unknown="error" if columns.ordinal else "note",
+        decimal=table.decimal,
+        dates=origin.dates,
     )
     selection.notes[:0] = table.notes
     return selection

@@ -1,7 +1,6 @@
 """``patchfold compare``: all methods on the user's table, with honest scores."""
 
 import json
-import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -14,6 +13,8 @@ from rich.console import Console
 from rich.table import Table
 
 from patchfold.cli import _options as options
+from patchfold.cli._loading import TableOptions
+from patchfold.cli._loading import title as title_of
 from patchfold.cli._session import (
     FAILED,
     Refused,
@@ -23,6 +24,7 @@ from patchfold.cli._session import (
     progress,
     say,
     stderr,
+    to_paste,
     write_outputs,
 )
 
@@ -40,7 +42,12 @@ HEADER = ("method", "divergence", "", "95 % interval", "trust", "visible", "stre
 
 
 Target = Annotated[
-    str, typer.Option(metavar="COL", help="The column to be told: classes, or values.")
+    str | None,
+    typer.Option(
+        metavar="COL",
+        help="The column to be told: classes, or values. [one that is called so]",
+        show_default=False,
+    ),
 ]
 Divergences = Annotated[
     list[str] | None,
@@ -133,16 +140,20 @@ class Report:
 
 def compare(
     data: options.Data,
-    target: Target,
+    target: Target = None,
     ids: options.Id = None,
+    info: options.Info = None,
     drop: options.Drop = None,
+    feature: options.Feature = None,
     divergence: Divergences = None,
     neighbors: options.Neighbors = None,
     halves: Halves = 10,
     sample: Sample = 1000,
-    standardize: options.Standardize = True,
+    standardize: options.Standardize = None,
     categories: options.Categories = "onehot",
     missing: options.Missing = "error",
+    dates: options.Dates = False,
+    decimal: options.Decimal = None,
     header: options.Header = None,
     seed: options.Seed = 0,
     output: Output = None,
@@ -158,39 +169,72 @@ def compare(
     tells apart: below 0.1 it shows a dot and strays. Stress is that of geodesics: how far distances
     in the plane are from shortest paths through the graph of 15 neighbours, 0 being best.
     """
-    from patchfold.tables import preprocessor
-
     ending = _ending(output)
     check_outputs([output], inputs=[data])
-    selection = options.load(
-        data, target=target, ids=ids, drop=drop, missing=missing, header=header
+    table = TableOptions(
+        data,
+        target=target,
+        ids=ids,
+        info=info,
+        drop=drop,
+        feature=feature,
+        missing=missing,
+        header=header,
+        dates=dates,
+        decimal=decimal,
+        categories=categories,
+        standardize=standardize,
     )
+    report = _report(
+        table, divergence or DIVERGENCES, neighbors, halves=halves, sample=sample, seed=seed
+    )
+    if output is not None:
+        write_outputs({output: _page(report, ending, to_paste())})
+    _tell(report, output, as_json=as_json)
+
+
+def _report(
+    table: TableOptions,
+    divergences: Sequence[str],
+    neighbors: str | None,
+    *,
+    halves: int,
+    sample: int,
+    seed: int,
+) -> Report:
+    """Read the table and score all methods; say what is done before it is."""
+    from sklearn.base import clone
+
+    from patchfold.cli.methods import equal_rows
+    from patchfold.tables import preprocessor
+
+    data, selection = table.data, table.load()
     notes = selection.notes
+    if selection.target is None:
+        raise Refused(f"{data}: name the column to be told, --target COL.")
     with about(data):
         problem = _problem(selection, sample, seed, notes)
     features = selection.features.iloc[problem.rows].reset_index(drop=True)
-    n = len(features)
-    k = _neighbors(data, neighbors, n // 2, notes)
+    k = _neighbors(data, neighbors, len(features) // 2, notes)
     if halves < FEWEST_HALVES:
         notes.append(
             f"intervals of {halves} splits say little; give --halves {FEWEST_HALVES} or more"
         )
-    prepare = preprocessor(
-        features, categories=categories, standardize=standardize, impute=missing == "impute"
-    )
-    scores = _scores(
-        problem, prepare, features, divergence or DIVERGENCES, k, halves=halves, seed=seed
-    )
-    what = options.described(data, selection, standardize=standardize, categories=categories)
+    target, degrees = selection.roles.target, "chosen" if k == "auto" else k
     facts = [
-        f"{what}; target '{target}'",
-        f"{n} rows, {halves} splits into halves, {'chosen' if k == 'auto' else k} neighbours",
+        f"{table.described(selection)}; target '{target}'",
+        f"{len(features)} rows, {halves} splits into halves, {degrees} neighbours",
         problem.reference,
     ]
-    report = Report(data, target, n, halves, k, problem.measure, scores, facts, notes)
-    if output is not None:
-        write_outputs({output: _page(report, ending, _command(sys.argv[1:]))})
-    _tell(report, output, as_json=as_json)
+    say([*facts, *options.noted(notes)])
+    prepare = preprocessor(features, **table.coding(selection))
+    scores = _scores(problem, prepare, features, divergences, k, halves=halves, seed=seed)
+    degree = k if isinstance(k, int) else options.DEFAULT_NEIGHBORS
+    alike = equal_rows(scores, lambda: clone(prepare).fit_transform(features), degree)
+    say(options.noted(alike))
+    return Report(
+        data, target, len(features), halves, k, problem.measure, scores, facts, [*notes, *alike]
+    )
 
 
 def _ending(output: Path | None) -> str:
@@ -241,7 +285,6 @@ def _scores(
 
 def _tell(report: Report, output: Path | None, *, as_json: bool) -> None:
     """Print the scores, and end with an error where a method failed."""
-    say([*report.facts, *options.noted(report.notes)])
     if as_json:
         print_result(json.dumps(_summary(report, output), ensure_ascii=False) + "\n")
     else:
@@ -371,14 +414,10 @@ def _print(report: Report) -> None:
     Console(highlight=False, markup=False).print(grid)
 
 
-def _command(arguments: list[str]) -> str:
-    return shlex.join(["patchfold", *arguments])
-
-
 def _page(report: Report, ending: str, command: str) -> str:
     from patchfold.evaluation import document
 
-    title = f"Comparison on {options.title(report.data)}"
+    title = f"Comparison on {title_of(report.data)}"
     blocks = [
         document.heading(1, title),
         document.code(command),

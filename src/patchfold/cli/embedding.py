@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from patchfold.cli import _options as options
+from patchfold.cli._loading import TableOptions, columns, row_names, title
 from patchfold.cli._output import (
     check_endings,
     check_names,
@@ -19,6 +20,7 @@ from patchfold.cli._output import (
     result_table,
 )
 from patchfold.cli._session import (
+    Refused,
     about,
     check_outputs,
     duration,
@@ -51,15 +53,19 @@ def embed(
     data: options.Data,
     target: options.Target = None,
     ids: options.Id = None,
+    info: options.Info = None,
     drop: options.Drop = None,
+    feature: options.Feature = None,
     method: options.Method = "isomap",
     divergence: options.Divergence = "kl",
     neighbors: options.Neighbors = None,
     components: Components = 2,
     supervised: Supervised = False,
-    standardize: options.Standardize = True,
+    standardize: options.Standardize = None,
     categories: options.Categories = "onehot",
     missing: options.Missing = "error",
+    dates: options.Dates = False,
+    decimal: options.Decimal = None,
     header: options.Header = None,
     seed: options.Seed = 0,
     output: options.Output = None,
@@ -77,7 +83,20 @@ def embed(
     no --id names them, the column 'row' has their numbers.
     """
     asked = _Request(
-        options.TableOptions(data, target, ids, drop, missing, header, categories, standardize),
+        TableOptions(
+            data,
+            target=target,
+            ids=ids,
+            info=info,
+            drop=drop,
+            feature=feature,
+            missing=missing,
+            header=header,
+            dates=dates,
+            decimal=decimal,
+            categories=categories,
+            standardize=standardize,
+        ),
         method=method,
         divergence=divergence,
         neighbors=neighbors,
@@ -91,8 +110,6 @@ def embed(
     done = _fit(asked, ending)
     contents = _contents(asked, done, ending)
     write_outputs(contents)
-    what = asked.table.described(done.selection)
-    say([what, *options.noted(done.notes)])
     say([f"{_how(asked, done)}: {duration(done.seconds)}", *(f"Wrote {path}" for path in contents)])
     if as_json:
         print_result(json.dumps(_summary(asked, done), ensure_ascii=False) + "\n")
@@ -104,7 +121,7 @@ def embed(
 class _Request:
     """What the user asked for."""
 
-    table: options.TableOptions
+    table: TableOptions
     method: str
     divergence: str
     neighbors: str | None
@@ -139,10 +156,6 @@ def _check(asked: _Request) -> str:
     ending = check_endings(outputs)
     check_outputs(outputs.values(), inputs=[asked.table.data])
     check_packages(outputs, ending)
-    if asked.supervised and asked.table.target is None:
-        raise typer.BadParameter("--supervised needs the column of the classes: --target COL.")
-    if asked.components != 2 and (outputs["html"] or outputs["png"]):
-        raise typer.BadParameter("--html and --png show a plane; leave --components at 2.")
     return ending
 
 
@@ -154,15 +167,20 @@ def _fit(asked: _Request, ending: str) -> _Done:
     data = asked.table.data
     selection = asked.table.load()
     features = selection.features
+    if asked.supervised and selection.target is None:
+        raise Refused(f"{data}: --supervised needs the column of the classes: --target COL.")
     pipeline = _pipeline(asked, selection)
     beside = columns_beside(selection, written=ending != ".parquet")
     name = type(pipeline[-1]).__name__.lower()
     check_names(data, beside, [f"{name}{place}" for place in range(asked.components)])
+    say([asked.table.described(selection), *options.noted(selection.notes)])
+    say([f"By {options.call_of(pipeline[-1])}, as in Python"])
     start = time.monotonic()
     with about(data), working(f"Embedding {counted(len(features), 'row')} ...") as warned:
         labels = classes(selection.target)[0] if asked.supervised else None
         places = pipeline.fit_transform(features, labels)
     seconds = time.monotonic() - start
+    say(options.noted(warned))
     result = result_table(beside, places, pipeline)
     return _Done(selection, pipeline, places, result, seconds, [*selection.notes, *warned])
 
@@ -171,7 +189,7 @@ def _pipeline(asked: _Request, selection: Any) -> Any:
     return options.pipeline(
         selection.features,
         asked.method,
-        **asked.table.coding,
+        **asked.table.coding(selection),
         divergence=asked.divergence,
         n_neighbors=options.neighbors(asked.neighbors),
         n_components=asked.components,
@@ -187,7 +205,7 @@ def _contents(asked: _Request, done: _Done, ending: str) -> dict[Path, bytes | s
     if output is not None:
         contents[output] = encoded(done.result, ending, formulas=asked.formulas)
     if model is not None:
-        contents[model] = _model(asked.table, done.pipeline)
+        contents[model] = _model(done)
     if html is not None:
         contents[html] = _page(asked.table, done)
     if png is not None:
@@ -195,25 +213,30 @@ def _contents(asked: _Request, done: _Done, ending: str) -> dict[Path, bytes | s
     return contents
 
 
-def _model(table: options.TableOptions, pipeline: Any) -> bytes:
+def _model(done: _Done) -> bytes:
     from patchfold.cli.models import Origin, dump_model
 
-    origin = Origin(target=table.target, ids=table.ids, dropped=table.drop or [])
-    return dump_model(pipeline, origin)
+    roles = done.selection.roles
+    origin = Origin(
+        target=roles.target,
+        ids=roles.ids,
+        dropped=[*roles.drop, *roles.info],
+        dates=done.selection.dates,
+    )
+    return dump_model(done.pipeline, origin)
 
 
-def _page(table: options.TableOptions, done: _Done) -> str:
-    from patchfold.cli.exploring import row_names
+def _page(table: TableOptions, done: _Done) -> str:
     from patchfold.explorer import Explorer
 
     prepare, estimator = done.pipeline[:-1], done.pipeline[-1]
     page = Explorer.from_estimators(
         {f"{type(estimator).__name__} {estimator.divergence}": estimator},
         prepare.transform(done.selection.features),
-        columns=options.columns(done.selection, table.target),
+        columns=columns(done.selection),
         ids=row_names(done.selection),
         feature_names=list(prepare.get_feature_names_out()),
-        title=options.title(table.data),
+        title=title(table.data),
     )
     return str(page.html)
 
@@ -224,7 +247,7 @@ def _how(asked: _Request, done: _Done) -> str:
 
     name = type(done.pipeline[-1]).__name__
     how = f"{name}, divergence {asked.divergence}, {counted(done.n_neighbors, 'neighbour')}"
-    return how + (f", classes of '{asked.table.target}'" if asked.supervised else "")
+    return how + (f", classes of '{done.selection.roles.target}'" if asked.supervised else "")
 
 
 def _summary(asked: _Request, done: _Done) -> dict[str, Any]:
@@ -236,14 +259,14 @@ def _summary(asked: _Request, done: _Done) -> dict[str, Any]:
         "rows": len(done.result),
         "rows_left_out": done.selection.n_rows - len(done.result),
         "features": list(done.selection.features.columns),
-        "target": table.target,
-        "id": table.ids,
+        "target": done.selection.roles.target,
+        "id": done.selection.roles.ids,
         "method": asked.method,
         "divergence": asked.divergence,
         "neighbors": done.n_neighbors,
         "components": asked.components,
         "supervised": asked.supervised,
-        "standardized": table.standardize,
+        "standardized": table.scaled(done.selection),
         "notes": done.notes,
         "outputs": {kind: str(path) for kind, path in asked.outputs.items() if path is not None},
     }

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from patchfold.cli import _options as options
+from patchfold.cli._loading import TableOptions, columns, row_names, title
 from patchfold.cli._session import (
     about,
     check_outputs,
@@ -25,6 +26,8 @@ from patchfold.cli._session import (
 )
 
 HOST = "127.0.0.1"
+# What a page has where options name nothing else, as in patchfold.explore.
+METHODS, DIVERGENCES = ("isomap",), ("euclidean", "kl")
 # Of tables, which the name of a page does without.
 ENDINGS = re.compile(r"(\.(csv|tsv|txt|parquet|arff|npy|npz))?(\.gz)?$", re.IGNORECASE)
 
@@ -60,6 +63,14 @@ Stops = Annotated[
         help="A stop of the slider; repeat for several. [some]",
     ),
 ]
+Coordinates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--xy",
+        metavar="COL,COL",
+        help="Two columns with coordinates to show, instead of embedding; repeat for several.",
+    ),
+]
 PageFile = Annotated[
     Path | None,
     typer.Option(
@@ -83,13 +94,18 @@ def explore(
     data: options.Data,
     target: options.Target = None,
     ids: options.Id = None,
+    info: options.Info = None,
     drop: options.Drop = None,
+    feature: options.Feature = None,
+    xy: Coordinates = None,
     method: Methods = None,
     divergence: Divergences = None,
     neighbors: Stops = None,
-    standardize: options.Standardize = True,
+    standardize: options.Standardize = None,
     categories: options.Categories = "onehot",
     missing: options.Missing = "error",
+    dates: options.Dates = False,
+    decimal: options.Decimal = None,
     header: options.Header = None,
     seed: options.Seed = 0,
     output: PageFile = None,
@@ -100,32 +116,42 @@ def explore(
     """Build a page to explore a table in, and open it.
 
     The page is one file that needs no network. A slider moves over the numbers of neighbours,
-    switches over methods and divergences; colours, search and selections are by any column.
+    switches over methods and divergences; colours, search and selections are by any column. With
+    --xy it shows coordinates of the table, computed by any program; the other columns say how far
+    they can be trusted.
     """
-    table = options.TableOptions(data, target, ids, drop, missing, header, categories, standardize)
-    place = output or (None if serve else Path(f"{_stem(data)}-explorer.html"))
-    with about("--output"):
-        if place is not None:
-            _check_ending(place)
-    check_outputs([place], inputs=[data])
+    table = TableOptions(
+        data,
+        target=target,
+        ids=ids,
+        info=info,
+        drop=drop,
+        feature=feature,
+        xy=xy,
+        missing=missing,
+        header=header,
+        dates=dates,
+        decimal=decimal,
+        categories=categories,
+        standardize=standardize,
+    )
+    place = _place(data, output, serve=serve)
     selection = table.load()
+    say([table.described(selection), *options.noted(selection.notes)])
     built, warned = _page(
         table,
         selection,
         n_neighbors=[k if k == "auto" else int(k) for k in neighbors] if neighbors else None,
-        methods=tuple(method or ["isomap"]),
-        divergences=tuple(divergence or ["euclidean", "kl"]),
+        methods=tuple(method or METHODS),
+        divergences=tuple(divergence or DIVERGENCES),
         random_state=seed,
     )
-    notes = [*selection.notes, *warned]
     page = str(built.html)
     if place is not None:
         write_outputs({place: page})
-    say([table.described(selection), *options.noted(notes)])
-    if place is not None:
-        say([f"Wrote {place} ({built.size})"])
+    say([*options.noted(warned), *([f"Wrote {place} ({built.size})"] if place else [])])
     if as_json:
-        summary = _summary(table, selection, notes, place)
+        summary = _summary(table, selection, [*selection.notes, *warned], place)
         print_result(json.dumps(summary, ensure_ascii=False) + "\n")
     if serve:
         _serve(page, open_page=open_page)
@@ -133,15 +159,16 @@ def explore(
         say(["No browser was found; open the file in one."])
 
 
-def _page(table: options.TableOptions, selection: Any, **parameters: Any) -> tuple[Any, list[str]]:
+def _page(table: TableOptions, selection: Any, **parameters: Any) -> tuple[Any, list[str]]:
     """Return the explorer and the warnings that building it gave."""
     from patchfold.explorer import explore as build
     from patchfold.tables import preprocessor
 
-    prepare = preprocessor(selection.features, **table.coding)
-    console = stderr()
-    bar = progress(console)
-    with about(table.data), bar, noting() as warned:
+    prepare = preprocessor(selection.features, **table.coding(selection))
+    with about(table.data):
+        given = table.coordinates(selection)
+    say([_how(parameters, len(selection.features), given)])
+    with about(table.data), progress(stderr()) as bar, noting() as warned:
         line = bar.add_task("embedding", total=None)
 
         def step(done: int, total: int, what: str) -> None:
@@ -149,10 +176,11 @@ def _page(table: options.TableOptions, selection: Any, **parameters: Any) -> tup
 
         built = build(
             prepare.fit_transform(selection.features),
-            columns=options.columns(selection, table.target),
+            embeddings=given or None,
+            columns=columns(selection),
             ids=row_names(selection),
             feature_names=list(prepare.get_feature_names_out()),
-            title=options.title(table.data),
+            title=title(table.data),
             n_jobs=options.threads(len(selection.features)),
             progress=step,
             **parameters,
@@ -160,8 +188,21 @@ def _page(table: options.TableOptions, selection: Any, **parameters: Any) -> tup
     return built, [*warned, *map(in_options, built.notes)]
 
 
+def _how(parameters: dict[str, Any], n: int, given: dict[str, Any]) -> str:
+    """Say in a sentence what the page will show."""
+    from patchfold.explorer.fitting import slider
+
+    if given:
+        return f"Coordinates as given: {'; '.join(given)}"
+    ks = parameters["n_neighbors"] or slider(n)
+    return (
+        f"By {', '.join(parameters['methods'])} with {', '.join(parameters['divergences'])} at "
+        f"{', '.join(map(str, ks))} neighbours, as in Python"
+    )
+
+
 def _summary(
-    table: options.TableOptions, selection: Any, notes: list[str], place: Path | None
+    table: TableOptions, selection: Any, notes: list[str], place: Path | None
 ) -> dict[str, Any]:
     """Return what ``--json`` prints."""
     return {
@@ -175,20 +216,16 @@ def _summary(
     }
 
 
-def row_names(selection: Any) -> Any:
-    """Return the column that names the rows; without one, their numbers in the table, from 1."""
-    import pandas as pd
-
-    if selection.ids is not None:
-        return selection.ids
-    taken = "row" in selection.others.columns
-    return pd.Series(selection.rows + 1, name="row number" if taken else "row")
-
-
-def _check_ending(path: Path) -> None:
+def _place(data: str, output: Path | None, *, serve: bool) -> Path | None:
+    """Return where the page goes, or refuse the place before anything is read."""
     from patchfold.tables import check_ending
 
-    check_ending(path, (".html", ".htm"))
+    place = output or (None if serve else Path(f"{_stem(data)}-explorer.html"))
+    with about("--output"):
+        if place is not None:
+            check_ending(place, (".html", ".htm"))
+    check_outputs([place], inputs=[data])
+    return place
 
 
 def _stem(data: str) -> str:

@@ -6,6 +6,8 @@ import warnings
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from scipy.sparse import triu
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE, Isomap, LocallyLinearEmbedding, SpectralEmbedding
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 ALL_COLUMNS = "all columns"
 # Neighbours in the graph whose geodesics all planes are held against.
 PATH_NEIGHBORS = 15
+# Where only the graph is looked at, the embedding may be coarse.
+FEW_LANDMARKS = 50
 # scikit-learn's perplexity of t-SNE; few rows have a smaller one, as in PatchTSNE.
 PERPLEXITY = 30.0
 
@@ -97,6 +101,62 @@ def euclidean_graph(prepare: Any, features: Any, *, n_neighbors: int = PATH_NEIG
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of components, which it joins
         return space.fit(points).graph_
+
+
+def equal_rows(scores: Sequence[Any], points: Callable[[], Any], n_neighbors: int) -> list[str]:
+    """Say which rows of a comparison are equal, and that nothing was stretched where it is so.
+
+    Parameters
+    ----------
+    scores : sequence of Score
+    points : callable
+        Returns the points of all rows; called only where rows are equal.
+    n_neighbors : int
+    """
+    groups: dict[tuple[Any, ...], list[str]] = {}
+    for score in scores:
+        if score.divergence and not score.error:
+            key = (score.name, score.mean, score.low, score.trust, score.stress)
+            groups.setdefault(key, []).append(score.divergence)
+    equal = [(key[0], names) for key, names in groups.items() if len(names) > 1]
+    if not equal:
+        return []
+    rows = points()
+    quiet = {
+        name: changed_edges(rows, name, n_neighbors) == 0
+        for name in sorted({name for _, names in equal for name in names})
+    }
+    reason = ", because these divergences find no short circuit here and stretch nothing"
+    return [
+        f"{method}: the rows of {', '.join(names)} are equal"
+        + (reason if all(quiet[name] for name in names) else "")
+        for method, names in equal
+    ]
+
+
+def changed_edges(points: Any, divergence: str, n_neighbors: int) -> int:
+    """Count the edges that a divergence stretches or removes in the graph of a PatchIsomap.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> points = load_wine().data / load_wine().data.std(axis=0)
+    >>> changed_edges(points, "hellinger", 15), changed_edges(points, "kl", 15) > 0
+    (0, True)
+    """
+    count = min(n_neighbors, len(points) - 1)
+    graphs = []
+    for name in (divergence, "euclidean"):
+        estimator = PatchIsomap(n_neighbors=count, divergence=name, landmarks=FEW_LANDMARKS)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            graphs.append(estimator.set_params(random_state=0).fit(points).patch_graph_)
+    patched, plain = graphs
+    upper = triu(patched.matrix, k=1).tocoo()
+    ends = [np.asarray(end, dtype=np.intp) for end in upper.coords]
+    lengths = patched.lengths.plain(*ends)
+    removed = (plain.matrix.nnz - patched.matrix.nnz) // 2
+    return int(removed + (upper.data > lengths * (1 + 1e-6)).sum())
 
 
 def _classical(n_train: int, k: int, seed: int) -> list[Method]:

@@ -11,7 +11,7 @@ import io
 import json
 import re
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 from zipfile import ZipFile
 
@@ -43,7 +43,7 @@ from patchfold.tables.coding import feature_name
 from patchfold.tables.decoding import check_unpacked
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 # What a fitted embedding consists of. A list and not all of the package: some classes there start
@@ -100,7 +100,9 @@ class Origin:
     target, ids : str or None
         The columns that were carried along.
     dropped : list of str
-        The columns that were left out.
+        The columns that were left out, or shown only.
+    dates : dict of str to str
+        How dates were written in the columns where they became numbers.
     version : str
         The version of this library.
     """
@@ -108,6 +110,7 @@ class Origin:
     target: str | None = None
     ids: str | None = None
     dropped: Sequence[str] = ()
+    dates: Mapping[str, str] = field(default_factory=dict)
     version: str = patchfold.__version__
 
 
@@ -194,8 +197,10 @@ def _origin(kept: str) -> Origin:
             "of patchfold wrote it; fit it anew."
         ) from error
     named = [name for name in (origin.target, origin.ids) if name is not None]
-    if not isinstance(origin.dropped, list | tuple) or not all(
-        isinstance(name, str) for name in (*named, *origin.dropped, origin.version)
+    lists = isinstance(origin.dropped, list | tuple) and isinstance(origin.dates, dict)
+    if not lists or not all(
+        isinstance(name, str)
+        for name in (*named, *origin.dropped, *origin.dates.values(), origin.version)
     ):
         raise ModelError("what the model remembers of its table is damaged; fit it anew.")
     return origin

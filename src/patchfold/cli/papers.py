@@ -273,8 +273,7 @@ def _complete(
     if len(todo) < len(tasks):
         console.print(f"{len(tasks) - len(todo)} of {len(tasks)} tasks are stored already.")
     total, done, start = sum(map(workers.cost, todo)), 0, time.monotonic()
-    bar = progress(console)
-    with bar, closing(workers.run(paper, todo, jobs=jobs)) as finished:
+    with progress(console) as bar, closing(workers.run(paper, todo, jobs=jobs)) as finished:
         line = bar.add_task(f"0/{len(todo)}", total=total)
         for number, outcome in enumerate(finished, start=1):
             store.save(outcome)

@@ -221,7 +221,10 @@ class _Reader:
         if types.is_numeric_dtype(values) or not _has_text(values):
             return as_numbers(name, values, f"correct it, or {_leave_out(name)}")
         known = values.dropna().astype(str)
-        if not known.str.fullmatch(PLAIN_NUMBER).all() and not known.str.fullmatch(CODE).any():
+        plain = known.str.fullmatch(PLAIN_NUMBER)
+        if self.decimal == ",":  # a point is none of decimals
+            plain &= ~known.str.contains(".", regex=False)
+        if not plain.all() and not known.str.fullmatch(CODE).any():
             written = read_numbers(values, self.decimal)
             if written is not None:
                 self.written.setdefault(written.how, []).append(name)

@@ -82,20 +82,7 @@ def parse_delimited(
         "skipinitialspace": True,
         "skip_blank_lines": width > 1,  # in a single column one is a missing value
     }
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = pd.read_csv(
-                io.StringIO(text),
-                decimal=decimal,
-                na_values=list(MISSING),
-                dtype=dict.fromkeys([*known.text, *dotted], str),
-                **options,
-                **_precision(pd.__version__),
-                low_memory=False,  # one type a column
-            )
-    except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
-        raise TableError(_in_words(str(error), separator)) from error
+    frame = _read(text, decimal, [*known.text, *dotted], options)
     _read_dotted(frame, dotted, notes)
     _read_signs(frame, decimal, known.text)
     kept = [name for name in names if name in known.keep or named_like_a_role(name)]
@@ -103,6 +90,26 @@ def parse_delimited(
         return Table(frame, notes, decimal=decimal)
     written = pd.read_csv(io.StringIO(text), usecols=kept, dtype=str, na_values=[""], **options)
     return Table(frame, notes, written, decimal=decimal)
+
+
+def _read(text: str, decimal: str, words: Sequence[str], options: dict[str, Any]) -> Any:
+    """Read the cells; columns of words hold no numbers, whatever they look like."""
+    import pandas as pd
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            return pd.read_csv(
+                io.StringIO(text),
+                decimal=decimal,
+                na_values=list(MISSING),
+                dtype=dict.fromkeys(words, str),
+                **options,
+                **_precision(pd.__version__),
+                low_memory=False,  # one type a column
+            )
+    except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
+        raise TableError(_in_words(str(error), options["sep"])) from error
 
 
 def _column_names(given: Sequence[str], notes: list[str]) -> list[str]:

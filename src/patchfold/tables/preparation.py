@@ -16,6 +16,7 @@ from patchfold._validation import check_choice
 from patchfold.tables._naming import TableError, counted, listed, quoted
 from patchfold.tables.columns import as_text, features_of, is_constant, new_numbers
 from patchfold.tables.problems import ColumnsError, Problem
+from patchfold.tables.roles import Roles
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -62,6 +63,8 @@ class Selection:
         How dates are written in the columns where they became numbers.
     shape : tuple of int
         The shape of a row that was laid out as one line of numbers; empty for others.
+    roles : Roles
+        What the columns are for.
     """
 
     features: Any
@@ -74,6 +77,7 @@ class Selection:
     notes: list[str] = field(default_factory=list)
     dates: dict[str, str] = field(default_factory=dict)
     shape: tuple[int, ...] = ()
+    roles: Roles = field(default_factory=Roles)
 
 
 def select(

@@ -167,7 +167,7 @@ def _with_ids(table: Table, roles: Roles, notes: list[str]) -> Roles:
     numbered = [name for name in names if _numbers_rows(frame[name], name)]
     found = [*numbered, *(name for name in names if _names_rows(frame[name], name))]
     # Something has to be left to embed.
-    if roles.ids is not None or len(found) == len(names):
+    if roles.ids is not None or len(found) == len({*names, *roles.features}):
         return roles
     found.sort(key=lambda name: (_plain(name) not in ID_NAMES, names.index(name)))
     if not found:

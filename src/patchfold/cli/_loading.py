@@ -1,0 +1,262 @@
+"""Tables for the commands: read or found by name, with every column given its role."""
+
+import difflib
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from patchfold.cli._session import Refused, about, say, to_paste, working
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """What options say about a table: where it is, what its columns are, how they become points."""
+
+    data: str
+    target: str | None = None
+    ids: str | None = None
+    info: list[str] | None = None
+    drop: list[str] | None = None
+    feature: list[str] | None = None
+    xy: list[str] | None = None
+    missing: str = "error"
+    header: bool | None = None
+    dates: bool = False
+    decimal: str | None = None
+    categories: str = "onehot"
+    standardize: bool | None = None
+
+    def load(self) -> Any:
+        """Read the table, give every column its role and choose the features.
+
+        Notes of all that was decided are in the selection's.
+        """
+        from patchfold.tables import ColumnsError, Roles, check_rows, select
+
+        if self.data == "-" and sys.stdin is not None and sys.stdin.isatty():
+            say(["Reading standard input; Ctrl-D ends it."])
+        given = Roles(
+            self.target,
+            self.ids,
+            tuple(self.info or ()),
+            tuple(self.drop or ()),
+            tuple(self.feature or ()),
+        )
+        with about(self.data), working(f"Reading {self.data} ..."):
+            table = self._read(given)
+            roles, notes = self._assigned(table, given)
+            try:
+                selection = select(
+                    table.frame,
+                    target=roles.target,
+                    ids=roles.ids,
+                    info=roles.info,
+                    drop=roles.drop,
+                    missing=self.missing,
+                    written=table.kept,
+                    decimal=table.decimal,
+                    dates=self.dates,
+                )
+            except ColumnsError as error:
+                raise _refused(self.data, error) from error
+            check_rows(selection)
+        selection = replace(selection, roles=roles, shape=table.shape)
+        selection.notes[:0] = [*table.notes, *notes]
+        if self.standardize is None and not self.scaled(selection):
+            selection.notes.append(_pixel_note(selection))
+        return selection
+
+    def coordinates(self, selection: Any) -> dict[str, Any]:
+        """Return the coordinates that --xy names, by their names."""
+        from patchfold.tables import TableError
+        from patchfold.tables.columns import new_numbers
+
+        found = {}
+        for pair in self.xy or ():
+            names = pair_of(pair, selection.others.columns)
+            numbers = [
+                new_numbers(name, selection.others[name], remedy="--xy needs numbers")
+                for name in names
+            ]
+            for name, values in zip(names, numbers, strict=True):
+                if values.isna().any():
+                    row = selection.rows[int(values.isna().argmax())] + 1
+                    raise TableError(
+                        f"column '{name}' of --xy has no value in row {row}; fill it in, or leave "
+                        "the row out."
+                    )
+            found[", ".join(names)] = np.column_stack(numbers)
+        return found
+
+    def scaled(self, selection: Any) -> bool:
+        """Whether numbers are standardised: as asked for, else unless they are pixels."""
+        from patchfold.tables import pixels_of
+
+        if self.standardize is not None:
+            return self.standardize
+        return pixels_of(selection.features, selection.shape) is None
+
+    def coding(self, selection: Any) -> dict[str, Any]:
+        """How columns become points, as arguments of :func:`patchfold.tables.preprocessor`."""
+        return {
+            "categories": self.categories,
+            "standardize": self.scaled(selection),
+            "impute": self.missing == "impute",
+        }
+
+    def described(self, selection: Any) -> str:
+        """Say in a sentence what was read, and what was made of it."""
+        from patchfold.tables._naming import counted
+
+        features = selection.features
+        kinds = [features[name].dtype == float for name in features.columns]
+        numbers, texts = sum(kinds), len(kinds) - sum(kinds)
+        parts = []
+        if numbers:
+            scaled = "standardised" if self.scaled(selection) else "as they are"
+            parts.append(f"{numbers} of numbers ({scaled})")
+        if texts:
+            parts.append(f"{texts} of categories ({self.categories})")
+        name = "standard input" if self.data == "-" else self.data
+        wide = counted(len(kinds), "feature")
+        return f"{name}: {counted(len(features), 'row')}, {wide}: {', '.join(parts)}"
+
+    def _assigned(self, table: Any, given: Any) -> tuple[Any, list[str]]:
+        """Give every column its role; coordinates are only shown if there are other features."""
+        from patchfold.tables import assign, check_column
+
+        names = list(table.frame.columns)
+        for name in given.features:
+            check_column(name, names)
+        shown = {name for pair in self.xy or () for name in pair_of(pair, names)}
+        shown -= set(given.named)
+        # Whatever they look like, coordinates are neither ids nor classes.
+        roles, notes = assign(table, replace(given, features=(*given.features, *shown)))
+        roles = replace(roles, features=given.features)
+        apart = {roles.target, roles.ids, *roles.info, *roles.drop}
+        if set(names) - apart - shown:
+            roles = replace(roles, info=(*roles.info, *(name for name in names if name in shown)))
+        return roles, notes
+
+    def _read(self, given: Any) -> Any:
+        """Read the file, or load the data set of that name where there is no such file."""
+        from patchfold.tables import read_table
+
+        if self.data != "-" and not Path(self.data).exists():
+            table = _dataset(self.data)
+            if table is not None:
+                return table
+        named = [name for name in (given.target, given.ids) if name is not None]
+        others = [*given.info, *given.drop, *given.features]
+        return read_table(
+            self.data, header=self.header, expected=others, keep=named, decimal=self.decimal
+        )
+
+
+def pair_of(words: str, names: Any) -> tuple[str, str]:
+    """Split the words of --xy into two names of columns, which may have commas themselves.
+
+    Examples
+    --------
+    >>> pair_of("x,y", ["x", "y"]), pair_of("a,b,c", ["a,b", "c"])
+    (('x', 'y'), ('a,b', 'c'))
+    """
+    from patchfold.tables import TableError, check_column
+
+    parts = words.split(",")
+    if len(parts) < 2:
+        raise TableError(f"--xy {words} names one column; give two, as in --xy x,y.")
+    splits = [
+        (",".join(parts[:place]).strip(), ",".join(parts[place:]).strip())
+        for place in range(1, len(parts))
+    ]
+    for pair in splits:
+        if all(name in names for name in pair):
+            return pair
+    first, second = splits[0]
+    return check_column(first, list(names)), check_column(second, list(names))
+
+
+def columns(selection: Any) -> dict[str, list[Any]]:
+    """Return what a page shows of each row, the target first; None where nothing is."""
+    from patchfold.explorer.building import MOST_FEATURES
+
+    frame, target = selection.others, selection.roles.target
+    names = list(frame.columns)
+    if selection.features.shape[1] > MOST_FEATURES:
+        names = [name for name in names if name not in selection.features.columns]
+    order = sorted(names, key=lambda name: name != target)
+    return {name: [_shown(value) for value in frame[name]] for name in order}
+
+
+def row_names(selection: Any) -> Any:
+    """Return the column that names the rows; without one, their numbers in the table, from 1."""
+    import pandas as pd
+
+    if selection.ids is not None:
+        return selection.ids
+    taken = "row" in selection.others.columns
+    return pd.Series(selection.rows + 1, name="row number" if taken else "row")
+
+
+def title(data: str) -> str:
+    """Return what a page is called."""
+    # A name that is no UTF-8 must not keep the page from being that.
+    name = Path(data).name.encode(errors="backslashreplace").decode()
+    return "standard input" if data == "-" else name
+
+
+def _shown(value: Any) -> Any:
+    if value is None or value != value:  # noqa: PLR0124 - NaN, also that of dates
+        return None
+    return value if isinstance(value, int | float) else str(value)
+
+
+def _dataset(name: str) -> Any:
+    """Return a registered data set as a table; None where the name looks like a file."""
+    import pandas as pd
+
+    from patchfold.datasets import load
+    from patchfold.datasets.registry import registry
+    from patchfold.tables import Table
+
+    if name not in registry():
+        near = difflib.get_close_matches(name, registry(), n=1)
+        if near and "." not in name and "/" not in name:
+            raise Refused(f"{name}: there is no such file; did you mean the data set '{near[0]}'?")
+        return None
+    found = load(name)
+    frame = pd.DataFrame(found.X, columns=list(found.feature_names))
+    for column, values in found.categories.items():
+        codes = frame[column].astype(int)
+        frame[column] = pd.Categorical.from_codes(codes, categories=list(values))
+    target = "target" if "target" not in frame else "target (class)"
+    frame[target] = pd.Categorical.from_codes(found.y, categories=list(found.labels))
+    return Table(frame, [f"'{name}' is the data set of this name, from {found.source}"])
+
+
+def _refused(data: str, error: Any) -> Refused:
+    """Name all problems of a table, and a command that settles them."""
+    name = "standard input" if data == "-" else data
+    words = [problem.words for problem in error.problems]
+    attempt = f"Try: {to_paste(error.options)}"
+    if len(words) == 1:
+        return Refused(f"{name}: {words[0]}.", more=[attempt])
+    return Refused(
+        f"{name}: {len(words)} things keep columns from being features.",
+        more=[*(f"- {line}." for line in words), attempt],
+    )
+
+
+def _pixel_note(selection: Any) -> str:
+    from patchfold.tables import pixels_of
+
+    shape = pixels_of(selection.features, selection.shape) or ()
+    size = " x ".join(map(str, shape))
+    return (
+        f"the features look like the pixels of images of {size}: they are taken as they are "
+        "('--standardize' gives every pixel the same weight)"
+    )
