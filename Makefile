@@ -58,7 +58,7 @@ page: $(npm_ready)  ## bundle page/src into the program of the explorer's page
 # Warnings are errors. An example of the gallery runs again only if it has changed.
 docs: $(VENV)/.docs-installed  ## the site, in docs/_build/html/index.html
 	@OMP_NUM_THREADS=1 MPLBACKEND=Agg $(py) -m sphinx -q -W --keep-going -j auto -b html -d docs/_build/doctrees docs docs/_build/html
-	@$(py) docs/_ext/check_links.py docs/_build/html
+	@$(py) docs/_ext/check_site.py docs/_build/html
 
 # Other files every time, and a few minutes in all; what fails is kept in .hypothesis and tried first.
 fuzz: $(VENV)/.dev-installed  ## damaged tables and models, many of them, are refused in words

@@ -1,7 +1,7 @@
 """Unroll a noisy swiss roll, look at patches of it and of wine, say what was found, and draw it.
 
 Writes ``embedding.png``, ``patches.png`` and ``explorer.html``, a page to explore the roll with,
-into ``demo/``; the pictures of the README are made by ``--output docs``.
+into ``demo/``.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@ Blood cells
 ===========
 
 700 cells of human blood with 765 genes, as scanpy brings them (``pbmc68k_reduced``), in 50
-principal components. Monocytes and dendritic cells form one continuum; B, NK and T cells lie apart.
+principal components. Kinds of cells become arms, and an arm keeps its length. UMAP draws islands.
 """
 
 import warnings
@@ -22,7 +22,7 @@ with warnings.catch_warnings():
 X = cells.obsm["X_pca"]
 kind = cells.obs["bulk_labels"].astype(str).to_numpy()
 
-fig, axes = plt.subplots(1, 2, figsize=(13, 4.8), layout="constrained")
+fig, axes = plt.subplots(1, 2, figsize=(13, 4.4), layout="constrained")
 plot_embedding(cells.obsm["X_umap"], kind, ax=axes[0])
 axes[0].set_title("UMAP, as scanpy brings it")
 plot_embedding(PatchIsomap().fit_transform(X), kind, ax=axes[1])

@@ -3,7 +3,8 @@ Cells that branch
 =================
 
 A simulated differentiation of blood cells (Krumsiek et al. 2011, as scanpy brings it): 640 states
-of eleven genes over time. Four fates leave one progenitor. The map must have four arms.
+of eleven genes over time. Four fates leave one progenitor, so the map must have four arms. A plane
+shows three of them; the third component parts the other two.
 """
 
 import warnings
@@ -26,11 +27,10 @@ kind = cells.obs["cell_type"].astype(str).to_numpy()
 step = np.arange(len(X)) % 160
 
 fig, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
-plane = PatchIsomap().fit_transform(X)
-plot_embedding(plane, kind, ax=axes[0])
-axes[0].set_title("by fate")
-plot_embedding(plane, step, ax=axes[1])
-axes[1].set_title("by step of the simulation")
+space = PatchIsomap(3).fit_transform(X)
+plot_embedding(space[:, [0, 1]], kind, ax=axes[0])
+plot_embedding(space[:, [1, 2]], kind, ax=axes[1])
+axes[1].set(xlabel="component 1", ylabel="component 2")
 
 # %%
 genes = dict(zip(cells.var_names, np.asarray(cells.X).T, strict=True))

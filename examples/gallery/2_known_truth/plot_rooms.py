@@ -4,7 +4,7 @@ Where am I? Positions from signals
 
 A phone walks through a corridor in the shape of a U and hears twelve transmitters. Walls weaken
 signals. The truth is the way one has to *walk*: the two ends of the U are close through the wall
-and far on foot.
+and far on foot. Both methods unfold the corridor; dark and bright ends are farthest apart.
 """
 
 import matplotlib.pyplot as plt
@@ -23,9 +23,10 @@ place = np.column_stack([x, y])
 
 masts = rng.uniform([-2, -2], [8, 11], (12, 2))
 distance = np.linalg.norm(place[:, None] - masts, axis=2)
-# The wall between the legs stands at x = 3, above y = 1.
-crossing = ((place[:, None, 0] - 3) * (masts[:, 0] - 3) < 0) & (place[:, None, 1] > 1)
-signal = -20 * np.log10(distance + 1) - 8 * crossing + rng.normal(0, 0.7, distance.shape)
+# The wall between the legs stands at x = 3; the farther up, the more of it is in the way.
+opposite = (x[:, None] - 3) * (masts[:, 0] - 3) < 0
+wall = 4 * opposite * np.clip(np.abs(x[:, None] - 3) / 2, 0, 1) * np.clip(y[:, None] / 4, 0, 1)
+signal = -20 * np.log10(distance + 1) - wall + rng.normal(0, 0.7, distance.shape)
 
 fig, axes = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
 axes[0].scatter(*place.T, c=way, s=8)

@@ -22,7 +22,8 @@ for ax, name in zip(axes.flat, names, strict=True):
     method = PatchIsomap(divergence=name, patch=GaussianPatch(), lengths="divergence")
     plane = method.fit_transform(X)
     ax.scatter(*plane.T, c=[CLASS_COLORS[label] for label in y], s=14)
-    ax.set(title=name, xticks=[], yticks=[], aspect="equal")
+    ax.set(title=name, xticks=[], yticks=[])
+    ax.set_aspect("equal", adjustable="datalim")
 
 # %%
 # In the page, switch between divergences above the map.

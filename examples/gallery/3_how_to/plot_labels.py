@@ -3,43 +3,41 @@ Use labels
 ==========
 
 Labels can shape the map. ``"cut"`` removes edges between classes; ``"dissimilarity"`` shrinks
-edges within classes and stretches those between. Half of the labels are hidden here: rows without
-one keep their edges.
+edges within classes and stretches those between. A third of the labels are hidden here: rows
+without one keep their edges.
+
+Such a map shows the labels it was given. Do not judge by it how well classes can be told apart.
 """
 
 import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_wine
 from sklearn.preprocessing import StandardScaler
 
 from patchfold import PatchIsomap
+from patchfold.explorer import Explorer
 from patchfold.plotting import plot_embedding
 
-data = load_breast_cancer()
-X = StandardScaler().fit_transform(data.data)
-half = np.where(np.arange(len(X)) % 2, data.target, -1)
+wine = load_wine()
+X = StandardScaler().fit_transform(wine.data)
+grower = np.array(["grower 1", "grower 2", "grower 3"])[wine.target]
+known = np.where(np.arange(len(X)) % 3, wine.target, -1)  # -1: no label
+
+rules = (None, "cut", "dissimilarity")
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # that the graph has parts, which are joined
+    fitted = {
+        f"supervision={rule!r}": PatchIsomap(supervision=rule).fit(X, known) for rule in rules
+    }
 
 fig, axes = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
-for ax, rule in zip(axes, (None, "cut", "dissimilarity"), strict=True):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that cutting leaves parts, which are joined again
-        plane = PatchIsomap(supervision=rule).fit_transform(X, half)
-    plot_embedding(plane, data.target_names[data.target], ax=ax)
-    ax.set_title(f"supervision={rule!r}")
+for ax, (name, method) in zip(axes, fitted.items(), strict=True):
+    plot_embedding(method.embedding_, grower, ax=ax)
+    ax.set_title(name)
 
 # %%
-# The page of an estimator that is fitted already:
-from patchfold.explorer import Explorer
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    fitted = {
-        "without labels": PatchIsomap().fit(X),
-        "cut": PatchIsomap(supervision="cut").fit(X, half),
-    }
-page = Explorer.from_estimators(
-    fitted, X, columns={"kind": data.target_names[data.target]}, title="With labels"
-)
+# A page of estimators that are fitted already:
+page = Explorer.from_estimators(fitted, X, columns={"grower": grower}, title="With labels")
 page

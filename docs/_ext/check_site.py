@@ -1,20 +1,32 @@
-"""Check a built site: every internal link and anchor leads somewhere, and nothing is fetched.
+"""Check a built site: links lead somewhere, nothing is fetched, and the search finds its pages.
 
-``python docs/_ext/check_links.py docs/_build/html``. Addresses outside are only counted: a build
+``python docs/_ext/check_site.py docs/_build/html``. Addresses outside are not followed: a build
 needs no network.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from snowballstemmer import stemmer
+
 # Where a page loads something from: the browser fetches these without a click.
 LOADING = {("script", "src"), ("img", "src"), ("iframe", "src"), ("link", "href")}
 # Pages that are written elsewhere and only shown here.
 FOREIGN = ("explorer/", "_static/")
+
+# What users look for, and the page that must be among the answers.
+SEARCHES = {
+    "choose k": "guide/does-k-matter",
+    "new data": "guide/new-data",
+    "out of memory": "guide/memory",
+    "save model": "guide/saving",
+    "islands": "guide/islands",
+}
 
 
 class Page(HTMLParser):
@@ -67,14 +79,35 @@ def problems(site: Path) -> tuple[list[str], int]:
     return found, checked
 
 
+def unfound(site: Path) -> list[str]:
+    """Return the searches whose page is not among the pages that have all their words."""
+    text = (site / "searchindex.js").read_text(encoding="utf-8")
+    index = json.loads(text[text.index("(") + 1 : text.rindex(")")])
+    stem = stemmer("english").stemWord
+    missing = []
+    for search, page in SEARCHES.items():
+        answers = set(range(len(index["docnames"])))
+        for word in search.split():
+            with_word: set[int] = set()
+            for terms in (index["terms"], index["titleterms"]):
+                docs = terms.get(stem(word), [])
+                with_word |= set(docs if isinstance(docs, list) else [docs])
+            # A word that no page has is one that the search leaves out, such as "of".
+            answers &= with_word or answers
+        if index["docnames"].index(page) not in answers:
+            missing.append(f"the search for {search!r} does not find {page}")
+    return missing
+
+
 def main() -> None:
     """Check the site that is named, and say what is wrong."""
     site = Path(sys.argv[1]).resolve()
     found, checked = problems(site)
+    found += unfound(site)
     for line in dict.fromkeys(found):
         print(line, file=sys.stderr)
     if found or not checked:
-        sys.exit(f"{len(found)} broken links among {checked}")
+        sys.exit(f"{len(found)} problems; {checked} links were checked")
     print(f"{checked} internal links are right; the site is {site / 'index.html'}")
 
 
