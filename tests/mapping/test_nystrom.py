@@ -11,6 +11,8 @@ from equations import (
     DATA,
 )
 from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE
+from patchfold.engines.scaling import triangulation
+from patchfold.mapping.nystrom import Triangulation, drift
 from patchfold.papers import isomap_kl
 
 NEW = [
@@ -117,3 +119,43 @@ def test_new_point_whose_patch_overflows_is_refused():
     model = PatchIsomap(divergence="fisher-rao", patch=patch, lengths="divergence", knn=search)
     with pytest.raises(ValueError, match=r"row of X lies so far .* overflows.*; drop the row"):
         model.fit(X).transform(X[:1] + 1e300)
+
+
+def test_a_grown_frame_brings_geodesics_to_the_units_of_the_first():
+    rng = np.random.default_rng(0)
+    places = rng.normal(size=(40, 2))
+    geodesics = cdist(places[:10], places)
+    means, axes = np.square(geodesics[:, :10]).mean(axis=1), triangulation(places[:10])
+    first = Triangulation(geodesics[:, :30].T / 2, means / 4, axes * 2, 2.0)
+    grown = first.grown(7 * geodesics, np.arange(10))
+    np.testing.assert_allclose(grown.paths, geodesics.T / 2, rtol=1e-12)
+    np.testing.assert_allclose(grown.of_fitted()[:30], first.of_fitted(), rtol=1e-9)
+
+
+def test_misfit_and_drift_are_shares_of_geodesics_and_of_the_spread():
+    rng = np.random.default_rng(0)
+    places = rng.normal(size=(25, 2))
+    places[:8] -= places[:8].mean(axis=0)
+    geodesics = cdist(places, places[:8])
+    axes = triangulation(places[:8])
+    frame = Triangulation(geodesics, np.square(geodesics[:8]).mean(axis=1), axes, 1.0)
+    at = frame.of_fitted()
+    np.testing.assert_allclose(at, places, atol=1e-12)
+    assert drift(frame, at, 20, np.arange(8)) == pytest.approx(0, abs=1e-12)
+    moved = at.copy()
+    moved[20:] += [3.0, 0.0]
+    d = cdist(moved[20:], at[:8])
+    expected = np.sqrt(np.square(d - geodesics[20:]).sum() / np.square(geodesics[20:]).sum())
+    assert frame.misfit(moved[20:], slice(20, None), at[:8]) == pytest.approx(expected)
+    assert drift(frame, moved, 20, np.arange(8)) == pytest.approx(expected)
+    turned = at.copy()
+    turned[:8] *= 1.5
+    spread = np.sqrt(np.square(turned[:8] - turned[:8].mean(axis=0)).sum())
+    shift = np.sqrt(np.square(turned[:8] - at[:8]).sum()) / spread
+    assert drift(frame, turned, 20, np.arange(8)) >= shift - 1e-12
+
+
+def test_a_frame_of_points_in_one_place_does_not_drift():
+    frame = Triangulation(np.zeros((5, 2)), np.zeros(2), np.zeros((2, 1)), 1.0)
+    grown = frame.grown(np.zeros((2, 5)), np.arange(2))
+    assert drift(grown, np.zeros((5, 1)), 4, np.arange(2)) == 0

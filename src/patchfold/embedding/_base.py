@@ -183,7 +183,9 @@ class BasePatchGraph(StrangersMixin, TransformerMixin, BaseEstimator):
         if self.radius is not None:
             self.n_neighbors_ = None
             return []
-        wanted = int(self.n_neighbors)
+        # Rows that are added to a fit keep the degree that was chosen.
+        auto = isinstance(self.n_neighbors, str)
+        wanted = int((self.n_neighbors_ or 0) if auto else self.n_neighbors)
         self.n_neighbors_ = wanted if given else min(wanted, n - 1)
         if self.n_neighbors_ == wanted:
             return []

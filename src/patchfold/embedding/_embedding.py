@@ -59,10 +59,7 @@ class BasePatchEmbedding(TrustMixin, ClassNamePrefixFeaturesOutMixin, BasePatchG
         else:
             self._embed_spanned(self._fit_graph(X, y))
             self._warn_unreadable(X)
-        self.map_ = None
-        if not self._by_graph():
-            with self._stage("map for new points"):
-                self.map_ = fit_map(self.out_of_sample, X, self.embedding_, self.n_jobs)
+        self._fit_map(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Floats:
@@ -96,6 +93,13 @@ class BasePatchEmbedding(TrustMixin, ClassNamePrefixFeaturesOutMixin, BasePatchG
         if len(new):
             mapped[new] = self._mapped(X[new], new)
         return mapped
+
+    def _fit_map(self, X: Any) -> None:
+        """Fit the regression that maps new points, where it is asked for."""
+        self.map_ = None
+        if not self._by_graph():
+            with self._stage("map for new points"):
+                self.map_ = fit_map(self.out_of_sample, X, self.embedding_, self.n_jobs)
 
     def _mapped(self, X: Any, rows: Indices) -> Floats:
         if self.map_ is not None:

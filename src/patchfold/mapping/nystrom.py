@@ -6,11 +6,12 @@ A new point has neighbours among the fitted points and lengths to them
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
 
 from patchfold._validation import check_positive
 from patchfold.engines.arrays import check_stored
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.floating[Any]]
+    Indices = NDArray[np.intp]
 
 # A denominator below this share of the degree is kept there: eigenvalues reach degrees only for
 # isolated points.
@@ -78,6 +80,35 @@ class Triangulation:
         row_bytes = 8 * self.paths.shape[1] * int(near.degrees.max())
         return self._placed(len(near), row_bytes, paths, n_jobs)
 
+    def grown(self, geodesics: Floats, targets: Indices) -> Triangulation:
+        """Return the same frame for the points of a graph that has grown.
+
+        A graph of more points has other units and shorter ways. So geodesics are multiplied by the
+        number that brings those between the targets closest to the known ones, by least squares.
+
+        Parameters
+        ----------
+        geodesics : array of shape (n_targets, n)
+            From the targets to all points, those known before first.
+        targets : array of shape (n_targets,)
+        """
+        known, between = self.paths[targets].astype(np.float64), geodesics[:, targets].T
+        squares = float(np.square(between, dtype=np.float64).sum())
+        factor = float((known * between).sum()) / squares if squares > 0 else 1.0
+        paths = np.ascontiguousarray(geodesics.T * factor, dtype=self.paths.dtype)
+        return replace(self, paths=paths)
+
+    def misfit(self, places: Floats, rows: Any, targets: Floats) -> float:
+        """Return how far distances of places from the targets are from geodesics, as a share.
+
+        ``sqrt(sum (d - g)^2 / sum g^2)`` over the points ``rows``, whose places are given, and all
+        targets, whose places are ``targets``.
+        """
+        geodesics = self.paths[rows].astype(np.float64) * self.unit
+        total = np.square(geodesics).sum()
+        wrong = np.square(cdist(places, targets) - geodesics).sum()
+        return float(np.sqrt(wrong / total)) if total > 0 else 0.0
+
     def _placed(
         self, n: int, row_bytes: int, paths: Callable[[slice], Floats], n_jobs: int | None
     ) -> Floats:
@@ -91,6 +122,32 @@ class Triangulation:
 
         row_bytes += 3 * 8 * self.paths.shape[1]
         return np.concatenate(map_blocks(place, n, row_bytes, n_jobs))
+
+
+def drift(frame: Triangulation, places: Floats, n_before: int, targets: Indices) -> float:
+    """Return how far a grown graph has drifted from the frame that places its points.
+
+    The larger of two shares: how far the targets would move, were they placed again by their
+    geodesics of today (root mean square, beside that of their distances from their mean), and how
+    much worse the frame fits the new points than the targets (:meth:`Triangulation.misfit`).
+
+    Parameters
+    ----------
+    frame : Triangulation
+        That of the grown graph.
+    places : array of shape (n, n_components)
+        Of all points, new ones last.
+    n_before : int
+        How many are not new.
+    targets : array of shape (n_targets,)
+    """
+    fixed = places[targets].astype(np.float64)
+    again = replace(frame, paths=frame.paths[targets]).of_fitted()
+    spread = np.square(fixed - fixed.mean(axis=0)).sum()
+    moved = np.square(again - fixed).sum()
+    worse = frame.misfit(places[n_before:], slice(n_before, None), fixed)
+    worse -= frame.misfit(fixed, targets, fixed)
+    return max(float(np.sqrt(moved / spread)) if spread > 0 else 0.0, worse)
 
 
 def weighted_places(near: Neighborhoods, weights: Floats, embedding: Floats) -> Floats:
