@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from patchfold._validation import check_count, is_sparse, warn_user
 from patchfold.embedding._base import BasePatchGraph, ordinary_arithmetic
+from patchfold.embedding._features import FeaturesMixin
 from patchfold.embedding._trust import TrustMixin
 from patchfold.evaluation.legibility import unreadable
 from patchfold.mapping import check_map, fit_map, predict_map
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.floating[Any]]
 
 
-class BasePatchEmbedding(TrustMixin, ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
+class BasePatchEmbedding(
+    FeaturesMixin, TrustMixin, ClassNamePrefixFeaturesOutMixin, BasePatchGraph
+):
     """An embedding of the graph of patches: ``fit``, ``fit_transform`` and ``transform``."""
 
     n_components: Any
@@ -54,6 +57,7 @@ class BasePatchEmbedding(TrustMixin, ClassNamePrefixFeaturesOutMixin, BasePatchG
         """
         X = self._validate(X, reset=True)
         self._forget_stability()
+        self._forget_inverse()
         if isinstance(self.n_neighbors, str):
             self._fit_chosen(X, y)
         else:

@@ -243,6 +243,9 @@ class PatchEigenmaps(BasePatchEmbedding):
             normalized=self.laplacian != "unnormalized",
         )
 
+    def _is_smooth(self) -> bool:
+        return bool(np.isfinite(self.bandwidth_))
+
     def _bandwidth(self, graph: csr_array) -> float:
         """Return the bandwidth; the median one never lets the graph fall apart."""
         if not isinstance(self.bandwidth, str):

@@ -1,4 +1,4 @@
-"""Pictures: patches, embeddings, edges coloured by divergence, scores to choose parameters by.
+"""Pictures: patches, embeddings, loadings, edges coloured by divergence, scores to choose by.
 
 Needs matplotlib, the extra ``patchfold[plot]``, which is imported when a function is called.
 """
@@ -6,6 +6,7 @@ Needs matplotlib, the extra ``patchfold[plot]``, which is imported when a functi
 from patchfold.plotting._axes import CHOICE_COLOR, CURVE_COLOR
 from patchfold.plotting.bridges import plot_bridges
 from patchfold.plotting.embedding import CLASS_COLORS, plot_embedding
+from patchfold.plotting.loadings import plot_loadings
 from patchfold.plotting.patches import plot_patches
 from patchfold.plotting.scores import plot_k_profile, plot_residual_variance, plot_stability
 
@@ -16,6 +17,7 @@ __all__ = [
     "plot_bridges",
     "plot_embedding",
     "plot_k_profile",
+    "plot_loadings",
     "plot_patches",
     "plot_residual_variance",
     "plot_stability",

@@ -118,7 +118,7 @@ def plot_embedding(
         bar.outline.set_visible(False)
         colors[known] = dots.to_rgba(numbers[known])
     elif y is not None:
-        _draw_legend(ax)
+        draw_legend(ax)
     view = _view(at)
     if view is None:
         ax.autoscale_view()
@@ -183,12 +183,12 @@ def _mark_beyond(ax: Axes, at: Floats, view: Floats, colors: Floats) -> None:
     )
 
 
-def _draw_legend(ax: Axes) -> None:
-    """Name the classes beside the axes, where the figure makes room for it, and never over dots."""
+def draw_legend(ax: Axes, title: str | None = None) -> None:
+    """Name what is drawn beside the axes, where the figure makes room, and never over dots."""
     place: dict[str, Any] = {"loc": "best"}
     if ax.figure.get_layout_engine() is not None:
         place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2}
-    ax.legend(frameon=False, markerscale=2, handletextpad=0.2, **place)
+    ax.legend(frameon=False, markerscale=2, handletextpad=0.2, title=title, **place)
 
 
 def _classes_or_numbers(

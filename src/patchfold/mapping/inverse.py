@@ -1,0 +1,256 @@
+"""Back from an embedding: the features that belong to a place in it.
+
+Around a place, features are an affine function of the coordinates of the embedding. It is fitted to
+the nearest fitted points *in the embedding*, the near ones counting more, and evaluated at the
+place. So the features at a place are a weighted sum of those of fitted points, and the weights
+change smoothly with the place. How many points, and how far slopes are shrunk, is chosen by leaving
+points out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.optimize import nnls
+
+from patchfold.engines.sampling import CHOICE_ROWS, choice_rows
+from patchfold.engines.threads import map_blocks
+from patchfold.neighbors.points import SearchedPoints, k_nearest
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Indices = NDArray[np.intp]
+    Floats = NDArray[np.floating[Any]]
+
+# Neighbours in the embedding that are tried, the last of which has no weight.
+NEIGHBORS = (8, 15, 30, 60, 120)
+
+# Ridges that are tried, as shares of the mean variance of the neighbours in the embedding. The
+# first is none but for rounding: what is affine comes back exactly.
+RIDGES = (1e-9, 1e-2, 0.1, 0.3, 1.0, 3.0)
+
+# No direction is followed further than so many standard deviations of the neighbours. Beyond,
+# features stay as they are.
+REACH = 3.0
+
+# Places further from the embedding than so many times its width are taken for such at that
+# distance; their neighbours are the same, and nothing overflows.
+FAR = 1e3
+
+# What the cube root of the tricube weight of a neighbour at the border is: where all are equally
+# far they then count alike.
+BORDER = 1e-3
+
+# Candidates of the least error, and rounding beside the largest one, as shares of these errors; and
+# how heavy the condition that shares sum to one weighs.
+STEADY, ROUNDING, HEAVY = 1e-6, 1e-12, 30.0
+
+# A variance below this share of the largest is none.
+FLAT = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Inverse:
+    """The way back from an embedding to features.
+
+    Attributes
+    ----------
+    places : array of shape (n, d)
+        Places of the fitted points in the embedding, copies left out.
+    points : array of shape (n, m)
+        Their features.
+    counts : tuple of int
+        Numbers of neighbours that affine functions are fitted to, rising.
+    mixture : array of shape (n_counts, n_ridges)
+        What each of these functions counts for; the sum is one.
+    """
+
+    places: Floats
+    points: Floats
+    counts: tuple[int, ...]
+    mixture: Floats
+
+    def __call__(self, Z: Floats, n_jobs: int | None = None) -> Floats:
+        """Return the features at places ``Z`` of the embedding, (n_places, m).
+
+        Rows do not influence each other. The result has the type of the points.
+        """
+        low, high = self.places.min(axis=0), self.places.max(axis=0)
+        width = float((high - low).max())
+        # In the type of the embedding: a fitted place is then found as it is.
+        Z = np.clip(Z, low - FAR * width, high + FAR * width).astype(self.places.dtype)
+        near = _nearest(self._space, Z, self.counts[-1])
+
+        def features(block: slice) -> Floats:
+            weights = np.zeros(near[block].shape)
+            for count, shares in zip(self.counts, self.mixture, strict=True):
+                steps = _Steps.of(self.places, Z[block], near[block, :count])
+                weights[:, :count] += shares @ steps.weights()
+            return _blended(self.points, near[block], weights[:, None, :])[:, 0]
+
+        parts = map_blocks(features, len(Z), _row_bytes(self.points, self.counts[-1]), n_jobs)
+        return np.concatenate(parts).astype(self.points.dtype)
+
+    @cached_property
+    def _space(self) -> SearchedPoints:
+        return SearchedPoints(self.places, None)
+
+
+def fit_inverse(
+    places: Floats, points: Floats, n_jobs: int | None = None, *, most_rows: int = CHOICE_ROWS
+) -> Inverse:
+    """Find how places of an embedding go back to features: by the least left-out error.
+
+    Parameters
+    ----------
+    places : array of shape (n, d)
+        Where the fitted points are in the embedding.
+    points : array of shape (n, m)
+        Their features, every point once: a copy would predict a point exactly.
+    n_jobs : int or None
+        Number of threads. Results do not depend on it.
+    most_rows : int
+        Points that are predicted by the others at most, to choose by.
+
+    Returns
+    -------
+    Inverse
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> places = np.random.default_rng(0).standard_normal((50, 2))
+    >>> sheet = np.array([[1.0, 2.0, 0.0], [0.0, 1.0, -1.0]])
+    >>> back = fit_inverse(places, places @ sheet + 5)
+    >>> back(np.zeros((1, 2))).round(6)
+    array([[5., 5., 5.]])
+    """
+    n = len(places)
+    counts = tuple(sorted({min(count, n - 1) for count in NEIGHBORS} - {0}))
+    if not counts:
+        return Inverse(places, points, (1,), np.eye(1, len(RIDGES)))
+    rows = choice_rows(n, most_rows)
+    near = _nearest(SearchedPoints(places, n_jobs), places[rows], counts[-1], rows)
+    half = np.abs(points.max(axis=0) / 2 - points.min(axis=0) / 2).max()
+    unit = float(half) or 1.0  # so that errors can be squared
+
+    def products(block: slice) -> Floats:
+        """Return the products of the left-out errors of all candidates, point by point."""
+        found = []
+        for count in counts:
+            here = near[block, :count]
+            weights = _Steps.of(places, places[rows[block]], here).weights()
+            found.append((_blended(points, here, weights) - points[rows[block], None]) / unit)
+        errors = np.concatenate(found, axis=1)
+        return np.asarray(errors @ errors.transpose(0, 2, 1))
+
+    row_bytes = _row_bytes(points, counts[-1] + len(RIDGES) * len(counts))
+    parts = map_blocks(products, len(rows), row_bytes, n_jobs)
+    mixture = _least_mixture(np.concatenate(parts).sum(axis=0))
+    return Inverse(places, points, counts, mixture.reshape(len(counts), len(RIDGES)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Steps:
+    """The way from the neighbours' mean to a place, in the principal axes of the neighbours.
+
+    Attributes
+    ----------
+    shares : array of shape (n_rows, k)
+        Weights of the neighbours, by their distance; they sum to one.
+    whitened : array of shape (n_rows, k, d)
+        The neighbours in their principal axes, with variance one.
+    step : array of shape (n_rows, d)
+        The place in the same axes, at most ``REACH`` along each.
+    variances : array of shape (n_rows, d)
+        Along the axes, in units of their mean.
+    """
+
+    shares: Floats
+    whitened: Floats
+    step: Floats
+    variances: Floats
+
+    @classmethod
+    def of(cls, places: Floats, Z: Floats, near: Indices) -> _Steps:
+        offsets = places[near].astype(np.float64) - Z[:, None, :]
+        reach = np.abs(offsets).max(axis=(1, 2))
+        offsets /= np.where(reach > 0, reach, 1.0)[:, None, None]  # squares do not vanish
+        shares = _tricube(np.sqrt(np.square(offsets).sum(axis=2)))
+        mean = (shares[:, None, :] @ offsets)[:, 0, :]
+        centred = offsets - mean[:, None, :]
+        weighted = centred * shares[:, :, None]
+        variances, axes = np.linalg.eigh(weighted.transpose(0, 2, 1) @ centred)
+        spread = variances > FLAT * variances[:, -1:]
+        scale = np.where(spread, 1 / np.sqrt(np.where(spread, variances, 1.0)), 0.0)
+        step = np.clip(-(mean[:, None, :] @ axes)[:, 0, :] * scale, -REACH, REACH)
+        average = np.clip(variances, 0, None).mean(axis=1, keepdims=True)
+        relative = np.where(spread, variances / np.where(average > 0, average, 1.0), 0.0)
+        return cls(shares, centred @ axes * scale[:, None, :], step, relative)
+
+    def weights(self) -> Floats:
+        """Return what the neighbours count for the affine functions at the place; sums are one.
+
+        Ridge regression of the features on the places: a slope along an axis of variance ``v`` is
+        shrunk to the share ``v / (v + ridge)``. Shape (n_rows, n_ridges, k).
+        """
+        v = self.variances[:, None, :]
+        shrunk = self.step[:, None, :] * v / (v + np.array(RIDGES)[:, None])
+        slopes = shrunk @ self.whitened.transpose(0, 2, 1)
+        return np.asarray(self.shares[:, None, :] * (1 + slopes))
+
+
+def _least_mixture(products: Floats) -> Floats:
+    """Return the mixture ``w`` of candidates with the least squared error ``w' products w``.
+
+    None counts negatively, and the sum is one (stacking, Breiman 1996).
+    """
+    errors = products.diagonal()
+    if not errors.max() > 0:
+        return np.asarray(np.eye(1, len(errors))[0])
+    # Candidates that err alike share, whatever the rounding of their errors.
+    alike = STEADY * errors.min() + ROUNDING * errors.max()
+    root = np.linalg.cholesky(products + alike * np.eye(len(errors))).T
+    # The sum is one up to a factor, which is divided out: so heavy is its row.
+    heavy = np.full((1, len(errors)), HEAVY * np.sqrt(errors.max()))
+    target = np.append(np.zeros(len(errors)), heavy[0, 0])
+    mixture, _ = nnls(np.concatenate([root, heavy]), target)
+    return np.asarray(mixture / mixture.sum())
+
+
+def _row_bytes(points: Floats, count: int) -> int:
+    return int(3 * 8 * count * (points.shape[1] + 1))
+
+
+def _tricube(distances: Floats) -> Floats:
+    """Return weights that fall to almost nothing at the furthest neighbour; rows sum to one."""
+    furthest = distances.max(axis=1, keepdims=True)
+    ratio = distances / np.where(furthest > 0, furthest, 1.0)
+    weights = (1 - ratio**3 + BORDER) ** 3
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def _blended(points: Floats, near: Indices, weights: Floats) -> Floats:
+    """Return sums of the points ``near`` (n_rows, k) by weights (n_rows, any, k).
+
+    They are taken from the nearest point on, so that data far from the origin lose nothing.
+    """
+    nearest = points[near[:, :1]].astype(np.float64)
+    return np.asarray(nearest + weights @ (points[near] - nearest))
+
+
+def _nearest(
+    space: SearchedPoints, queries: Floats, k: int, rows: Indices | None = None
+) -> Indices:
+    """Return the ``k`` nearest points of every query, without the point ``rows`` that it is."""
+    if rows is None:
+        return k_nearest(space, queries, k, own=False).indices.reshape(-1, k)
+    found = k_nearest(space, queries, k + 1, own=False).indices.reshape(-1, k + 1)
+    # Points in the same place stand in any order: one that is not found makes room at the end.
+    other = found != rows[:, None]
+    other[other.all(axis=1), -1] = False
+    return np.asarray(found[other].reshape(-1, k))
