@@ -43,8 +43,8 @@ class Bridges:
     score : array of shape (n_edges,)
         How suspicious it is: ``disagreement min(detour, 10) / (10 doubt)``, where ``disagreement``
         is ``divergence leaving / 1.5``, and ``doubt`` is 4, down to 1.5 where distances are mostly
-        noise. Edges of 1 or more are those that a graph with ``lengths="stretched"`` removes or
-        stretches, but for the few that hold it together.
+        noise. A graph with ``lengths="stretched"`` removes or stretches edges of 1 or more, but for
+        the few that hold it together; if it has short circuits, it stretches some below 1, too.
     divergence : array of shape (n_edges,)
         How many times as large as usual around there the divergence of the two patches is.
     leaving : array of shape (n_edges,)
