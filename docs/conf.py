@@ -67,7 +67,10 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {name: [] for name in ("index", "start", "which-method", "fails", "faq")}
+# Pages that need the room: no list of sections beside them.
+html_sidebars = {
+    name: [] for name in ("index", "start", "which-method", "method/*", "fails", "faq", "changelog")
+}
 html_show_sourcelink = False
 
 # Equations are drawn in the browser by MathJax, whose one file comes from the package registry.

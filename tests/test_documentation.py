@@ -20,6 +20,7 @@ WRITTEN = [
     if not {"_build", "gallery", "reproduction"} & set(path.relative_to(DOCS).parts)
 ]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *WRITTEN]
+EXAMPLES = sorted((ROOT / "examples" / "gallery").rglob("*.py"))
 FENCE = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
@@ -74,8 +75,10 @@ def blocks(path, language):
 
 
 def prose(path):
-    """Return a page without code, addresses and directives."""
+    """Return a page, or the text of an example, without code, addresses and directives."""
     text = FENCE.sub("", path.read_text("utf-8"))
+    if path.suffix == ".py":
+        text = "\n".join(re.findall(r'^# .*$|"""(?s:.*?)"""', text, re.MULTILINE))
     text = re.sub(r"`[^`]*`", "", text)
     return re.sub(r"\]\([^)]*\)|https?://\S+", "", text)
 
@@ -107,7 +110,7 @@ def test_links_of_a_page_lead_to_files(path):
             assert file.exists() or (written and known), f"{name_of(path)} links to {target}"
 
 
-@pytest.mark.parametrize("path", PAGES, ids=name_of)
+@pytest.mark.parametrize("path", [*PAGES, *EXAMPLES], ids=name_of)
 def test_words_are_british(path):
     words = {word.lower() for word in re.findall(r"[A-Za-z]+", prose(path))}
     assert {word: AMERICAN[word] for word in words & set(AMERICAN)} == {}
