@@ -17,7 +17,7 @@ import patchfold
 GROUPS = {
     "Embeddings": ["PatchIsomap", "PatchLLE", "PatchEigenmaps", "PatchTSNE"],
     "The graph and its patches": ["PatchSpace", "GaussianPatch", "Patches"],
-    "New points": ["GRNN"],
+    "New points and strangers": ["GRNN", "PatchOutliers"],
     "Looking": ["explore"],
 }
 # Public names of modules that are not in the root's list, but that a user meets.
