@@ -5,7 +5,17 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 
-NAMES = ("edges", "pairwise", "recall", "candidates", "ridge", "mapping", "geodesics", "selection")
+NAMES = (
+    "edges",
+    "pairwise",
+    "recall",
+    "candidates",
+    "ridge",
+    "mapping",
+    "geodesics",
+    "selection",
+    "dimension",
+)
 # These take long, and run only when they are named.
 STUDIES = ("supervised", "regret", "stability", "real", "bridges")
 
