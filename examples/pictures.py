@@ -295,6 +295,29 @@ def lengths() -> Figure:
     return figure
 
 
+def trust() -> Figure:
+    """Draw digits by class, by the trust in their neighbours, and by how stable their place is."""
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:1000], y[:1000]
+    model = PatchIsomap(random_state=0).fit(X)
+    panels = {"digit": y, "trust": model.trust(), "stability": model.stability()}
+    figure = Figure(figsize=(10, 3.6), layout="constrained")
+    for ax, (name, values) in zip(figure.subplots(1, 3), panels.items(), strict=True):
+        shared = {"s": 6, "linewidths": 0}
+        if name == "digit":
+            ax.scatter(*model.embedding_.T, c=values, cmap="tab10", **shared)
+            for digit in range(10):
+                _numeral(ax, model.embedding_[y == digit], digit)
+        else:
+            low = np.quantile(values, 0.05)
+            print(f"{name}: mean {values.mean():.2f}, one in twenty below {low:.2f}")
+            dots = ax.scatter(*model.embedding_.T, c=values, vmin=0, vmax=1, **shared)
+            figure.colorbar(dots, ax=ax, shrink=0.7)
+        ax.set_title(name, fontsize=12, color=INK)
+        bare(ax)
+    return figure
+
+
 def bare(ax: Axes) -> None:
     """Take away ticks, and keep equal axes."""
     ax.set(xticks=[], yticks=[])
@@ -320,6 +343,7 @@ PICTURES: dict[str, tuple[str, Callable[[], Figure]]] = {
     "islands": ("guide/islands.png", islands),
     "labels": ("guide/labels.png", labels),
     "memory": ("guide/memory.png", memory),
+    "trust": ("guide/trust.png", trust),
     "method": ("method/steps.png", steps),
     "lengths": ("method/lengths.png", lengths),
 }
