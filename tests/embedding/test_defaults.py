@@ -132,11 +132,12 @@ def test_equal_points_have_a_finite_embedding(estimator, n):
     assert np.isfinite(result(found)).all()
     assert np.isfinite(placed(found, [[1.0, 1, 1], [2.0, 1, 1]])).all()
     assert (found.graph_.data == 0).all()
-    if estimator is PatchIsomap:
+    if estimator is not PatchSpace:
         np.testing.assert_array_equal(found.embedding_, 0)
 
 
 @cutting_is_fine
+@pytest.mark.filterwarnings("ignore:2 distinct samples span 1", "ignore:all divergences are zero")
 @every
 @pytest.mark.parametrize("n", [3, 12, 40])
 def test_equal_points_but_one_have_a_finite_embedding(estimator, n):
@@ -144,7 +145,8 @@ def test_equal_points_but_one_have_a_finite_embedding(estimator, n):
     found = estimator(random_state=0).fit(X)
     assert np.isfinite(result(found)).all()
     assert np.isfinite(placed(found, X + 0.1)).all()
-    assert found.graph_.data.max() > 0
+    if estimator is not PatchTSNE:  # whose plain patches of two points are equal, as it warns
+        assert found.graph_.data.max() > 0
     if estimator is PatchIsomap:
         apart = cdist(found.embedding_, found.embedding_)
         assert apart[-1, :-1].min() > 10 * apart[:-1, :-1].max()

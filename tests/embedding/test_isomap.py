@@ -6,7 +6,7 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import make_swiss_roll
 
 from equations import assert_equal_up_to_sign, normal
-from patchfold import PatchIsomap, metrics
+from patchfold import GaussianPatch, PatchIsomap, metrics
 from patchfold.embedding import isomap
 from patchfold.engines import memory
 from patchfold.graph.geodesics import shortest_paths
@@ -186,8 +186,9 @@ def test_landmarks_among_copies_span_the_plane():
 @pytest.mark.filterwarnings("ignore:.*has 3 components:UserWarning")
 def test_more_landmarks_than_distinct_points_are_drawn_from_all():
     X = np.repeat(np.random.default_rng(0).normal(size=(10, 3)), 30, axis=0)
-    setting = {"divergence": "euclidean", "n_neighbors": 40, "random_state": 0}
-    fitted = PatchIsomap(landmarks=20, **setting).fit(X)
+    # The method of the papers, in which copies are points.
+    setting = {"patch": GaussianPatch(), "lengths": "divergence", "n_neighbors": 40}
+    fitted = PatchIsomap(landmarks=20, random_state=0, **setting).fit(X)
     assert len(fitted.landmarks_) == 20
     assert np.isfinite(fitted.embedding_).all()
 

@@ -158,7 +158,9 @@ def test_scikit_learn_optimises_the_same_affinities(iris, without_opentsne, monk
     monkeypatch.setattr(TSNE, "_tsne", remember)
     X = np.concatenate([iris, iris[:3], iris[:3]])
     model = PatchTSNE(perplexity=7, **QUICK).fit(X)
-    np.testing.assert_allclose(optimised[0].toarray(), model.affinities_.toarray(), atol=1e-9)
+    first = np.sort(np.unique(X, axis=0, return_index=True)[1])
+    expected = model.affinities_.toarray()[first][:, first]
+    np.testing.assert_allclose(optimised[0].toarray(), expected, atol=1e-9)
 
 
 def test_the_distances_told_to_scikit_learn_hold_every_affinity(iris):
@@ -229,6 +231,7 @@ def test_any_number_of_components(iris, n_components):
     assert list(model.get_feature_names_out()) == [f"patchtsne{i}" for i in range(n_components)]
 
 
+@pytest.mark.filterwarnings("ignore:.*fewer neighbours", "ignore:all divergences are zero")
 @pytest.mark.parametrize("X", [np.zeros((30, 3)), np.repeat(np.eye(3), 12, axis=0)])
 def test_points_that_coincide_are_embedded(X, optimiser):
     embedding = PatchTSNE(n_neighbors=5, perplexity=4, **QUICK).fit_transform(X)

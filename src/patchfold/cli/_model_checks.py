@@ -55,7 +55,7 @@ def check_estimator(estimator: Any) -> None:
     if "affinities_" in learned:
         check_csr("affinities_", estimator.affinities_, n)
     if estimator.map_ is not None:
-        _check_map(estimator.map_, n, m, d)
+        _check_map(estimator.map_, n if graph.copies is None else len(graph.copies.first), m, d)
 
 
 def _check_map(regressor: Any, n: int, m: int, d: int) -> None:

@@ -29,6 +29,7 @@ from patchfold.graph.patch_graph import GraphSetting, PatchGraph
 from patchfold.mapping import GRNN, DistanceScaler
 from patchfold.mapping.nystrom import Triangulation
 from patchfold.neighbors import ApproximateNeighbors, ExactNeighbors, RadiusNeighbors
+from patchfold.neighbors.copies import Copies, DistinctNeighbors
 from patchfold.neighbors.fitted_rows import RowTable
 from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.neighbors.points import SearchedPoints
@@ -53,9 +54,11 @@ TRUSTED = frozenset(
     for kind in (
         *METHODS.values(),
         ApproximateNeighbors,
+        Copies,
         Cut,
         Denoised,
         Dissimilarity,
+        DistinctNeighbors,
         DistanceScaler,
         ExactNeighbors,
         GRNN,

@@ -30,8 +30,11 @@ from patchfold.engines.progress import shown
 from patchfold.graph.bridges import Bridges, suspicious_edges
 from patchfold.graph.building import build_graph
 from patchfold.graph.lengths import KINDS as LENGTHS
+from patchfold.graph.merging import expanded
 from patchfold.graph.patch_graph import KINDS as GRAPHS
 from patchfold.graph.patch_graph import GraphSetting, PatchGraph
+from patchfold.neighbors.copies import Copies
+from patchfold.neighbors.fitted_rows import RowTable
 from patchfold.neighbors.given import check_distances
 from patchfold.patches.recipe import GaussianPatch, recommended_patch
 from patchfold.supervision import encode, label_rule
@@ -163,17 +166,43 @@ class BasePatchGraph(StrangersMixin, TransformerMixin, BaseEstimator):
     # ---------------------------------------------------------------- fitting
 
     def _fit_graph(self, X: Any, y: Any = None) -> PatchGraph:
-        """Decide what is left to the data, and build the graph."""
+        """Decide what is left to the data, and build the graph.
+
+        Set ``patch_graph_``, that of all rows, and return that of the points to embed: rows that
+        are copies of others are one point.
+        """
         self.fit_report_ = {}
-        n = X.shape[0]
+        rule = label_rule(self.supervision)
+        codes = None if rule is None else encode(y, X.shape[0], type(self).__name__)
+        rows = None if self._precomputed() else RowTable(X)
+        copies = None if rows is None else self._merged(rows, codes)
+        points = X if copies is None else X[copies.first]
+        n = points.shape[0]
         cut = self._cut_to(n, given=is_sparse(X))
         self.patch_ = self._recipe(n) if self._has_patches() else None
         if cut:
-            warn_user(f"{n} samples have fewer neighbours than asked for: {'; '.join(cut)}.")
-        rule = label_rule(self.supervision)
-        codes = None if rule is None else encode(y, n, type(self).__name__)
-        self.patch_graph_ = build_graph(X, self._setting(n), codes, self._stage)
-        return self.patch_graph_
+            counted = f"{n} samples" if copies is None else f"{n} distinct samples"
+            warn_user(f"{counted} have fewer neighbours than asked for: {'; '.join(cut)}.")
+        if copies is None or rows is None:
+            graph = build_graph(X, self._setting(n), codes, self._stage, rows)
+            self.patch_graph_ = graph
+        else:
+            own = None if codes is None else codes[copies.first]
+            graph = build_graph(points, self._setting(n), own, self._stage)
+            self.patch_graph_ = expanded(graph, copies, X, rows, codes)
+        return graph
+
+    def _merged(self, rows: RowTable, codes: Any) -> Copies | None:
+        """Return which rows are one point; None where every row is a point of its own.
+
+        A patch that is given is taken literally where its divergence is the length, as in the
+        papers: copies are points of it, as they are in the data of their tables.
+        """
+        if self.patch is not None and self.lengths == "divergence":
+            return None
+        copies = Copies.of(rows, codes)
+        # A single point has no neighbours, and no graph.
+        return copies if 1 < len(copies.first) < len(copies.point) else None
 
     def _cut_to(self, n: int, *, given: bool) -> list[str]:
         """Set ``n_neighbors_``; return what had to be cut to what ``n`` samples have.

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from patchfold.graph.patch_graph import PatchGraph
+    from patchfold.neighbors.copies import Copies
     from patchfold.neighbors.neighborhoods import Neighborhoods
 
     Indices = NDArray[np.intp]
@@ -62,6 +63,10 @@ class BasePatchEmbedding(
             self._fit_chosen(X, y)
         else:
             self._embed_spanned(self._fit_graph(X, y))
+            if self.patch_graph_.copies is not None:
+                self._expand(self.patch_graph_.copies)
+            elif self.patch_graph_.rows is not None and (X[0] == X).all():
+                self.embedding_[:] = 0  # a single point, wherever rounding takes its copies
             self._warn_unreadable(X)
         self._fit_map(X)
         return self
@@ -102,8 +107,10 @@ class BasePatchEmbedding(
         """Fit the regression that maps new points, where it is asked for."""
         self.map_ = None
         if not self._by_graph():
+            copies = self.patch_graph_.copies
+            some = slice(None) if copies is None else copies.first
             with self._stage("map for new points"):
-                self.map_ = fit_map(self.out_of_sample, X, self.embedding_, self.n_jobs)
+                self.map_ = fit_map(self.out_of_sample, X[some], self.embedding_[some], self.n_jobs)
 
     def _mapped(self, X: Any, rows: Indices) -> Floats:
         if self.map_ is not None:
@@ -130,9 +137,10 @@ class BasePatchEmbedding(
         spanned = min(int(self.n_components), len(graph) - 1)
         self._embed(graph, spanned)
         if spanned < self.n_components:
+            distinct = "" if self.patch_graph_.copies is None else "distinct "
             warn_user(
-                f"{len(graph)} samples span {spanned} of n_components={self.n_components} "
-                "dimensions; the others are zero."
+                f"{len(graph)} {distinct}samples span {spanned} of "
+                f"n_components={self.n_components} dimensions; the others are zero."
             )
             self.embedding_ = widened(self.embedding_, self.n_components)
             if "eigenvalues_" in self._own:
@@ -158,6 +166,10 @@ class BasePatchEmbedding(
     def _embed(self, graph: PatchGraph, n_components: int) -> None:
         """Set ``embedding_`` of so many dimensions, and what else is learned with it."""
         raise NotImplementedError
+
+    def _expand(self, copies: Copies) -> None:
+        """Give all rows what was learned of the distinct points."""
+        self.embedding_ = self.embedding_[copies.point]
 
     def _extend(self, near: Neighborhoods, X: Any) -> Floats:
         raise NotImplementedError

@@ -45,6 +45,10 @@ class PatchEigenmaps(BasePatchEmbedding):
     ``exp(-d / t)`` (X-space, section 4.1) of their length ``d``. Points that the kernel leaves
     without weight stay at the origin, with a warning.
 
+    Copies of a row are one point: they share one place and one patch, and k neighbours are k other
+    points. Only a given ``patch`` with ``lengths="divergence"``, the method of the papers, takes
+    every row as a point. With ``supervision`` copies with the same label are one point.
+
     Parameters
     ----------
     n_components : int, default=2
@@ -118,7 +122,8 @@ class PatchEigenmaps(BasePatchEmbedding):
     patches_ : Patches or None
         The fitted Gaussians (None for ``"euclidean"`` and ``"precomputed"``).
     graph_ : csr_array of shape (n_samples, n_samples)
-        The symmetric graph of lengths; zeros are stored.
+        The symmetric graph of lengths; zeros are stored. A copy of a row has one edge, of length
+        zero, to the first.
     patch_graph_ : PatchGraph
         All of this in one frozen object, which also knows where new points go.
     fit_report_ : dict

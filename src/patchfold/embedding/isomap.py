@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from patchfold.graph.patch_graph import PatchGraph
+    from patchfold.neighbors.copies import Copies
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.patches import GaussianPatch
 
@@ -67,6 +68,10 @@ class PatchIsomap(BasePatchEmbedding):
     With ``patch=GaussianPatch()`` and ``lengths="divergence"`` edges are as long as the divergence
     of their patches: the method of the papers (:func:`patchfold.papers.isomap_kl`,
     :func:`~patchfold.papers.x_isomap`).
+
+    Copies of a row are one point: they share one place and one patch, and k neighbours are k other
+    points. Only a given ``patch`` with ``lengths="divergence"``, the method of the papers, takes
+    every row as a point. With ``supervision`` copies with the same label are one point.
 
     Parameters
     ----------
@@ -138,7 +143,8 @@ class PatchIsomap(BasePatchEmbedding):
     patches_ : Patches or None
         The fitted Gaussians (None for ``"euclidean"`` and ``"precomputed"``).
     graph_ : csr_array of shape (n_samples, n_samples)
-        The symmetric graph of lengths; zeros are stored.
+        The symmetric graph of lengths; zeros are stored. A copy of a row has one edge, of length
+        zero, to the first.
     patch_graph_ : PatchGraph
         All of this in one frozen object, which also knows where new points go.
     fit_report_ : dict
@@ -258,9 +264,11 @@ class PatchIsomap(BasePatchEmbedding):
         old, placing, n = self.patch_graph_, self._placing, len(self.patch_graph_)
         same = old.fitted_as(X)
         points = np.concatenate([old.lengths.points, X.astype(old.lengths.points.dtype)])
-        graph = self._fit_graph(points)
-        if self.landmarks_ is None:
-            self.landmarks_ = drawn_rows(n, PLACING_POINTS, 0)  # those that placed new points
+        self._fit_graph(points)
+        graph = self.patch_graph_
+        if self.landmarks_ is None:  # those that placed new points
+            rows = np.arange(n) if old.copies is None else old.copies.first
+            self.landmarks_ = rows[drawn_rows(len(rows), PLACING_POINTS, 0)]
         landmarks = self.landmarks_
         self._check_memory(graph, len(landmarks))
         with self._stage("geodesics"):
@@ -316,6 +324,12 @@ class PatchIsomap(BasePatchEmbedding):
             self._placing = Triangulation(paths, means[some], axes, unit)
             found = places * unit if landmarks is None else self._placing.of_fitted(self.n_jobs)
             self.embedding_ = found.astype(graph.matrix.dtype)
+
+    def _expand(self, copies: Copies) -> None:
+        super()._expand(copies)
+        self._placing = replace(self._placing, paths=self._placing.paths[copies.point])
+        if self.landmarks_ is not None:
+            self.landmarks_ = copies.first[self.landmarks_]
 
     def _extend(self, near: Neighborhoods, X: Any) -> Floats:
         return self._placing.of_new(near, self.n_jobs).astype(self.graph_.dtype)

@@ -41,6 +41,10 @@ class PatchLLE(BasePatchEmbedding):
     X-LLE, ordinary weights on neighbours under the divergence, is
     :func:`patchfold.papers.x_lle`.
 
+    Copies of a row are one point: they share one place and one patch, and k neighbours are k other
+    points. Only a given ``patch`` with ``lengths="divergence"``, the method of the papers, takes
+    every row as a point. With ``supervision`` copies with the same label are one point.
+
     Parameters
     ----------
     n_components : int, default=2
@@ -105,7 +109,8 @@ class PatchLLE(BasePatchEmbedding):
     patches_ : Patches or None
         The fitted Gaussians (None for ``"euclidean"`` and ``"precomputed"``).
     graph_ : csr_array of shape (n_samples, n_samples)
-        The symmetric graph of lengths; zeros are stored.
+        The symmetric graph of lengths; zeros are stored. A copy of a row has one edge, of length
+        zero, to the first.
     patch_graph_ : PatchGraph
         All of this in one frozen object, which also knows where new points go.
     fit_report_ : dict
@@ -190,7 +195,9 @@ class PatchLLE(BasePatchEmbedding):
                 # make up for it.
                 near = rows_of(graph.matrix)
             n = len(near)
-            W = csr_array((self._weights(near, self._centres()), near.indices, near.indptr), (n, n))
+            centres = _centres(graph)
+            weights = self._weights(near, centres, centres)
+            W = csr_array((weights, near.indices, near.indptr), (n, n))
             R = eye_array(n, format="csr", dtype=W.dtype) - W
             self.eigenvalues_, vectors = graph.setting.engine.bottom_eigenvectors(
                 (R.T @ R).tocsr(), n_components, skip=1
@@ -199,17 +206,18 @@ class PatchLLE(BasePatchEmbedding):
 
     def _extend(self, near: Neighborhoods, X: Any) -> Floats:
         """Write new points in their neighbours, and their places by the same weights."""
-        return weighted_places(near, self._weights(near, X), self.embedding_)
+        weights = self._weights(near, X, _centres(self.patch_graph_))
+        return weighted_places(near, weights, self.embedding_)
 
-    def _weights(self, near: Neighborhoods, points: Any) -> Floats:
+    def _weights(self, near: Neighborhoods, points: Any, centres: Any) -> Floats:
         if self.weights == "entropic":
             return entropic_weights(near, self.reg)
-        return euclidean_weights(near, points, self._centres(), self.reg)
+        return euclidean_weights(near, points, centres, self.reg)
 
-    def _centres(self) -> Any:
-        """Return where the patches are: denoised, or the points themselves."""
-        graph = self.patch_graph_
-        return graph.lengths.points if graph.patches is None else to_numpy(graph.patches.points)
+
+def _centres(graph: PatchGraph) -> Any:
+    """Return where the patches are: denoised, or the points themselves."""
+    return graph.lengths.points if graph.patches is None else to_numpy(graph.patches.points)
 
 
 def entropic_weights(near: Neighborhoods, reg: float) -> Floats:

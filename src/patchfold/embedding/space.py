@@ -32,6 +32,10 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
     itself at distance zero, and its neighbours nearest first, at least ``n_neighbors`` of them:
     where short circuits are removed the next nearest along the graph take their place.
 
+    Copies of a row are one point: they share one place and one patch, and k neighbours are k other
+    points. Only a given ``patch`` with ``lengths="divergence"``, the method of the papers, takes
+    every row as a point. With ``supervision`` copies with the same label are one point.
+
     Parameters
     ----------
     n_neighbors : int or "auto", default=15
@@ -82,7 +86,8 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
     patches_ : Patches or None
         The fitted Gaussians (None for ``"euclidean"`` and ``"precomputed"``).
     graph_ : csr_array of shape (n_samples, n_samples)
-        The symmetric graph of lengths; zeros are stored.
+        The symmetric graph of lengths; zeros are stored. A copy of a row has an edge of
+        length zero to the first, and the neighbours of that.
     patch_graph_ : PatchGraph
         All of this in one frozen object, which also knows where new points go.
     fit_report_ : dict
@@ -155,15 +160,27 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         X = self._validate(X, reset=False)
         same = self.patch_graph_.fitted_as(X)
         new, known = np.flatnonzero(same < 0), np.flatnonzero(same >= 0)
-        parts = [self._filled(self.patch_graph_.place(X[new]))] if len(new) else []
+        parts = [self._placed(X[new])] if len(new) else []
         both = edges.stacked([*parts, self._fitted(same[known])])
         return self._matrix(both[np.argsort(np.concatenate([new, known]))])
 
+    def _placed(self, X: Any) -> Neighborhoods:
+        """Return the neighbours of new points, at least k of them."""
+        near, copies = self.patch_graph_.place(X), self.patch_graph_.copies
+        if copies is None:
+            return self._filled(near)
+        return copies.named(self._filled(copies.numbered(near)))
+
     def _fill(self) -> None:
-        """Give points that short circuits leave fewer than k neighbours the next in the graph."""
-        graph = self.patch_graph_
-        near = edges.rows_of(graph.matrix)
+        """Give points that short circuits leave fewer than k neighbours the next in the graph.
+
+        A copy of a point gets the neighbours of the point.
+        """
+        graph, copies = self.patch_graph_, self.patch_graph_.copies
+        near = edges.rows_of(self._among_points())
         more = self._filled(near, own=True)
+        if copies is not None:
+            more = edges.side_by_side(copies.to_first(near.distances.dtype), copies.of_rows(more))
         if more is not near:
             i, j, pairs = edges.undirected(more)
             matrix = edges.symmetric(i, j, edges.shortest(more, pairs), len(graph))
@@ -175,7 +192,12 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         k = graph.setting.degree
         if k is None or graph.lengths.typical is None or (near.degrees >= k).all():
             return near
-        return edges.filled(near, graph.matrix, k, own=own)
+        return edges.filled(near, self._among_points(), k, own=own)
+
+    def _among_points(self) -> csr_array:
+        """Return the graph of the distinct points: ways never need to go over a copy."""
+        matrix, copies = self.patch_graph_.matrix, self.patch_graph_.copies
+        return matrix if copies is None else csr_array(matrix[copies.first][:, copies.first])
 
     def _draft(self) -> PatchIsomap:
         parameters = self._plain().get_params(deep=False)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from patchfold.graph.patch_graph import GraphSetting, PatchGraph
+    from patchfold.neighbors.copies import Copies
     from patchfold.neighbors.neighborhoods import Neighborhoods
 
     Indices = NDArray[np.intp]
@@ -76,6 +77,10 @@ class PatchTSNE(BasePatchEmbedding):
     there are one or two components, scikit-learn otherwise. Both start from the leading
     eigenvectors of the affinities, which put the clusters into an order that a random start leaves
     to chance, and need no points, only divergences.
+
+    Copies of a row are one point: they share one place and one patch, and k neighbours are k other
+    points. Only a given ``patch`` with ``lengths="divergence"``, the method of the papers, takes
+    every row as a point. With ``supervision`` copies with the same label are one point.
 
     Parameters
     ----------
@@ -138,7 +143,7 @@ class PatchTSNE(BasePatchEmbedding):
     ----------
     embedding_ : array of shape (n_samples, n_components)
     affinities_ : csr_array of shape (n_samples, n_samples)
-        The symmetric ``P``, with sum one.
+        The symmetric ``P``, with sum one. Of copies, the first has the affinities.
     kl_divergence_ : float
         What the optimiser reached: the Kullback-Leibler divergence of ``P`` and the embedding.
     perplexity_ : float
@@ -150,8 +155,8 @@ class PatchTSNE(BasePatchEmbedding):
     patches_ : Patches or None
         The fitted Gaussians (None for ``"euclidean"`` and ``"precomputed"``).
     graph_ : csr_array of shape (n_samples, n_samples)
-        The symmetric graph of lengths; zeros are stored. It may have several
-        components.
+        The symmetric graph of lengths; zeros are stored. A copy of a row has one edge, of length
+        zero, to the first. The graph may have several components.
     patch_graph_ : PatchGraph
         All of this in one frozen object, which also knows where new points go.
     fit_report_ : dict
@@ -324,6 +329,12 @@ class PatchTSNE(BasePatchEmbedding):
         embedding = optimiser.fit_transform(distances.toarray() if every else distances)
         self.kl_divergence_ = float(optimiser.kl_divergence_)
         return np.asarray(embedding)
+
+    def _expand(self, copies: Copies) -> None:
+        super()._expand(copies)
+        n, P = len(copies.point), self.affinities_.tocoo()
+        ends = copies.first[P.row], copies.first[P.col]
+        self.affinities_ = csr_array((P.data, ends), shape=(n, n))
 
     def _extend(self, near: Neighborhoods, X: Any) -> Floats:
         """Place new points at the mean of their neighbours, weighted by affinity."""

@@ -48,6 +48,7 @@ def build_graph(
     setting: GraphSetting,
     codes: Codes | None = None,
     stage: Stage = lambda _: nullcontext(),
+    rows: RowTable | None = None,
 ) -> PatchGraph:
     """Build the graph of points: search, fit patches, measure edges, join components.
 
@@ -60,6 +61,8 @@ def build_graph(
         The class of every point, -1 where it is not known.
     stage : callable
         ``stage(name)`` is entered while a stage runs: progress and times.
+    rows : RowTable or None
+        That of the points, where it is known.
 
     Returns
     -------
@@ -110,7 +113,7 @@ def build_graph(
         found.reach,
         found.pooled,
         denoised,
-        None if setting.precomputed else RowTable(X),
+        RowTable(X) if rows is None and not setting.precomputed else rows,
     )
 
 

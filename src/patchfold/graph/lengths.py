@@ -91,7 +91,7 @@ class Lengths:
         If set, lengths are distances divided by the typical distance, and short circuits are
         removed. If None, lengths are the divergences.
     known_mean : float or None
-        The mean plain length of all pairs, where the points are not kept.
+        The mean plain length of all pairs, where it is not that of the points kept.
     """
 
     points: Any

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from patchfold.divergences import Divergence
     from patchfold.engines import Engine
     from patchfold.graph.lengths import Lengths
+    from patchfold.neighbors.copies import Copies
     from patchfold.neighbors.fitted_rows import RowTable
     from patchfold.neighbors.protocol import NeighborSearch
     from patchfold.patches.denoising import Denoised
@@ -140,6 +141,8 @@ class PatchGraph:
         What patches of new points need where patches are those of denoised points.
     rows : RowTable or None
         The points, to find them again.
+    copies : Copies or None
+        Which rows were merged to one point; None where none were.
     """
 
     setting: GraphSetting
@@ -152,6 +155,7 @@ class PatchGraph:
     pooled: bool = False
     denoised: Denoised | None = None
     rows: RowTable | None = None
+    copies: Copies | None = None
 
     def __len__(self) -> int:
         return int(self.matrix.shape[0])
@@ -177,6 +181,8 @@ class PatchGraph:
             raise ValueError("the graph has no points")
         check_stored_search(self.search, shape)
         self.rows.check(shape)
+        if self.copies is not None:
+            self.copies.check(n)
         if self.denoised is not None:
             self.denoised.check(shape)
 
@@ -203,9 +209,7 @@ class PatchGraph:
     def distinct(self) -> Indices:
         """Return the points without their copies, the first of each."""
         every = np.arange(len(self))
-        if self.rows is None:
-            return every
-        return np.flatnonzero(self.rows.find(self.lengths.points) == every)
+        return every if self.rows is None else np.flatnonzero(self.rows.first() == every)
 
     def fitted_as(self, X: Any) -> Indices:
         """Return which fitted point each new one is (the first, if there are copies); -1 for none.

@@ -90,8 +90,9 @@ def _nearest_of_new(
 
 def _candidates(graph: PatchGraph, found: Neighborhoods, rows: slice) -> tuple[Indices, Indices]:
     """Return the pairs of some new points with all fitted points that may be neighbours."""
-    new, n = np.arange(len(found))[rows], len(graph)
+    new = np.arange(len(found))[rows]
     if graph.pooled:
         pool = found[new]
         return new[pool.sources], pool.indices
-    return np.repeat(new, n), np.tile(np.arange(n), len(new))
+    points = np.arange(len(graph)) if graph.copies is None else graph.copies.first
+    return np.repeat(new, len(points)), np.tile(points, len(new))

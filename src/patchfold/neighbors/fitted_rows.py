@@ -48,6 +48,10 @@ class RowTable:
         check_follows("order", self._order, right._order)
         check_follows("keys", self._keys, right._keys)
 
+    def first(self) -> Indices:
+        """Return the first point that each point equals: itself, or an earlier one."""
+        return self.find(self._points)
+
     def find(self, X: Floats) -> Indices:
         """Return the first point that each row equals, -1 where there is none.
 

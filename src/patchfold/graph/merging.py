@@ -1,0 +1,85 @@
+"""The graph of all rows from that of the distinct points: copies of a point are one point."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from patchfold.neighbors.copies import DistinctNeighbors
+
+if TYPE_CHECKING:
+    from patchfold.graph.patch_graph import PatchGraph
+    from patchfold.neighbors.copies import Copies
+    from patchfold.neighbors.fitted_rows import RowTable
+    from patchfold.neighbors.protocol import NeighborSearch
+    from patchfold.patches.denoising import Denoised
+    from patchfold.supervision import Codes
+
+
+def expanded(
+    graph: PatchGraph, copies: Copies, X: Any, rows: RowTable, codes: Codes | None = None
+) -> PatchGraph:
+    """Return the graph of all rows, given that of the distinct points.
+
+    A copy has the patch and the neighbours of its point, and one edge of the matrix: of length
+    zero, to the first row of the point. So geodesics are those between the points, and what the
+    copies need grows with their number, not its square. New points find the first rows only.
+
+    Parameters
+    ----------
+    graph : PatchGraph
+        That of the distinct points, ``X[copies.first]``.
+    copies : Copies
+    X : array of shape (n, m)
+    rows : RowTable
+        That of ``X``.
+    codes : array of shape (n,) or None
+        The class of every row.
+    """
+    patches, typical = graph.patches, graph.lengths.typical
+    if patches is not None:
+        patches = patches[copies.point]
+    if typical is not None:
+        typical = replace(typical, around=typical.around[copies.point])
+    lengths = graph.lengths
+    lengths = replace(
+        lengths,
+        points=X,
+        patches=patches,
+        codes=codes,
+        typical=typical,
+        known_mean=None if lengths.rule is None else lengths.mean,
+    )
+    return replace(
+        graph,
+        neighborhoods=copies.of_rows(graph.neighborhoods),
+        matrix=_with_copies(graph.matrix, copies),
+        patches=patches,
+        lengths=lengths,
+        search=DistinctNeighbors(cast("NeighborSearch", graph.search), copies),
+        denoised=None if graph.denoised is None else _denoised(graph.denoised, copies),
+        rows=rows,
+        copies=copies,
+    )
+
+
+def _with_copies(matrix: csr_array, copies: Copies) -> csr_array:
+    """Return the matrix of all rows: copies have one edge, of length zero, to the first."""
+    n, extra = len(copies.point), copies.to_first(matrix.dtype)
+    sources = np.repeat(copies.first, np.diff(matrix.indptr))
+    i = np.concatenate([sources, extra.sources, extra.indices])
+    j = np.concatenate([copies.first[matrix.indices], extra.indices, extra.sources])
+    lengths = np.concatenate([matrix.data, extra.distances, extra.distances])
+    return csr_array((lengths, (i, j)), shape=(n, n))
+
+
+def _denoised(denoised: Denoised, copies: Copies) -> Denoised:
+    return replace(
+        denoised,
+        places=denoised.places[copies.point],
+        search=None if denoised.search is None else DistinctNeighbors(denoised.search, copies),
+        members=None if denoised.members is None else copies.of_rows(denoised.members),
+    )

@@ -1,0 +1,123 @@
+"""Rows that are there several times: found, taken once, and named again by their rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from patchfold.engines.arrays import check_follows, check_stored
+from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
+from patchfold.neighbors.protocol import NeighborSearch, check_stored_search
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from patchfold.neighbors.fitted_rows import RowTable
+
+    Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Copies:
+    """Which rows are copies of which.
+
+    Attributes
+    ----------
+    first : array of shape (n_distinct,)
+        The first row of every distinct point, rising.
+    point : array of shape (n,)
+        The distinct point that every row is.
+    """
+
+    first: Indices
+    point: Indices
+
+    @classmethod
+    def of(cls, rows: RowTable, codes: Any = None) -> Copies:
+        """Find the copies among the rows of a table, and of equal labels where there are some.
+
+        Examples
+        --------
+        >>> from patchfold.neighbors.fitted_rows import RowTable
+        >>> rows = RowTable(np.array([[0.0], [1.0], [0.0], [0.0]]))
+        >>> Copies.of(rows).point
+        array([0, 1, 0, 0])
+        >>> Copies.of(rows, np.array([0, 0, 0, 1])).first
+        array([0, 1, 3])
+        """
+        same = rows.first()
+        if codes is not None:
+            _, labels = np.unique(codes, return_inverse=True)
+            same = same * (labels.max(initial=0) + 1) + labels
+        _, first, point = np.unique(same, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        return cls(first[order], rank[point])
+
+    def check(self, n: int) -> None:
+        """Refuse what is in a file and does not tell the copies among ``n`` rows."""
+        check_stored("first", self.first, (None,), "i", least=0)
+        check_stored("point", self.point, (n,), "i", least=0)
+        _, right = np.unique(self.point, return_index=True)
+        check_follows("first", self.first, right)
+        check_follows("points", self.point[self.first], np.arange(len(self.first)))
+
+    def of_rows(self, near: Neighborhoods) -> Neighborhoods:
+        """Return the neighbours of every row, by their first rows, from those of the points."""
+        return self.named(near)[self.point]
+
+    def named(self, near: Neighborhoods) -> Neighborhoods:
+        """Return the same neighbours by their first rows."""
+        return Neighborhoods(near.indptr, self.first[near.indices], near.distances)
+
+    def numbered(self, near: Neighborhoods) -> Neighborhoods:
+        """Return the same neighbours by the numbers of the points."""
+        return Neighborhoods(near.indptr, self.point[near.indices], near.distances)
+
+    def to_first(self, dtype: Any) -> Neighborhoods:
+        """Return an edge of length zero from every copy to the first row of its point."""
+        later = self.first[self.point] != np.arange(len(self.point))
+        zeros = np.zeros(int(later.sum()), dtype=dtype)
+        return Neighborhoods(edge_starts(later), self.first[self.point[later]], zeros)
+
+
+class DistinctNeighbors:
+    """A search that finds every point once, at the first of its rows.
+
+    Parameters
+    ----------
+    search : NeighborSearch
+        Built on the distinct points.
+    copies : Copies
+
+    Examples
+    --------
+    >>> from patchfold.neighbors import ExactNeighbors
+    >>> from patchfold.neighbors.fitted_rows import RowTable
+    >>> X = np.array([[0.0], [0.0], [1.0], [3.0]])
+    >>> copies = Copies.of(RowTable(X))
+    >>> search = DistinctNeighbors(ExactNeighbors(2).build(X[copies.first]), copies)
+    >>> search.query(np.array([[0.2]])).indices
+    array([0, 2])
+    """
+
+    def __init__(self, search: NeighborSearch, copies: Copies) -> None:
+        self.search = search
+        self.copies = copies
+
+    def check(self, shape: tuple[int, int]) -> None:
+        """Refuse a search out of a file that is not one of so many points and features."""
+        self.copies.check(shape[0])
+        check_stored_search(self.search, (len(self.copies.first), shape[1]))
+
+    def build(self, X: Any) -> Self:
+        """Prepare the search on other places of the same rows and return it."""
+        return type(self)(self.search.build(X[self.copies.first]), self.copies)
+
+    def query(self, X: Any = None) -> Neighborhoods:
+        """Return the neighbours of the rows, or of new points ``X``."""
+        near = self.search.query(X)
+        return self.copies.of_rows(near) if X is None else self.copies.named(near)
