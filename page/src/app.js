@@ -4,12 +4,15 @@ import { bindControls } from "./controls.js";
 import { Card } from "./card.js";
 import { Scale, coloringOf } from "./coloring.js";
 import { edgeColor, gradient, trustColor } from "./colors.js";
-import { Column, description } from "./data.js";
+import { description } from "./data.js";
+import { describePane } from "./foot.js";
 import { showLegend } from "./legend.js";
 import { Pane } from "./pane.js";
 import { Pictures } from "./pictures.js";
+import { listenToParent, tellParent } from "./parent.js";
 import { ContactSheet } from "./sheet.js";
-import { Table, csvOf, saveText } from "./table.js";
+import { State } from "./state.js";
+import { Table } from "./table.js";
 import {
   byId,
   clipped,
@@ -20,7 +23,6 @@ import {
   named,
   rounded,
   sized,
-  viewKey,
   viewName,
 } from "./words.js";
 
@@ -36,7 +38,7 @@ export class App {
     this.ids = ids;
     const { views, text, images } = description();
     this.views = views;
-    /** @type {Column | null} what is read in full */
+    /** @type {import("./data.js").Column | null} what is read in full */
     this.text = text === null ? null : columns[text];
     this.pictures = images && new Pictures(images);
     this.methods = distinct(this.views.map((view) => view.method));
@@ -45,8 +47,9 @@ export class App {
     this.k = this.ks[Math.floor(this.ks.length / 2)];
     // Colours of the page, set by the theme.
     this.ink = this.paper = this.accent = this.wash = "";
-    this.layers = { patch: true, trust: false, edges: false, threshold: 1 };
+    this.layers = { patch: true, trust: false, edges: false, threshold: 1, words: "classes" };
     this.tool = "move";
+    this.title = "";
     this.pointed = -1;
     this.ends = [];
     this.visible = new Uint8Array(this.n).fill(1);
@@ -144,7 +147,7 @@ export class App {
   }
 
   describe() {
-    for (const pane of this.panes) if (pane.view && pane.trust) pane.describe(pane.meanTrust);
+    for (const pane of this.panes) if (pane.view && pane.trust) describePane(pane);
     const measures = this.panes.map((pane) => pane.view?.graph.measure).filter(Boolean);
     byId("measure").textContent = distinct(measures).map(measureName).join(" | ");
     const counts = this.panes.map((pane) => counted(pane.edgesShown().count));
@@ -198,6 +201,7 @@ export class App {
       for (let row = 0; row < n; row++) colors[4 * row + 3] = opacity[row];
       pane.setColors(colors);
     }
+    this.changed();
   }
 
   trustColors(pane) {
@@ -231,6 +235,7 @@ export class App {
     this.describe();
     this.restyle();
     this.repaint();
+    this.changed();
   }
 
   showLegend() {
@@ -294,7 +299,7 @@ export class App {
     this.sheet?.show(this.rows);
     this.restyle();
     this.say(words);
-    this.changed();
+    tellParent(this.rows);
   }
 
   /** Show the selected rows by their pictures, or as a table. */
@@ -333,14 +338,6 @@ export class App {
     this.select(rows);
   }
 
-  export() {
-    const places = distinct(this.panes.map((pane) => pane.view)).flatMap((view) => {
-      const pane = this.panes.find((one) => one.view === view);
-      return ["x", "y"].map((axis, part) => placeColumn(`${viewKey(view)} ${axis}`, pane, part));
-    });
-    saveText("selected.csv", csvOf(this.rows, [this.ids, ...this.columns, ...places]));
-  }
-
   // ------------------------------------------------------------------ controls
 
   setK(place) {
@@ -367,7 +364,9 @@ export class App {
   }
 
   /** What is seen has changed. */
-  changed() {}
+  changed() {
+    this.state?.changed();
+  }
 
   say(words) {
     byId("status").textContent = words;
@@ -375,8 +374,9 @@ export class App {
 
   /** Set everything up. */
   start() {
-    document.title = clipped(description().title, 120);
-    byId("title").textContent = clipped(description().title, 120);
+    this.title = clipped(description().title, 120);
+    document.title = this.title;
+    byId("title").textContent = this.title;
     const many = `${this.views.length} embedding${this.views.length === 1 ? "" : "s"}`;
     const size = sized(Number(description().bytes));
     byId("summary").textContent = `${counted(this.n)} points · ${many} · ${size}`;
@@ -392,7 +392,7 @@ export class App {
     if (this.pictures) this.sheet = new ContactSheet(byId("sheet"), this.pictures, actions);
     this.showSheet(Boolean(this.pictures));
     const dark = matchMedia("(prefers-color-scheme: dark)");
-    this.theme = dark.matches ? "dark" : "light";
+    this.theme = this.ownTheme = dark.matches ? "dark" : "light";
     for (const choice of this.firstChoices()) this.addPane(choice);
     this.order = [...this.panes];
     byId("compare").hidden = this.panes.length < 2;
@@ -404,6 +404,9 @@ export class App {
     byId("k").max = String(this.ks.length - 1);
     byId("k-ticks").replaceChildren(...this.ks.map((k) => spanOf(String(k))));
     this.setK(this.ks.indexOf(this.k));
+    this.state = new State(this);
+    this.state.read();
+    listenToParent(this);
   }
 }
 
@@ -411,12 +414,6 @@ function fillSelect(select, values, nameOf, chosen) {
   for (const value of values) select.append(new Option(nameOf(value), value));
   select.value = chosen;
   select.disabled = values.length < 2;
-}
-
-/** A coordinate of the points of a pane, as a column. */
-function placeColumn(name, pane, part) {
-  const values = Float64Array.from({ length: pane.n }, (_, row) => pane.places[2 * row + part]);
-  return new Column({ name, kind: "number" }, values);
 }
 
 function spanOf(text) {

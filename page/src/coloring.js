@@ -1,17 +1,17 @@
 // What colour a point has and why: classes or a scale made from a column, and which are shown.
 
 import { mainRange } from "./geometry.js";
-import { MOST_CLASSES, classColor, greyColor, ramp, scaleColor } from "./colors.js";
+import { MOST_CLASSES, MOST_NUMBERS, classColor, greyColor, ramp, scaleColor } from "./colors.js";
 
 const COLLATOR = new Intl.Collator("en", { numeric: true });
 
-/** A column whose numbers are few and whole is one of classes. */
-function classNumbers(column) {
+/** The values of a column whose numbers are few and whole: it is one of classes. */
+export function classNumbers(column) {
   if (!column.whole) return null;
   const found = new Set();
   for (const value of column.values) {
     if (!Number.isNaN(value)) found.add(value);
-    if (found.size > MOST_CLASSES) return null;
+    if (found.size > MOST_NUMBERS) return null;
   }
   return [...found].sort((a, b) => a - b);
 }
@@ -40,16 +40,19 @@ export class Classes {
       count: counts[code],
       color: (theme) => classColor(place, theme),
       shown: true,
+      rest: false,
     }));
     const rank = new Int32Array(labels.length).fill(own.length);
     own.forEach((code, place) => (rank[code] = place));
     if (others) {
       const rest = order.slice(own.length).reduce((sum, code) => sum + counts[code], 0);
       const label = `${others} other values`;
-      this.entries.push({ label, count: rest, color: greyColor, shown: true });
+      this.entries.push({ label, count: rest, color: greyColor, shown: true, rest: true });
     }
     const missing = this.entries.length;
-    if (lost) this.entries.push({ label: "missing", count: lost, color: greyColor, shown: true });
+    if (lost) {
+      this.entries.push({ label: "missing", count: lost, color: greyColor, shown: true, rest: true });
+    }
     this.places = Uint8Array.from(codes, (code) => (code < 0 ? missing : rank[code]));
   }
 

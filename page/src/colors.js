@@ -6,8 +6,10 @@ const CLASSES = [
   "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#7a5ca8",
   "#004b75", "#8c5f00", "#00634a", "#8f4573", "#8fd0f5", "#f2a07b", "#9c9c5c", "#b9a6dc",
 ].map(fromHex);
+/** Whole numbers of more values are a scale. */
+export const MOST_NUMBERS = CLASSES.length;
 /** Categories beyond this many share one colour. */
-export const MOST_CLASSES = CLASSES.length;
+export const MOST_CLASSES = 200;
 
 // Viridis (van der Walt and Smith), at equal steps.
 const VIRIDIS = [
@@ -34,7 +36,52 @@ function between(stops, share) {
 }
 
 /** @type {(place: number, theme?: string) => number[]} */
-export const classColor = (place) => CLASSES[place];
+export function classColor(place) {
+  if (place >= CLASSES.length) CLASSES.push(...furtherColors(CLASSES, MOST_CLASSES - CLASSES.length));
+  return CLASSES[place];
+}
+
+/** Colours that are as far from the given ones and from each other as can be, one after the other. */
+function furtherColors(given, count) {
+  const candidates = [];
+  for (let code = 0; code < 4096; code++) {
+    const color = [code >> 8, (code >> 4) & 15, code & 15].map((level) => 17 * level);
+    const [light, a, b] = perceived(color);
+    // Neither so dark or light that it fades into the ground, nor as grey as what is missing, nor glaring.
+    if (light > 0.38 && light < 0.84 && Math.hypot(a, b) > 0.06 && Math.hypot(a, b) < 0.22) {
+      candidates.push({ color, at: [light, a, b], gap: Infinity });
+    }
+  }
+  const gap = (one, at) => Math.hypot(...one.at.map((value, i) => value - at[i]));
+  const chosen = [];
+  let fresh = given.map(perceived);
+  while (chosen.length < count) {
+    let best = candidates[0];
+    for (const one of candidates) {
+      for (const at of fresh) one.gap = Math.min(one.gap, gap(one, at));
+      if (one.gap > best.gap) best = one;
+    }
+    chosen.push(best.color);
+    fresh = [best.at];
+  }
+  return chosen;
+}
+
+/** A colour in OKLab (Ottosson 2020), where distances are those that are seen. */
+export function perceived(color) {
+  const [r, g, b] = color.map((value) => {
+    const share = value / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  const l = Math.cbrt(0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b);
+  const m = Math.cbrt(0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b);
+  const s = Math.cbrt(0.0883024619 * r + 0.2817188376 * g + 0.6299787005 * b);
+  return [
+    0.2104542553 * l + 0.793617785 * m - 0.0040720468 * s,
+    1.9779984951 * l - 2.428592205 * m + 0.4505937099 * s,
+    0.0259040371 * l + 0.7827717662 * m - 0.808675766 * s,
+  ];
+}
 export const greyColor = (theme) => GREY[theme];
 export const edgeColor = (share, theme) => between(EDGE_COLORS[theme], share);
 /** What is not to be trusted has the colours of a short circuit. */

@@ -1,6 +1,7 @@
 // The controls of the page, and its keys.
 
 import { coloringOf } from "./coloring.js";
+import { bindSaving } from "./saving.js";
 import { byId } from "./words.js";
 
 const TYPING = 150; // milliseconds without a key before a search begins
@@ -15,10 +16,10 @@ export function bindControls(app) {
   on("compare", "click", () => app.togglePanes());
   on("theme", "click", () => app.setTheme(app.theme === "dark" ? "light" : "dark"));
   on("help", "click", () => byId("help-text").showModal());
-  on("export", "click", () => app.export());
   on("clear", "click", () => app.select([]));
   on("as-pictures", "click", () => app.showSheet(true));
   on("as-table", "click", () => app.showSheet(false));
+  bindSaving(app);
   bindColours(app, on);
   bindEdges(app, on);
   bindSearch(app, on);
@@ -36,9 +37,15 @@ function bindColours(app, on) {
     app.showLegend();
     app.restyle();
   });
+  on("words", "change", (event) => {
+    app.layers.words = event.target.value;
+    for (const pane of app.order) pane.relabel();
+    app.changed();
+  });
   on("patch", "change", (event) => {
     app.layers.patch = event.target.checked;
     app.repaint();
+    app.changed();
   });
 }
 
@@ -46,6 +53,7 @@ function bindEdges(app, on) {
   const changed = () => {
     app.describe();
     app.repaint();
+    app.changed();
   };
   on("edges", "change", (event) => {
     app.layers.edges = event.target.checked;

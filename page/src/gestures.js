@@ -1,5 +1,7 @@
 // What a mouse, fingers and keys do to a pane: move, zoom, point, pick and select.
 
+import { walk } from "./walking.js";
+
 const CLICK = 4; // pixels that the pointer may move during a click
 const FINGER = 24; // pixels from a point at which a finger points at it
 const STEP = 40; // pixels that an arrow key moves the camera
@@ -136,6 +138,11 @@ export class Gestures {
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const { pane } = this;
+    if (event.shiftKey && event.key.startsWith("Arrow")) {
+      event.preventDefault();
+      walk(pane, event.key);
+      return;
+    }
     const step = STEP / pane.camera.zoom;
     const actions = {
       "+": () => pane.zoomBy(1.25),
@@ -146,6 +153,9 @@ export class Gestures {
       ArrowRight: () => pane.moveBy(step, 0),
       ArrowUp: () => pane.moveBy(0, step),
       ArrowDown: () => pane.moveBy(0, -step),
+      n: () => walk(pane, "n"),
+      p: () => walk(pane, "p"),
+      Enter: () => pane.app.pointed >= 0 && pane.app.pick(pane.app.pointed),
     };
     if (!Object.hasOwn(actions, event.key)) return;
     event.preventDefault();

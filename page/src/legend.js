@@ -15,41 +15,113 @@ export function showLegend(place, coloring, theme, changed) {
   if (coloring instanceof Scale) showScale(place, coloring, theme, changed);
 }
 
+const SEARCHED = 16; // categories, from which on they can be searched
+const SIGN = /[./:|_]|\s[-\u2013]\s/; // ends the name of a group
+
+/**
+ * The entries of a legend in groups by the beginnings of their labels, or in one without a name.
+ * @template {{ label: string }} Entry
+ * @param {Entry[]} entries
+ * @returns {{ name: string, entries: Entry[] }[]}
+ */
+export function groupsOf(entries) {
+  const groups = new Map();
+  for (const entry of entries) {
+    const parts = entry.label.split(SIGN);
+    const name = parts.length > 1 ? parts[0].trim() : "";
+    groups.set(name, [...(groups.get(name) ?? []), entry]);
+  }
+  const alone = [...groups].filter(([name, some]) => name && some.length < 2).length;
+  const useful = entries.length > SEARCHED && groups.size > 1 && alone < groups.size / 2;
+  if (!useful) return [{ name: "", entries }];
+  return [...groups].map(([name, some]) => ({ name, entries: some }));
+}
+
 function showClasses(place, coloring, theme, changed) {
-  const list = document.createElement("ul");
-  list.className = "classes";
+  /** @type {{ entry: any, button: HTMLButtonElement }[]} */
+  const shown = [];
   const refresh = () => {
-    [...list.children].forEach((item, i) => {
-      item.firstElementChild.setAttribute("aria-pressed", String(coloring.entries[i].shown));
-    });
+    for (const { entry, button } of shown) button.setAttribute("aria-pressed", String(entry.shown));
     changed();
   };
-  for (const entry of coloring.entries) {
-    const item = document.createElement("li");
-    const button = document.createElement("button");
-    button.type = "button";
-    button.setAttribute("aria-pressed", String(entry.shown));
-    button.title = named(entry.label, 500);
-    const swatch = document.createElement("i");
-    swatch.style.background = css(entry.color(theme));
-    const label = document.createElement("bdi");
-    label.textContent = named(entry.label, 60);
-    const count = document.createElement("span");
-    count.textContent = counted(entry.count);
-    button.append(swatch, label, count);
-    button.addEventListener("click", () => {
-      entry.shown = !entry.shown;
-      refresh();
-    });
-    button.addEventListener("dblclick", () => {
-      const alone = coloring.entries.every((other) => other.shown === (other === entry));
-      for (const other of coloring.entries) other.shown = alone || other === entry;
-      refresh();
-    });
-    item.append(button);
-    list.append(item);
-  }
-  place.append(list);
+  const parts = groupsOf(coloring.entries).map(({ name, entries }) => {
+    const list = document.createElement("ul");
+    list.className = "classes";
+    for (const entry of entries) {
+      const button = classButton(entry, theme, coloring, refresh);
+      const item = document.createElement("li");
+      item.append(button);
+      list.append(item);
+      shown.push({ entry, button });
+    }
+    return name ? groupOf(name, entries, list, refresh) : list;
+  });
+  if (coloring.entries.length > SEARCHED) place.append(searchOf(shown, parts));
+  place.append(...parts);
+}
+
+function classButton(entry, theme, coloring, refresh) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.setAttribute("aria-pressed", String(entry.shown));
+  button.title = named(entry.label, 500);
+  const swatch = document.createElement("i");
+  swatch.style.background = css(entry.color(theme));
+  const label = document.createElement("bdi");
+  label.textContent = named(entry.label, 60);
+  const count = document.createElement("span");
+  count.textContent = counted(entry.count);
+  button.append(swatch, label, count);
+  button.addEventListener("click", () => {
+    entry.shown = !entry.shown;
+    refresh();
+  });
+  button.addEventListener("dblclick", () => {
+    const alone = coloring.entries.every((other) => other.shown === (other === entry));
+    for (const other of coloring.entries) other.shown = alone || other === entry;
+    refresh();
+  });
+  return button;
+}
+
+/** A group of categories, which can be folded, hidden and shown. */
+function groupOf(name, entries, list, refresh) {
+  const group = document.createElement("details");
+  group.open = true;
+  const summary = document.createElement("summary");
+  const toggle = document.createElement("button");
+  toggle.type = "button";
+  toggle.className = "small";
+  toggle.textContent = "Hide";
+  toggle.setAttribute("aria-label", `Hide or show ${named(name, 60)}`);
+  toggle.addEventListener("click", (event) => {
+    event.preventDefault();
+    const on = entries.every((entry) => !entry.shown);
+    for (const entry of entries) entry.shown = on;
+    toggle.textContent = on ? "Hide" : "Show";
+    refresh();
+  });
+  const label = document.createElement("bdi");
+  label.textContent = named(name, 40);
+  summary.append(label, toggle);
+  group.append(summary, list);
+  return group;
+}
+
+/** A field that leaves in the legend what contains some letters. */
+function searchOf(shown, parts) {
+  const field = document.createElement("input");
+  field.type = "search";
+  field.placeholder = `Find one of ${counted(shown.length)}`;
+  field.setAttribute("aria-label", "Find a category");
+  field.addEventListener("input", () => {
+    const words = field.value.trim().toLowerCase();
+    for (const { entry, button } of shown) {
+      button.parentElement.hidden = !entry.label.toLowerCase().includes(words);
+    }
+    for (const part of parts) part.hidden = !part.querySelector("li:not([hidden])");
+  });
+  return field;
 }
 
 function showScale(place, coloring, theme, changed) {

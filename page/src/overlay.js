@@ -1,6 +1,7 @@
 // What is drawn over the points: the patch under the pointer, the geodesic, the lasso.
 
 import { css, edgeColor } from "./colors.js";
+import { drawLabels } from "./labels.js";
 
 const FLOOD = 0.3; // of the pane
 
@@ -12,6 +13,7 @@ export function drawOverlay(pane) {
   pen.clearRect(0, 0, pane.width, pane.height);
   pen.lineJoin = "round";
   pen.lineCap = "round";
+  drawLabels(pane, pen);
   if (app.pointed >= 0) drawPointed(pane, pen);
   if (pane.path) drawPath(pane, pen);
   app.ends.forEach((row, i) => drawEnd(pane, pen, row, "AB"[i]));

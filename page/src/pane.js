@@ -7,8 +7,9 @@ import { Grid, bounds, mainBox, outside } from "./geometry.js";
 import { Gestures } from "./gestures.js";
 import { Renderer } from "./gl.js";
 import { Graph } from "./graph.js";
+import { labelsOf } from "./labels.js";
 import { drawOverlay } from "./overlay.js";
-import { byId, counted, rounded } from "./words.js";
+import { byId } from "./words.js";
 
 const GLIDE = 700; // milliseconds from one embedding to the next
 const LEAP = GLIDE / 5; // at most this much at once: where frames are late, eyes still follow
@@ -55,6 +56,12 @@ export class Pane {
     /** @type {number[]} rows that it leaves out */
     this.beyond = [];
     this.arrows = "";
+    this.meanTrust = 0;
+    this.colors = new Uint8Array(4 * app.n);
+    /** @type {import("./labels.js").Label[]} */
+    this.labels = [];
+    /** @type {import("./labels.js").Placed[]} where they are on the screen */
+    this.placed = [];
     /** @type {Place[] | null} */
     this.lasso = null;
     this.pace = 0;
@@ -162,6 +169,13 @@ export class Pane {
     if (this.aim) this.camera = this.aim;
     this.aim = null;
     this.grid = new Grid(this.places);
+    this.relabel();
+  }
+
+  /** Find the words on the map anew. */
+  relabel() {
+    this.labels = this.places && this.share === 1 ? labelsOf(this) : [];
+    this.repaint();
   }
 
   // ------------------------------------------------------------------ the camera
@@ -264,6 +278,7 @@ export class Pane {
       this.moving = false;
       this.repaint();
     }, 150);
+    this.app.changed();
     this.repaint();
   }
 
@@ -344,7 +359,9 @@ export class Pane {
   }
 
   setColors(colors) {
+    this.colors = colors;
     this.renderer.setColors(colors);
+    if (this.app.layers.words === "classes") this.relabel(); // some may be hidden now
     this.repaint();
   }
 
@@ -364,8 +381,28 @@ export class Pane {
       this.find(`.${part}`).addEventListener("change", (event) => {
         this.choice[part] = event.target.value;
         this.app.showViews();
+        this.app.changed();
       });
     }
+  }
+
+  /** Choose a view as the lists above the pane do; what they do not have is left. */
+  choose([method, divergence]) {
+    const { methods, divergences } = this.app;
+    if (methods.includes(method)) this.choice.method = method;
+    if (divergences.includes(divergence)) this.choice.divergence = divergence;
+    for (const part of ["method", "divergence"]) {
+      const list = this.find(`.${part}`);
+      if (list) list.value = this.choice[part];
+    }
+  }
+
+  /** Move the camera so that a row is in sight. */
+  reveal(row) {
+    const [x, y] = this.toScreen(this.place(row));
+    if (x > 0 && y > 0 && x < this.width && y < this.height) return;
+    const [left, bottom] = this.place(row);
+    this.moveBy(left - this.camera.x, bottom - this.camera.y);
   }
 
   setTool(tool) {
@@ -390,31 +427,6 @@ export class Pane {
     if (!this.grid) return -1;
     const [x, y] = this.toPlane(at);
     return this.grid.nearest(x, y, reach / this.camera.zoom, (row) => this.app.visible[row] > 0);
-  }
-
-  // ------------------------------------------------------------------ words
-
-  /** Say below the pane what it shows. */
-  describe(meanTrust) {
-    const { view } = this;
-    const parts = this.pathWords();
-    parts.push(`trust ${meanTrust.toFixed(2)}`, `${counted(view.graph.edges)} edges`);
-    if (!("degrees" in view.graph)) parts.push("too many for this page");
-    const shown = this.edgesShown();
-    if (shown.count) parts.push(`${counted(shown.count)} shown, from ${rounded(shown.from)}`);
-    const foot = this.find(".pane-foot");
-    foot.textContent = [...parts, ...view.notes].join(" · ");
-    foot.title = foot.textContent;
-  }
-
-  pathWords() {
-    if (!this.graph || this.app.ends.length < 2) return [];
-    if (!this.path) return ["no path"];
-    const steps = this.path.rows.length - 1;
-    const words = `path: ${steps} ${steps === 1 ? "step" : "steps"}`;
-    // In this unit the graphs of two panes can be compared, whatever their edges measure.
-    const length = rounded(this.path.length / this.graph.median);
-    return [`${words}, length ${length} median edges`];
   }
 }
 

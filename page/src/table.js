@@ -34,15 +34,6 @@ export function csvOf(rows, columns) {
   return `${lines.join("\r\n")}\r\n`;
 }
 
-/** Let the browser save a text as a file. */
-export function saveText(name, text) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-}
-
 /** @typedef {import("./data.js").Column} Column */
 
 export class Table {

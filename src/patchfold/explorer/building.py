@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html as markup
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from patchfold.explorer.images import pack_images, pictures_of
 from patchfold.explorer.packing import ArrayStore
 from patchfold.explorer.page import assemble, size_of
 from patchfold.explorer.views import pack_view, views_of
+from patchfold.explorer.widget import Shown
 from patchfold.tables.files import write_whole
 
 if TYPE_CHECKING:
@@ -31,15 +31,14 @@ if TYPE_CHECKING:
 MOST_FEATURES, MOST_VALUES = 100, 5_000_000
 # Names that a message lists.
 MOST_NAMED = 10
-# Height of the page in a notebook, in pixels.
-INLINE_HEIGHT = 720
 
 
-class Explorer:
+class Explorer(Shown):
     """A page of embeddings: one HTML text that needs neither a server nor a network.
 
     Made by :func:`explore`, or from estimators that are fitted already by :meth:`from_estimators`.
-    A notebook shows it inline.
+    A notebook shows it inline, and with anywidget :attr:`selection` has the rows that are selected
+    there.
 
     Attributes
     ----------
@@ -64,7 +63,7 @@ class Explorer:
     def __init__(
         self, html: str, n_points: int, n_embeddings: int, notes: Iterable[str] = ()
     ) -> None:
-        self.html = html
+        super().__init__(html)
         self.notes = list(notes)
         self._counts = n_points, n_embeddings
 
@@ -117,14 +116,6 @@ class Explorer:
         path = Path(path)
         write_whole(path, self.html)
         return path
-
-    def _repr_html_(self) -> str:
-        # A document of its own: neither style nor program meets those of the notebook.
-        return (
-            '<iframe sandbox="allow-scripts allow-downloads" title="patchfold explorer" '
-            f'style="width: 100%; height: {INLINE_HEIGHT}px; border: 0" '
-            f'srcdoc="{markup.escape(self.html)}"></iframe>'
-        )
 
     def __repr__(self) -> str:
         n, count = self._counts

@@ -1,0 +1,24 @@
+// The notebook around the page: it is told the selected rows once it has asked for them, and may
+// select some itself.
+
+/** @typedef {import("./app.js").App} App */
+
+let asked = false;
+
+/** @param {App} app */
+export function listenToParent(app) {
+  addEventListener("message", (event) => {
+    const words = event.data?.patchfold;
+    if (event.source !== parent || parent === window || !words) return;
+    asked = true;
+    if (!Array.isArray(words.rows)) return;
+    const rows = words.rows.filter((row) => Number.isInteger(row) && row >= 0 && row < app.n);
+    if (rows.join() !== app.rows.join()) app.select(rows);
+  });
+  if (parent !== window) parent.postMessage({ patchfold: { ready: true } }, "*");
+}
+
+/** @param {number[]} rows */
+export function tellParent(rows) {
+  if (asked) parent.postMessage({ patchfold: { rows } }, "*");
+}

@@ -1,0 +1,158 @@
+"""The page in a real browser: by keyboard, by address, into files, on a phone."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+
+from page_reader import BLUE, N, Reader, near
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# One worker has the browser.
+pytestmark = pytest.mark.xdist_group("browser")
+
+
+def saved(reader: Reader, button: str) -> bytes:
+    with reader.page.expect_download() as started:
+        reader.page.locator(button).click()
+    return bytes(started.value.path().read_bytes())
+
+
+def test_the_keyboard_goes_from_point_to_point(reader: Reader) -> None:
+    reader.page.locator(".pane .points").nth(1).focus()
+    keyboard = reader.page.keyboard
+    keyboard.press("Shift+ArrowRight")
+    first = reader.ask("() => patchfold.pointed")
+    assert first >= 0  # the one in the middle
+    keyboard.press("Shift+ArrowRight")
+    second = reader.ask("() => patchfold.pointed")
+    places = reader.places()
+    assert places[second][0] > places[first][0]
+    assert reader.page.locator("#card strong").text_content() == f"point {second}"
+    assert reader.text("#status").startswith(f"point {second}, target ")
+    keyboard.press("n")
+    assert reader.ask("() => patchfold.pointed") == (second + 1) % N
+    keyboard.press("p")
+    keyboard.press("Enter")
+    assert reader.ask("() => patchfold.ends") == [second]
+    # Out of sight, the next point is brought into it.
+    reader.ask("() => patchfold.panes[1].moveBy(50, 0)")
+    keyboard.press("n")
+    row = reader.ask("() => patchfold.pointed")
+    box = reader.page.locator(".pane .points").nth(1).bounding_box()
+    x, y = reader.place(row) - [box["x"], box["y"]]
+    assert 0 < x < box["width"]
+    assert 0 < y < box["height"]
+
+
+SEEN = """() => ({
+  k: patchfold.k, rows: patchfold.rows, ends: patchfold.ends, layers: patchfold.layers,
+  colour: document.getElementById("colour").selectedIndex, theme: patchfold.theme,
+  range: [patchfold.coloring.from, patchfold.coloring.to],
+  panes: patchfold.panes.map((pane) => [pane.choice, pane.fitted]),
+  search: document.getElementById("search").value,
+})"""
+
+
+def test_the_address_brings_back_what_was_seen(
+    browser: Any, reader: Reader, roll_file: Path
+) -> None:
+    reader.page.locator("#k").focus()
+    reader.page.keyboard.press("ArrowLeft")
+    reader.page.locator(".pane .divergence").nth(0).select_option("kl")
+    reader.page.locator("#colour").select_option("turn")
+    reader.page.locator("#edges").check()
+    reader.page.locator("#theme").click()
+    reader.page.locator("#words").select_option("clusters")
+    reader.ask(
+        """() => {
+          const handle = document.querySelector("#legend .from");
+          handle.value = "0.25";
+          handle.dispatchEvent(new Event("input"));
+          patchfold.select([3, 4, 5, 100]);
+          patchfold.pick(3);
+          patchfold.pick(70);
+          patchfold.panes[1].zoomBy(2);
+        }"""
+    )
+    reader.page.locator("#search").fill("point 1")
+    camera = reader.ask("() => patchfold.panes[1].camera")
+    reader.wait(
+        "() => location.hash.includes('search=point+1') && location.hash.includes('camera=fit')"
+    )
+    before, address = reader.ask(SEEN), reader.page.url
+    again = Reader(browser)
+    again.page.goto(address)
+    again.wait("() => window.patchfold?.panes.every((pane) => pane.grid && pane.graph)")
+    assert again.ask(SEEN) == before
+    found = again.ask("() => patchfold.panes[1].camera")
+    np.testing.assert_allclose(
+        [found[part] for part in ("x", "y", "zoom")],
+        [camera[part] for part in ("x", "y", "zoom")],
+        rtol=1e-4,
+    )
+    assert again.ask("() => patchfold.panes.every((pane) => pane.path)")
+    again.leave()
+
+
+def test_a_wrong_address_harms_nothing(browser: Any, roll_file: Path) -> None:
+    reader = Reader(browser)
+    words = "k=x&pane=[&camera=,&rows=9999999.-1&ends=a&layers=b&hidden=77&colour=none&range=2,1"
+    reader.page.goto(f"{roll_file.as_uri()}#{words}")
+    reader.wait("() => window.patchfold?.panes.every((pane) => pane.grid && pane.graph)")
+    assert reader.ask("() => [patchfold.k, patchfold.rows.length, patchfold.panes.length]") == [
+        10,
+        0,
+        1,
+    ]
+    reader.leave()
+
+
+def test_the_selection_is_saved_as_parquet(reader: Reader, roll: dict[str, Any]) -> None:
+    reader.ask("() => patchfold.select([0, 5, 239])")
+    table = pq.read_table(io.BytesIO(saved(reader, "#export-parquet")))
+    assert table["id"].to_pylist() == ["point 0", "point 5", "point 239"]
+    assert table["turn"].to_pylist() == [roll["t"][row] for row in (0, 5, 239)]
+    assert table["remark"].to_pylist()[1] == 'a "quoted", 5\nline'
+    assert "isomap kl k=10 y" in table.column_names
+
+
+def test_what_is_seen_is_saved_as_a_picture_and_as_a_drawing(reader: Reader) -> None:
+    reader.ask("() => { patchfold.pick(3); patchfold.pick(70); }")
+    reader.settle()
+    sizes = reader.ask("() => patchfold.panes.map(({ width, height }) => [width, height])")
+    reader.page.locator("#save summary").click()
+    picture = Image.open(io.BytesIO(saved(reader, "#save-png"))).convert("RGB")
+    assert picture.width >= sum(width for width, _ in sizes)
+    pixels = np.asarray(picture).astype(int)
+    assert near(pixels[:, : picture.width // 2], BLUE) > 50
+    assert near(pixels[:, picture.width // 2 :], BLUE) > 50
+    reader.page.locator("#save summary").click()
+    drawing = saved(reader, "#save-svg").decode()
+    tree = ET.fromstring(drawing)  # noqa: S314
+    tags = [re.sub("{.*}", "", element.tag) for element in tree.iter()]
+    assert tags.count("circle") == 2 * N + 3  # points and the legend
+    assert tags.count("polyline") == 2
+    words = [element.text for element in tree.iter() if element.tag.endswith("text")]
+    assert {"inner", "middle", "outer"} <= set(words)
+    assert any("A roll: Isomap, Patches, KL, k = 10" in str(word) for word in words)
+
+
+def test_on_a_phone_the_slider_stays_in_sight(browser: Any, roll_file: Path) -> None:
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    reader = Reader(browser, roll_file, **phone)
+    for share in (0, 0.5, 1):
+        reader.ask("(share) => scrollTo(0, share * document.documentElement.scrollHeight)", share)
+        box = reader.page.locator("#k").bounding_box()
+        assert 0 < box["y"] < 844 - box["height"]
+    assert reader.ask("() => document.documentElement.scrollWidth") <= 390
+    reader.leave()
