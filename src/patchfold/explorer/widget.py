@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 
 # Height of the page in a notebook, in pixels.
 INLINE_HEIGHT = 720
-# What the page may do in its frame: neither read the notebook nor leave its place.
-SANDBOX = "allow-scripts allow-downloads allow-popups"
+# What the page may do in its frame: save files and open the links of a text in a window of their
+# own, but neither read the notebook nor leave its place.
+SANDBOX = "allow-scripts allow-downloads allow-popups allow-popups-to-escape-sandbox"
 
 # The page is a document of its own. It says when it is ready, and its selection after it was asked.
 PROGRAM = """
