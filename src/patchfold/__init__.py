@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from patchfold import (
+        anndata,
         datasets,
         divergences,
         metrics,
@@ -39,6 +40,7 @@ _HOMES = {
     "PatchSpace": "embedding",
     "PatchTSNE": "embedding",
     "Patches": "patches",
+    "anndata": "anndata",
     "datasets": "datasets",
     "divergences": "divergences",
     "explore": "explorer",
@@ -60,6 +62,7 @@ __all__ = [
     "PatchSpace",
     "PatchTSNE",
     "Patches",
+    "anndata",
     "datasets",
     "divergences",
     "explore",
