@@ -93,6 +93,14 @@ def test_beyond_the_strangest_fitted_point_scores_fall_with_the_likelihood():
     assert (np.diff(strangers.log_p(between)) >= 0).all()
 
 
+def test_the_p_value_counts_fitted_points_that_are_as_strange():
+    own = np.array([-9.0, -2.0, -2.0, -2.0, 0.0])
+    data = np.zeros((5, 1))
+    strangers = Strangers(data, ExactNeighbors(1).build(data), own)
+    got = np.exp(strangers.log_p(np.array([-9.0, -5.5, -2.001, -2.0, -1.0, 0.0, 3.0])))
+    np.testing.assert_allclose(got * 6, [1, 1.5, 2, 4, 4.5, 5, 5], atol=1e-3)
+
+
 def test_copies_and_points_at_the_end_of_the_world_have_finite_scores():
     data = np.repeat([[0.0, 0.0], [1.0, 1.0]], 30, axis=0)
     data[-1] = 2.0

@@ -94,11 +94,13 @@ class Strangers:
         points, which has ``1 / (n + 1)``, the share falls exponentially, at the rate at which it
         falls among the strangest twentieth.
         """
-        levels, shares = self._levels
-        with np.errstate(divide="ignore"):
-            inside = np.log(np.interp(likelihoods, levels, shares))
-        below = np.clip(levels[0] - likelihoods, 0.0, None)
-        return np.asarray(inside - below / self._fall)
+        levels, n = self._levels, len(self._levels)
+        rank = np.searchsorted(levels, likelihoods, side="right")
+        lower, upper = levels[np.maximum(rank - 1, 0)], levels[np.minimum(rank, n - 1)]
+        gap, above = upper - lower, likelihoods - lower
+        between = np.where((rank < n) & (above > 0), above / np.where(gap > 0, gap, 1.0), 0.0)
+        inside = np.log((np.maximum(rank, 1) + between) / (n + 1))
+        return np.asarray(inside - np.clip(levels[0] - likelihoods, 0.0, None) / self._fall)
 
     @property
     def least_p(self) -> float:
@@ -106,17 +108,16 @@ class Strangers:
         return 1 / (len(self.own) + 1)
 
     @cached_property
-    def _levels(self) -> tuple[Doubles, Doubles]:
-        """The likelihoods that fitted points have, and the share of points with no larger ones."""
-        levels, counts = np.unique(self.own, return_counts=True)
-        return levels, np.cumsum(counts) / (len(self.own) + 1)
+    def _levels(self) -> Doubles:
+        """The likelihoods of the fitted points, in order."""
+        return np.sort(self.own)
 
     @cached_property
     def _fall(self) -> float:
         """The mean distance of the strangest fitted points from the next ones."""
-        ordered = np.sort(self.own)
-        count = max(1, round(TAIL * len(ordered)))
-        fall = float(np.mean(ordered[min(count, len(ordered) - 1)] - ordered[:count]))
+        levels = self._levels
+        count = max(1, round(TAIL * len(levels)))
+        fall = float(np.mean(levels[min(count, len(levels) - 1)] - levels[:count]))
         return fall if 0 < fall < np.inf else 1.0
 
 
