@@ -256,11 +256,12 @@ def bridges(
     >>> adata = AnnData(iris.data.to_numpy())
     >>> adata.obs["species"] = iris.target.to_numpy()
     >>> found = patchfold.anndata.bridges(adata, "species", n_neighbors=30)
-    >>> adata.uns["patch_bridges"][["source", "target", "source_species", "target_species"]]
+    >>> table = adata.uns["patch_bridges"]
+    >>> table[["source", "target", "source_species", "target_species"]].head(3)
       source target  source_species  target_species
     0     24     98               0               1
-    1     23     98               0               1
-    2     25     98               0               1
+    1     25     98               0               1
+    2     23     98               0               1
     """
     adata = _target(adata, copy=False)
     if groupby is not None and groupby not in adata.obs:

@@ -56,21 +56,27 @@ def test_short_circuits_of_a_roll_are_at_the_top(space):
     assert missed.sum() < 0.05 * jumps.sum()
 
 
-def test_the_score_follows_from_the_other_columns(space):
-    found = space.bridges(min_score=0)
-    quiet = space.patch_graph_.lengths.typical.quiet
-    disagreement = found.divergence * found.leaving / 1.5
-    expected = disagreement * np.minimum(found.detour, 10) / (10 * (1.5 + 2.5 * quiet))
+def test_the_score_follows_from_the_divergence_and_the_way_around(space):
+    found, graph = space.bridges(min_score=0), space.patch_graph_
+    values = graph.lengths.divergences(found.source, found.target)
+    typical = graph.lengths.typical
+    np.testing.assert_allclose(found.divergence, values / typical.divergence, rtol=1e-12)
+    expected = found.divergence * np.minimum(found.detour, 10) / 40
     np.testing.assert_allclose(found.score, expected, rtol=1e-12)
 
 
-def test_divergences_are_those_beside_what_is_typical(space):
-    found, graph = space.bridges(), space.patch_graph_
-    typical = graph.lengths.typical
-    values = graph.lengths.divergences(found.source, found.target)
-    around = np.maximum(typical.around[found.source], typical.around[found.target])
-    usual = np.maximum(around, typical.divergence)
-    np.testing.assert_allclose(found.divergence, values / usual, rtol=1e-6)
+def test_the_share_by_which_edges_leave_their_patches_is_beside_what_is_typical(space):
+    found, patches = space.bridges(), space.patches_
+    for edge in (0, 7):
+        ends = [found.source[edge], found.target[edge]]
+        step = patches.points[ends[1]] - patches.points[ends[0]]
+        shares = []
+        for covariance in patches[ends].covariances():
+            widths = np.linalg.eigvalsh(covariance)
+            along = step @ covariance @ step / (step @ step)
+            shares.append(1 - (along - widths[0]) / (widths[-1] - widths[0]))
+        expected = max(shares) / space.patch_graph_.lengths.typical.leaving
+        assert found.leaving[edge] == pytest.approx(expected)
 
 
 def test_removed_edges_are_those_that_the_graph_does_not_have(space):
@@ -178,6 +184,21 @@ def test_without_patches_there_are_no_bridges(divergence):
 def test_a_negative_score_is_refused(space, wrong):
     with pytest.raises(ValueError, match=r"min_score=.* is negative; give 0 to list all"):
         space.bridges(min_score=wrong)
+
+
+def test_copies_of_rows_change_nothing_but_numbers(space):
+    order = np.random.default_rng(0).permutation(430) % 400
+    first = np.array([np.flatnonzero(order == row)[0] for row in range(400)])
+    one, two = space.bridges(), PatchSpace(n_neighbors=K).fit(ROLL.X[order]).bridges()
+    assert {frozenset(pair) for pair in zip(first[one.source], first[one.target], strict=True)} == {
+        frozenset(pair) for pair in zip(two.source, two.target, strict=True)
+    }
+    np.testing.assert_allclose(one.score, two.score, rtol=1e-9)
+    here, there = one.behind(0)
+    if first[one.source[0]] != two.source[0]:
+        here, there = there, here
+    assert set(first[here]) == set(two.behind(0)[0])
+    assert set(first[there]) == set(two.behind(0)[1])
 
 
 # ------------------------------------------------------------------- tables

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
+    from patchfold.neighbors.copies import DistinctNeighbors
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.neighbors.protocol import NeighborSearch
     from patchfold.patches.denoising import Denoised
@@ -241,13 +242,15 @@ def evidence_of(graph: PatchGraph) -> tuple[Lengths, Evidence]:
     """Return the edges that a fitted graph of patches chose from, and what they are judged by.
 
     The edges are those before short circuits were removed, found by the same search; the lengths
-    know what is typical of neighbours.
+    know what is typical of neighbours. Copies of a row are one point, and have one number.
     """
-    search = cast("NeighborSearch", graph.search)
+    search, lengths = cast("NeighborSearch", graph.search), replace(graph.lengths, typical=None)
+    if graph.copies is not None:
+        search = cast("DistinctNeighbors", search).search
+        lengths = lengths.some(graph.copies.first)
     near = search.query()
     near = near if graph.reach is None else near.nearest(graph.reach)
     found = _Found(near, search, graph.reach, graph.pooled)
-    lengths = replace(graph.lengths, typical=None)  # as when the edges were chosen
     chosen = _choose_edges(found, lengths, graph.setting, lambda _: nullcontext())
     return _evidence(chosen, edges.undirected(chosen), found, lengths, graph.setting)
 

@@ -163,6 +163,16 @@ class Lengths:
         known = None if self.rule is None else self.mean
         return replace(self, points=None, known_mean=known)
 
+    def some(self, rows: Indices) -> Lengths:
+        """Return the lengths of some of the points, before anything is known to be typical."""
+        return replace(
+            self,
+            points=self.points[rows],
+            patches=None if self.patches is None else self.patches[rows],
+            codes=None if self.codes is None else self.codes[rows],
+            typical=None,
+        )
+
     # ---------------------------------------------------------------- short circuits
 
     def compared(self, i: Indices, j: Indices) -> Compared:
