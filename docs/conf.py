@@ -110,6 +110,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": "gallery/backreferences",
     "matplotlib_animations": False,
     "remove_config_comments": True,
+    "thumbnail_size": (640, 300),
     "abort_on_example_error": True,
     "show_memory": False,
     "write_computation_times": False,
