@@ -47,8 +47,11 @@ INK, SHEET, JUMP = "#334155", "#94a3b8", "#d62728"
 def main() -> None:
     """Draw the pictures that are named, or all."""
     parser = argparse.ArgumentParser(description="Draw the pictures of README and site.")
-    parser.add_argument("names", nargs="*", default=list(PICTURES), choices=list(PICTURES))
-    for name in parser.parse_args().names:
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PICTURES))
+    names = parser.parse_args().names
+    if unknown := set(names) - set(PICTURES):
+        parser.error(f"unknown: {', '.join(unknown)}; choose from {', '.join(PICTURES)}")
+    for name in names or PICTURES:
         path, draw = PICTURES[name]
         figure = draw()
         save(figure, DOCS / path)

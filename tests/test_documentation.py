@@ -5,11 +5,17 @@ import shlex
 from pathlib import Path
 
 import pytest
+from sklearn.datasets import load_digits
+from sklearn.manifold import Isomap
+from sklearn.model_selection import cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
 from typer.testing import CliRunner
 
 import patchfold
+from patchfold import PatchIsomap
 from patchfold.cli import app
 from patchfold.divergences import registry
+from patchfold.evaluation.sampling import folds
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -120,6 +126,17 @@ def test_links_of_a_page_lead_to_files(path):
 def test_words_are_british(path):
     words = {word.lower() for word in re.findall(r"[A-Za-z]+", prose(path))}
     assert {word: AMERICAN[word] for word in words & set(AMERICAN)} == {}
+
+
+def test_readme_tells_the_share_of_digits():
+    """Two per cent may change with the defaults; more needs a new picture and new words."""
+    X, y = load_digits(return_X_y=True)
+    text = (ROOT / "README.md").read_text("utf-8")
+    told = re.search(r"(\d\d) % after Isomap, (\d\d) % after `PatchIsomap`", text)
+    for method, share in zip((Isomap(n_neighbors=15), PatchIsomap()), told.groups(), strict=True):
+        plane = method.fit_transform(X)
+        named = cross_val_score(KNeighborsClassifier(7), plane, y, cv=folds(y, 5)).mean()
+        assert named == pytest.approx(int(share) / 100, abs=0.02)
 
 
 def test_readme_is_short():

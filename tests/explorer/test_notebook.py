@@ -36,8 +36,8 @@ def shown(tmp_path_factory):
     return output.data
 
 
-def test_a_notebook_shows_the_page_and_says_what_it_is(shown):
-    assert shown["text/plain"].startswith("Explorer(150 points, 2 embeddings")
+def test_a_notebook_shows_a_widget_and_a_frame_where_there_are_none(shown):
+    assert "application/vnd.jupyter.widget-view+json" in shown
     assert "<iframe" in shown["text/html"]
 
 
