@@ -7,6 +7,7 @@ needs no network.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
@@ -99,11 +100,18 @@ def unfound(site: Path) -> list[str]:
     return missing
 
 
+def misnamed(site: Path) -> list[str]:
+    """Return the addresses in llms.txt that lead nowhere."""
+    text = (site / "llms.txt").read_text(encoding="utf-8")
+    named = re.findall(r"\]\(([^)]+)\)", text)
+    return [f"llms.txt names {page}, not there" for page in named if not (site / page).is_file()]
+
+
 def main() -> None:
     """Check the site that is named, and say what is wrong."""
     site = Path(sys.argv[1]).resolve()
     found, checked = problems(site)
-    found += unfound(site)
+    found += unfound(site) + misnamed(site)
     for line in dict.fromkeys(found):
         print(line, file=sys.stderr)
     if found or not checked:
