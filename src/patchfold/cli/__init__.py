@@ -11,6 +11,7 @@ import typer
 from patchfold.cli._session import EXIT_CODES, FAILED, STOPPED, WRONG, Commands
 from patchfold.cli.applying import apply
 from patchfold.cli.benchmarking import bench
+from patchfold.cli.bridging import bridges
 from patchfold.cli.comparing import compare
 from patchfold.cli.embedding import embed
 from patchfold.cli.exploring import explore
@@ -69,6 +70,9 @@ EXAMPLES: dict[Callable[..., None], str] = {
     apply: """
   patchfold apply model.skops new.csv -o new-2d.csv
   patchfold apply model.skops - --id name --missing drop < new.csv > new-2d.csv""",
+    bridges: """
+  patchfold bridges cells.csv --id barcode --target type -o bridges.csv
+  patchfold bridges wine.parquet --neighbors 30 --min-score 2 | head""",
     compare: """
   patchfold compare iris.csv --target species
   patchfold compare houses.csv --target price --halves 5 -o houses.html

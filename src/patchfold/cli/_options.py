@@ -237,7 +237,8 @@ def call_of(estimator: Any) -> str:
         for name in given
         if name not in {*MAIN, "n_jobs"} and repr(given[name]) != repr(default[name])
     ]
-    words = ", ".join(f"{name}={given[name]!r}" for name in (*MAIN, *changed))
+    told = [*(name for name in MAIN if name in given), *changed]
+    words = ", ".join(f"{name}={given[name]!r}" for name in told)
     return f"{kind.__name__}({words})"
 
 
