@@ -17,7 +17,7 @@ NAMES = (
     "dimension",
 )
 # These take long, and run only when they are named.
-STUDIES = ("supervised", "regret", "stability", "real", "bridges", "strangers")
+STUDIES = ("supervised", "regret", "stability", "real", "bridges", "strangers", "frames")
 
 
 def main() -> None:

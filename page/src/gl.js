@@ -78,6 +78,7 @@ uniform float ratio;
 in uvec2 ends;
 in float level;
 out vec4 color;
+out float across_pixels, half_width;
 void main() {
   int i = int(ends.x), j = int(ends.y);
   vec2 a = placed(i), b = placed(j);
@@ -85,8 +86,11 @@ void main() {
   float far = length(along);
   vec2 across = far > 0.0 ? vec2(-along.y, along.x) / far : vec2(0.0);
   float wide = ratio * mix(0.7, 2.2, level);
+  half_width = 0.5 * wide;
+  // A pixel more on both sides, in which the edge fades.
+  across_pixels = (gl_VertexID & 2) == 0 ? half_width + 1.0 : -half_width - 1.0;
   vec2 corner = (gl_VertexID & 1) == 0 ? a : b;
-  corner += ((gl_VertexID & 2) == 0 ? wide : -wide) * across / viewport;
+  corner += 2.0 * across_pixels * across / viewport;
   bool shown = texelFetch(colors, texel(i), 0).a > 0.0 && texelFetch(colors, texel(j), 0).a > 0.0;
   gl_Position = shown ? vec4(corner, 0.0, 1.0) : NOWHERE;
   color = vec4(texelFetch(ramp, ivec2(int(level * 255.0 + 0.5), 0), 0).rgb, mix(0.3, 0.95, level));
@@ -94,15 +98,19 @@ void main() {
   fragment: `#version 300 es
 precision highp float;
 in vec4 color;
+in float across_pixels, half_width;
 out vec4 result;
-void main() { result = vec4(color.rgb, 1.0) * color.a; }`,
+void main() {
+  float covers = clamp(half_width + 0.5 - abs(across_pixels), 0.0, 1.0);
+  result = vec4(color.rgb, 1.0) * color.a * covers;
+}`,
 };
 
 /** Draws one pane. */
 export class Renderer {
   /** Throws where the browser has no WebGL 2. */
   constructor(canvas, n) {
-    const gl = canvas.getContext("webgl2", { antialias: true, premultipliedAlpha: true });
+    const gl = canvas.getContext("webgl2", { antialias: false, premultipliedAlpha: true });
     if (!gl) throw new Error("no WebGL 2");
     this.gl = gl;
     this.n = n;

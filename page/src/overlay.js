@@ -8,9 +8,15 @@ const FLOOD = 0.3; // of the pane
 /** Draw the overlay of a pane anew. */
 export function drawOverlay(pane) {
   const { app, over, ratio } = pane;
+  // Without anything on it, the canvas is not even there: it would cost as much as a full one.
+  const empty = app.pointed < 0 && !app.ends.length && !pane.lasso && !pane.labels.length;
+  over.hidden = empty;
+  if (empty) pane.placed = [];
+  if (empty) return;
   const pen = over.getContext("2d");
   pen.setTransform(ratio, 0, 0, ratio, 0, 0);
   pen.clearRect(0, 0, pane.width, pane.height);
+  pane.ellipse = null;
   pen.lineJoin = "round";
   pen.lineCap = "round";
   drawLabels(pane, pen);
@@ -23,7 +29,6 @@ export function drawOverlay(pane) {
 function drawPointed(pane, pen) {
   const { app } = pane;
   const at = pane.toScreen(pane.place(app.pointed));
-  pane.ellipse = null;
   if (app.layers.patch) {
     drawNeighbors(pane, pen, at);
     if (pane.ellipses) drawEllipse(pane, pen);

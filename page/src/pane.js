@@ -3,10 +3,10 @@
 import { showArrows } from "./arrows.js";
 import { array } from "./data.js";
 import { edgeColor, ramp } from "./colors.js";
-import { Grid, bounds, mainBox, outside } from "./geometry.js";
+import { bounds } from "./geometry.js";
 import { Gestures } from "./gestures.js";
 import { Renderer } from "./gl.js";
-import { Graph } from "./graph.js";
+import { graphOf, gridOf, layoutOf } from "./kept.js";
 import { labelsOf } from "./labels.js";
 import { drawOverlay } from "./overlay.js";
 import { byId } from "./words.js";
@@ -15,9 +15,10 @@ const GLIDE = 700; // milliseconds from one embedding to the next
 const LEAP = GLIDE / 5; // at most this much at once: where frames are late, eyes still follow
 const REACH = 14; // pixels from a point at which it is pointed at
 const MARGIN = 0.06; // of the pane, around all points
-// Beyond this many points, while they move and frames come slowly, a part of them is drawn.
-const DRAWN_POINTS = 50_000;
-const SLOW = 40; // milliseconds
+// While points move, as many are drawn as leave time for 60 frames a second, in milliseconds a frame.
+const [IN_TIME, LATE] = [18, 22];
+const [FEWEST_POINTS, FIRST_POINTS, MOST_POINTS] = [8000, 40_000, 2_000_000];
+const REST = 150; // milliseconds without a move
 const CROWDED = 4; // points over each other, from which on they are added up
 
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -64,7 +65,10 @@ export class Pane {
     this.placed = [];
     /** @type {Place[] | null} */
     this.lasso = null;
-    this.pace = 0;
+    this.pace = IN_TIME;
+    this.last = 0; // when the last frame on the move was
+    this.late = false; // frames have come late once: on the move, points are not added up
+    this.budget = FIRST_POINTS; // points that are drawn while they move
     this.drawable = 0;
     this.listen();
     this.gestures = new Gestures(this);
@@ -90,8 +94,9 @@ export class Pane {
     if (view !== this.view) return; // another one was chosen meanwhile
     this.before = this.places ? this.current() : places;
     this.places = places;
-    this.box = mainBox(places);
-    this.beyond = outside(places, this.box);
+    const { box, beyond } = layoutOf(places);
+    this.box = box;
+    this.beyond = beyond;
     this.trust = trust;
     this.ellipses = ellipses;
     this.graph = null;
@@ -104,9 +109,8 @@ export class Pane {
     this.share = this.before === places || calm.matches ? 1 : 0;
     this.aim = this.fitted ? this.whole() : null;
     this.origin = { ...this.camera };
-    if (this.share === 1) this.arrive();
     this.app.shown(this);
-    await this.loadGraph();
+    if (this.share === 1) this.arrive();
     this.repaint();
   }
 
@@ -168,8 +172,9 @@ export class Pane {
     this.before = this.places;
     if (this.aim) this.camera = this.aim;
     this.aim = null;
-    this.grid = new Grid(this.places);
+    this.grid = gridOf(this.places);
     this.relabel();
+    this.loadGraph(); // not before: frames on the way would be late
   }
 
   /** Find the words on the map anew. */
@@ -274,11 +279,18 @@ export class Pane {
   stir() {
     this.moving = true;
     clearTimeout(this.resting);
-    this.resting = setTimeout(() => {
-      this.moving = false;
-      this.repaint();
-    }, 150);
+    this.resting = setTimeout(() => this.rest(), REST);
     this.app.changed();
+    this.repaint();
+  }
+
+  /** Nothing moves any more, unless the last frame is still to come. */
+  rest() {
+    if (this.frame) {
+      this.resting = setTimeout(() => this.rest(), REST);
+      return;
+    }
+    this.moving = false;
     this.repaint();
   }
 
@@ -300,7 +312,7 @@ export class Pane {
       ratio: this.ratio,
       size: this.pointSize() * this.ratio,
       every: this.thinning(now),
-      crowd: this.crowd(),
+      crowd: this.late && this.last ? 0 : this.crowd(),
       edges: this.edgesShown().count,
       faint: app.faint,
       ground: app.ground,
@@ -323,14 +335,16 @@ export class Pane {
     if (this.share === 1) this.arrive();
   }
 
-  /** Every how many points one is drawn. */
+  /** Every how many points one is drawn: all at rest, as many as frames leave time for on the move. */
   thinning(now) {
-    const moving = this.share < 1 || this.moving;
-    const passed = now - (this.last ?? now);
-    this.last = now;
-    if (!moving || passed > 1000) return 1;
-    this.pace = 0.8 * this.pace + 0.2 * passed;
-    return this.pace > SLOW && this.n > DRAWN_POINTS ? Math.ceil(this.n / DRAWN_POINTS) : 1;
+    const moved = this.last;
+    this.last = this.share < 1 || this.moving ? now : 0;
+    if (!this.last) return 1;
+    if (moved) this.pace = 0.7 * this.pace + 0.3 * Math.min(now - moved, 200);
+    this.late ||= this.pace > LATE;
+    if (this.pace > LATE) this.budget = Math.max(0.7 * Math.min(this.budget, this.n), FEWEST_POINTS);
+    if (this.pace < IN_TIME) this.budget = Math.min(1.2 * this.budget, MOST_POINTS);
+    return this.budget < this.n ? Math.ceil(this.n / this.budget) : 1;
   }
 
   /** Diameter of a point in pixels: less for many points, more when they are zoomed in on. */
@@ -428,13 +442,4 @@ export class Pane {
     const [x, y] = this.toPlane(at);
     return this.grid.nearest(x, y, reach / this.camera.zoom, (row) => this.app.visible[row] > 0);
   }
-}
-
-const graphs = new Map();
-
-/** Views share graphs where their arrays are the same. */
-function graphOf(packed) {
-  const key = [packed.degrees, packed.targets, packed.lengths, packed.colours].join();
-  if (!graphs.has(key)) graphs.set(key, Graph.load(packed));
-  return graphs.get(key);
 }
