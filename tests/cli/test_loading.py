@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -44,7 +45,7 @@ def test_a_german_table_is_embedded_by_the_command_that_the_first_one_offers(cal
     result = done(call(*tried(result)))
     for words in (
         "columns are separated by semicolons, decimals by commas",
-        "column 'Nr' numbers the rows and is taken for --id ('--feature Nr' embeds it)",
+        "column 'Nr' numbers the rows and is taken for --id (--feature Nr embeds it)",
         "column 'Klasse' seems to hold classes and is taken for --target",
         "read as numbers (decimal comma, points between thousands, in €): 'Umsatz'",
         "read as numbers (decimal comma, points between thousands): 'Einwohner'",
@@ -129,6 +130,24 @@ def test_pixels_in_a_csv_are_seen_too(call):
     assert (summary["standardized"], summary["target"]) == (False, "target")
 
 
+def test_images_are_on_the_page(call, folder):
+    rng = np.random.default_rng(0)
+    np.savez("photos.npz", X=rng.integers(0, 255, (30, 4, 5, 3), dtype=np.uint8))
+    done(call("explore", "photos.npz", "--no-open", "--neighbors", 5, "-o", "page.html"))
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert re.search(r'"images":{[^}]*"channels":3', page)
+
+
+def test_texts_are_shown_in_full(call, folder):
+    table(note=[f"one two three {i}" for i in range(30)]).to_csv("data.csv", index=False)
+    words = ("--text", "note", "--no-open", "--neighbors", 5, "-o", "page.html", "--json")
+    summary = json.loads(done(call("explore", "data.csv", *words)).stdout)
+    assert summary["features"] == ["a", "b", "kind"]
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page)[1])
+    assert data["columns"][data["text"]]["name"] == "note"
+
+
 def test_an_index_of_parquet_names_the_rows(call):
     iris().set_index("name").to_parquet("iris.parquet")
     summary = json.loads(done(call("embed", "iris.parquet", "--json", "-o", "out.csv")).stdout)
@@ -142,3 +161,9 @@ def test_names_with_commas_are_split_where_columns_are():
         pair_of("x", ["x"])
     with pytest.raises(TableError, match="no column 'z'"):
         pair_of("x,z", ["x", "y"])
+
+
+def test_what_a_note_offers_can_be_pasted(call):
+    table().reset_index(names="row of the sheet").to_csv("data.csv", index=False)
+    result = done(call("embed", "data.csv", "-o", "out.csv"))
+    assert "(--feature 'row of the sheet' embeds it)" in result.stderr

@@ -112,7 +112,12 @@ def test_progress_is_told_before_every_fit_and_at_the_end() -> None:
     explore(X, n_neighbors=[4, 6], progress=lambda *step: told.append(step))
     assert [step[0] for step in told] == [0, 0, 1, 2, 3, 4]
     assert {step[1] for step in told} == {4}
-    assert told[2][2] == "isomap, kl, k = 6"  # the largest first
+    # The largest first, and patches before the method that has none.
+    assert [step[2] for step in told[1:4]] == [
+        "isomap, kl, k = 6",
+        "isomap, euclidean, k = 6",
+        "isomap, kl, k = 4",
+    ]
 
 
 def test_names_of_columns_come_from_the_data() -> None:

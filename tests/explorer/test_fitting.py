@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn.manifold import LocallyLinearEmbedding
 
 from explorer_pages import data_of, roll, store_of, turned, unpacked
@@ -53,3 +54,31 @@ def test_no_patch_of_the_slider_has_more_than_half_of_the_points() -> None:
         assert 1 <= max(fitting.slider(n)) <= max(n // 2, 1)
     X, _ = roll(7)
     assert explore(X).notes == []
+
+
+def test_patches_that_would_fill_memory_are_of_principal_components() -> None:
+    few, notes = fitting.compressed(np.ones((100, 784)))
+    assert few.shape == (100, 784)
+    assert notes == ()
+    # Rows that take no memory, as they are all the same.
+    n = 1 + fitting.MOST_BYTES // (fitting.DIRECTIONS * 4 * 120)
+    factors = np.random.default_rng(0).normal(size=(200, 3)).astype(np.float32)
+    rows = factors @ np.random.default_rng(1).normal(size=(3, 120)).astype(np.float32)
+    points, (note,) = fitting.compressed(rows[np.arange(n) % 200])
+    assert points.shape == (n, fitting.COMPONENTS)
+    assert points.dtype == np.float32
+    assert note.startswith("fitted to the leading 100 principal components of the 120 features")
+    assert "which hold 100% of the variance" in note
+    np.testing.assert_allclose(
+        cdist(points[:20], points[:20]), cdist(rows[:20], rows[:20]), rtol=1e-3, atol=1e-3
+    )
+
+
+def test_the_classical_view_shows_the_patches_of_the_other() -> None:
+    X, _ = roll(60)
+    silent = {"n_jobs": None, "random_state": 0, "progress": lambda *_: None}
+    (alone,) = fitting.fit_all(X, ["isomap"], ["euclidean"], [8], **silent)
+    both = fitting.fit_all(X, ["isomap"], ["euclidean", "kl"], [8], **silent)
+    assert [one.divergence for one in both] == ["euclidean", "kl"]
+    np.testing.assert_array_equal(both[0].ellipses, alone.ellipses)
+    np.testing.assert_array_equal(both[0].colours, alone.colours)

@@ -12,10 +12,13 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
 from drawing import PLANE, drawn, ring
+from patchfold import PatchIsomap
 from patchfold.plotting import CLASS_COLORS, plot_embedding
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+FLAT = PLANE[:, :2]
 
 
 def groups(ax: Axes) -> dict[str, int]:
@@ -39,14 +42,14 @@ def groups(ax: Axes) -> dict[str, int]:
     ids=["whole", "few numbers", "text", "bool"],
 )
 def test_classes_of_an_embedding_are_in_the_legend(y: Any, expected: dict[str, int]) -> None:
-    ax = plot_embedding(PLANE, y)
+    ax = plot_embedding(FLAT, y)
     assert groups(ax) == expected
     assert [text.get_text() for text in ax.get_legend().get_texts()] == list(expected)
 
 
 def test_the_commonest_of_many_classes_have_colours_of_their_own() -> None:
     y = [f"class {min(row, 25)}" for row in range(40)]
-    found = groups(plot_embedding(PLANE, y))
+    found = groups(plot_embedding(FLAT, y))
     assert len(found) == len(CLASS_COLORS)
     assert found["class 25"] == 15
     assert found["11 others"] == 11
@@ -55,7 +58,7 @@ def test_the_commonest_of_many_classes_have_colours_of_their_own() -> None:
 @pytest.mark.parametrize("edges", [None, "ring"])
 def test_the_legend_is_beside_the_dots(edges: str | None) -> None:
     links = {"edges": ring(40), "values": np.arange(40.0)} if edges else {}
-    ax = plot_embedding(PLANE, [f"a class of the name {row % 16}" for row in range(40)], **links)
+    ax = plot_embedding(FLAT, [f"a class of the name {row % 16}" for row in range(40)], **links)
     figure = ax.figure
     figure.canvas.draw()
     legend = ax.get_legend().get_window_extent()
@@ -65,7 +68,7 @@ def test_the_legend_is_beside_the_dots(edges: str | None) -> None:
 
 def test_a_figure_without_a_layout_has_the_legend_within_its_axes() -> None:
     ax = Figure().add_subplot()
-    plot_embedding(PLANE, np.arange(40) % 3, ax=ax)
+    plot_embedding(FLAT, np.arange(40) % 3, ax=ax)
     ax.figure.canvas.draw()
     legend = ax.get_legend().get_window_extent()
     assert ax.bbox.x0 <= legend.x0
@@ -75,7 +78,7 @@ def test_a_figure_without_a_layout_has_the_legend_within_its_axes() -> None:
 def test_numbers_of_an_embedding_get_a_colour_bar() -> None:
     y = np.linspace(0, 1, 40)
     y[3] = np.nan
-    ax = plot_embedding(PLANE, y)
+    ax = plot_embedding(FLAT, y)
     assert len(ax.figure.axes) == 2
     assert ax.get_legend() is None
     grey, colored = ax.collections
@@ -85,7 +88,7 @@ def test_numbers_of_an_embedding_get_a_colour_bar() -> None:
 
 def test_an_embedding_has_its_edges_coloured_by_divergence() -> None:
     values = np.arange(1.0, 41.0)
-    ax = plot_embedding(PLANE, edges=ring(40), values=values, label="kl")
+    ax = plot_embedding(FLAT, edges=ring(40), values=values, label="kl")
     lines = drawn(ax, LineCollection)
     np.testing.assert_array_equal(lines.get_array(), values)
     np.testing.assert_array_equal(lines.get_segments()[0], PLANE[:2, :2])
@@ -102,7 +105,7 @@ def test_an_embedding_of_one_component_is_a_line_in_given_axes() -> None:
 
 def test_an_embedding_needs_a_value_a_point() -> None:
     with pytest.raises(ValueError, match=r"y has shape \(3,\) for 40 points; give one value"):
-        plot_embedding(PLANE, [1, 2, 3])
+        plot_embedding(FLAT, [1, 2, 3])
     assert plt.get_fignums() == []
 
 
@@ -198,3 +201,53 @@ def test_without_a_few_points_far_out_all_are_in_view(at: Any) -> None:
     assert ((at >= [left, bottom]) & (at <= [right, top])).all()
     assert not ax.texts
     assert not triangles(ax)
+
+
+def test_three_components_are_drawn_in_space() -> None:
+    ax = plot_embedding(PLANE, np.arange(40) % 3, labels=True)
+    assert ax.name == "3d"
+    assert [axis.get_label_text() for axis in (ax.xaxis, ax.yaxis, ax.zaxis)] == [
+        f"component {place}" for place in range(3)
+    ]
+    widths = [np.ptp(limits) for limits in (ax.get_xlim(), ax.get_ylim(), ax.get_zlim())]
+    np.testing.assert_allclose(widths, widths[0])
+    assert plot_embedding(PLANE, ax=Figure().add_subplot()).name == "rectilinear"
+    assert plot_embedding(PLANE, edges=ring(40), values=np.ones(40)).name == "rectilinear"
+    assert plot_embedding(np.hstack([PLANE, PLANE])).name == "rectilinear"
+
+
+def test_a_fitted_estimator_is_drawn_by_its_embedding() -> None:
+    model = PatchIsomap(n_neighbors=8).fit(PLANE)
+    dots = drawn(plot_embedding(model), PathCollection)
+    np.testing.assert_array_equal(dots.get_offsets(), model.embedding_)
+    assert set(groups(plot_embedding(model, y=np.arange(40) % 2))) == {"0", "1"}
+    with pytest.raises(ValueError, match="a PatchIsomap without embedding_; fit it first"):
+        plot_embedding(PatchIsomap())
+
+
+def test_dots_have_the_size_of_the_page_and_are_never_tiny() -> None:
+    rng = np.random.default_rng(0)
+    sizes = []
+    for n in (100, 3000, 60_000):
+        dots = drawn(plot_embedding(rng.normal(size=(n, 2))), PathCollection)
+        sizes.append(dots.get_sizes()[0])
+        assert (dots.get_alpha() is None) == (n < 5000)
+    # The page has diameters of min(28 / n ** 0.2, 9) pixels, which are 3/4 of a point.
+    expected = [(0.75 * min(28 / n**0.2, 9)) ** 2 for n in (100, 3000, 60_000)]
+    np.testing.assert_allclose(sizes, expected, rtol=0.2)
+    small = Figure().add_subplot(5, 5, 1)
+    assert drawn(plot_embedding(FLAT, ax=small), PathCollection).get_sizes()[0] < sizes[0]
+
+
+def test_classes_are_named_where_they_are_unless_names_overlap() -> None:
+    at = np.vstack([FLAT, FLAT + 30, FLAT[:20] + 30.1])
+    y = ["left"] * 40 + ["right"] * 40 + ["hidden"] * 20
+    ax = plot_embedding(at, y, labels=True)
+    assert {text.get_text() for text in ax.texts} == {"left", "right"}
+    places = {text.get_text(): text.get_position()[0] for text in ax.texts}
+    assert places["left"] < 5
+    assert places["right"] > 25
+    assert not plot_embedding(at, y).texts
+    mixed = np.arange(100) % 2  # neither is anywhere among itself
+    assert not plot_embedding(np.repeat(at[:50], 2, axis=0), mixed, labels=True).texts
+    assert not plot_embedding(at, np.linspace(0, 1, 100), labels=True).texts

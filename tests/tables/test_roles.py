@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from patchfold.tables import Roles, Table, assign, pixels_of
+from patchfold.tables import Roles, Table, assign
 
 N = 20
 X = np.random.default_rng(0).normal(size=N)
@@ -35,7 +35,7 @@ def test_a_column_that_names_or_numbers_the_rows_is_the_id(name, values, found):
     roles, notes = decided(**{name: list(values)})
     assert (roles.ids == name) is found
     assert (len(notes) == 1) is found
-    assert all(f"'--feature {name}' embeds it" in note for note in notes)
+    assert all(f"(--feature {name} embeds it)" in note for note in notes)
     if found:
         roles, notes = decided(Roles(features=(name,)), **{name: list(values)})
         assert (roles.ids, notes) == (None, [])
@@ -81,7 +81,7 @@ def test_classes_beside_a_target_are_not_embedded_in_silence():
     roles, notes = decided(Roles(target="kind"), kind=["a", "b"] * 10, label=[0, 1] * 10)
     assert roles == Roles(target="kind")
     assert notes == [
-        "'label' may hold classes and is embedded all the same ('--info label' only shows it)"
+        "'label' may hold classes and is embedded all the same (--info label only shows it)"
     ]
 
 
@@ -91,13 +91,3 @@ def test_what_the_file_says_of_its_columns_is_followed():
     assert (roles.ids, roles.info) == ("gene", ("is_test",))
     assert notes[0] == "the index 'gene' of the file names the rows (--id)"
     assert notes[1].startswith("arrays beside the points are shown and not embedded: 'is_test'")
-
-
-def test_pixels_are_whole_numbers_of_a_square():
-    grey = pd.DataFrame(np.arange(49.0 * 3).reshape(3, 49) % 17)
-    assert pixels_of(grey) == (7, 7)
-    assert pixels_of(grey / 2) is None
-    assert pixels_of(grey.iloc[:, 1:]) is None
-    assert pixels_of(grey * 100) is None
-    assert pixels_of(grey.iloc[:, :36]) is None
-    assert pixels_of(grey, (7, 7, 1)) == (7, 7, 1)

@@ -22,6 +22,7 @@ class TableOptions:
     drop: list[str] | None = None
     feature: list[str] | None = None
     xy: list[str] | None = None
+    text: str | None = None
     missing: str = "error"
     header: bool | None = None
     dates: bool = False
@@ -38,10 +39,12 @@ class TableOptions:
 
         if self.data == "-" and sys.stdin is not None and sys.stdin.isatty():
             say(["Reading standard input; Ctrl-D ends it."])
+        known = {self.target, self.ids, *(self.info or ())}
+        told = [] if self.text is None or self.text in known else [self.text]
         given = Roles(
             self.target,
             self.ids,
-            tuple(self.info or ()),
+            (*(self.info or ()), *told),
             tuple(self.drop or ()),
             tuple(self.feature or ()),
         )
@@ -66,7 +69,11 @@ class TableOptions:
         selection = replace(selection, roles=roles, shape=table.shape)
         selection.notes[:0] = [*table.notes, *notes]
         if self.standardize is None and not self.scaled(selection):
-            selection.notes.append(_pixel_note(selection))
+            size = " x ".join(map(str, pixels_of(selection)))
+            selection.notes.append(
+                f"the features look like the pixels of images of {size}: they are taken as they "
+                "are (--standardize gives every pixel the same weight)"
+            )
         return selection
 
     def coordinates(self, selection: Any) -> dict[str, Any]:
@@ -93,11 +100,7 @@ class TableOptions:
 
     def scaled(self, selection: Any) -> bool:
         """Whether numbers are standardised: as asked for, else unless they are pixels."""
-        from patchfold.tables import pixels_of
-
-        if self.standardize is not None:
-            return self.standardize
-        return pixels_of(selection.features, selection.shape) is None
+        return not pixels_of(selection) if self.standardize is None else self.standardize
 
     def coding(self, selection: Any) -> dict[str, Any]:
         """How columns become points, as arguments of :func:`patchfold.tables.preprocessor`."""
@@ -192,6 +195,23 @@ def columns(selection: Any) -> dict[str, list[Any]]:
     return {name: [_shown(value) for value in frame[name]] for name in order}
 
 
+def pixels_of(selection: Any) -> tuple[int, ...]:
+    """Return the shape of the images whose pixels the features are; empty where they are none."""
+    from patchfold.explorer.images import pixel_side
+
+    if len(selection.shape) > 1:
+        return tuple(selection.shape)
+    kinds = {dtype.kind for dtype in selection.features.dtypes}
+    side = pixel_side(selection.features.to_numpy()) if kinds == {"f"} else None
+    return () if side is None else (side, side)
+
+
+def images_of(selection: Any) -> Any:
+    """Return the images that a page shows of each row, or None."""
+    shape = pixels_of(selection)
+    return selection.features.to_numpy().reshape(-1, *shape) if shape else None
+
+
 def row_names(selection: Any) -> Any:
     """Return the column that names the rows; without one, their numbers in the table, from 1."""
     import pandas as pd
@@ -248,15 +268,4 @@ def _refused(data: str, error: Any) -> Refused:
     return Refused(
         f"{name}: {len(words)} things keep columns from being features.",
         more=[*(f"- {line}." for line in words), attempt],
-    )
-
-
-def _pixel_note(selection: Any) -> str:
-    from patchfold.tables import pixels_of
-
-    shape = pixels_of(selection.features, selection.shape) or ()
-    size = " x ".join(map(str, shape))
-    return (
-        f"the features look like the pixels of images of {size}: they are taken as they are "
-        "('--standardize' gives every pixel the same weight)"
     )

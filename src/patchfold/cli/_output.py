@@ -7,7 +7,7 @@ from typing import Any
 
 from patchfold.cli._session import Refused, about
 
-PICTURE_DPI = 150
+PICTURE_DPI, PICTURE_INCHES = 150, (8.0, 6.0)
 # The most letters of a class in the legend, which must leave room for the embedding.
 LEGEND_LETTERS = 24
 
@@ -79,10 +79,16 @@ def picture(places: Any, target: Any) -> bytes:
 
     from patchfold.plotting import plot_embedding
 
-    figure = Figure(layout="constrained")
+    figure = Figure(figsize=PICTURE_INCHES, layout="constrained")
+    solid = places.shape[1] == 3
+    ax = figure.add_subplot(projection="3d" if solid else None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of signs that the font lacks
-        plot_embedding(places, None if target is None else _legible(target), ax=figure.subplots())
+        plot_embedding(places, None if target is None else _legible(target), labels=True, ax=ax)
+        if not solid:
+            ax.spines[["top", "right"]].set_visible(False)
+            ax.spines[["bottom", "left"]].set_color("0.8")
+            ax.tick_params(colors="0.5", labelsize=8)
         buffer = io.BytesIO()
         figure.savefig(buffer, format="png", dpi=PICTURE_DPI)
     return buffer.getvalue()

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from patchfold.cli import _options as options
-from patchfold.cli._loading import TableOptions, columns, row_names, title
+from patchfold.cli._loading import TableOptions, columns, images_of, row_names, title
 from patchfold.cli._output import (
     check_endings,
     check_names,
@@ -236,6 +236,7 @@ def _page(table: TableOptions, done: _Done) -> str:
         columns=columns(done.selection),
         ids=row_names(done.selection),
         feature_names=list(prepare.get_feature_names_out()),
+        images=images_of(done.selection),
         title=title(table.data),
     )
     return str(page.html)

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from patchfold.cli import _options as options
-from patchfold.cli._loading import TableOptions, columns, row_names, title
+from patchfold.cli._loading import TableOptions, columns, images_of, row_names, title
 from patchfold.cli._session import (
     about,
     check_outputs,
@@ -71,6 +71,10 @@ Coordinates = Annotated[
         help="Two columns with coordinates to show, instead of embedding; repeat for several.",
     ),
 ]
+Text = Annotated[
+    str | None,
+    typer.Option(metavar="COL", help="A column of texts to read in full beside the points."),
+]
 PageFile = Annotated[
     Path | None,
     typer.Option(
@@ -98,6 +102,7 @@ def explore(
     drop: options.Drop = None,
     feature: options.Feature = None,
     xy: Coordinates = None,
+    text: Text = None,
     method: Methods = None,
     divergence: Divergences = None,
     neighbors: Stops = None,
@@ -128,6 +133,7 @@ def explore(
         drop=drop,
         feature=feature,
         xy=xy,
+        text=text,
         missing=missing,
         header=header,
         dates=dates,
@@ -137,11 +143,11 @@ def explore(
     )
     place = _place(data, output, serve=serve)
     selection = table.load()
-    say([table.described(selection), *options.noted(selection.notes)])
+    stops = [k if k == "auto" else int(k) for k in neighbors or ()]
     built, warned = _page(
         table,
         selection,
-        n_neighbors=[k if k == "auto" else int(k) for k in neighbors] if neighbors else None,
+        n_neighbors=stops or None,
         methods=tuple(method or METHODS),
         divergences=tuple(divergence or DIVERGENCES),
         random_state=seed,
@@ -153,10 +159,7 @@ def explore(
     if as_json:
         summary = _summary(table, selection, [*selection.notes, *warned], place)
         print_result(json.dumps(summary, ensure_ascii=False) + "\n")
-    if serve:
-        _serve(page, open_page=open_page)
-    elif open_page and place is not None and not webbrowser.open(place.resolve().as_uri()):
-        say(["No browser was found; open the file in one."])
+    _show(page, place, serve=serve, open_page=open_page)
 
 
 def _page(table: TableOptions, selection: Any, **parameters: Any) -> tuple[Any, list[str]]:
@@ -167,6 +170,7 @@ def _page(table: TableOptions, selection: Any, **parameters: Any) -> tuple[Any, 
     prepare = preprocessor(selection.features, **table.coding(selection))
     with about(table.data):
         given = table.coordinates(selection)
+    say([table.described(selection), *options.noted(selection.notes)])
     say([_how(parameters, len(selection.features), given)])
     with about(table.data), progress(stderr()) as bar, noting() as warned:
         line = bar.add_task("embedding", total=None)
@@ -180,6 +184,8 @@ def _page(table: TableOptions, selection: Any, **parameters: Any) -> tuple[Any, 
             columns=columns(selection),
             ids=row_names(selection),
             feature_names=list(prepare.get_feature_names_out()),
+            images=images_of(selection),
+            text=table.text,
             title=title(table.data),
             n_jobs=options.threads(len(selection.features)),
             progress=step,
@@ -199,6 +205,14 @@ def _how(parameters: dict[str, Any], n: int, given: dict[str, Any]) -> str:
         f"By {', '.join(parameters['methods'])} with {', '.join(parameters['divergences'])} at "
         f"{', '.join(map(str, ks))} neighbours, as in Python"
     )
+
+
+def _show(page: str, place: Path | None, *, serve: bool, open_page: bool) -> None:
+    """Serve the page, or open its file in the browser, as asked for."""
+    if serve:
+        _serve(page, open_page=open_page)
+    elif open_page and place is not None and not webbrowser.open(place.resolve().as_uri()):
+        say(["No browser was found; open the file in one."])
 
 
 def _summary(

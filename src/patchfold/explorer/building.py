@@ -11,7 +11,14 @@ from patchfold import divergences as known
 from patchfold._validation import check_choice, check_count, check_points
 from patchfold.embedding.methods import METHODS
 from patchfold.explorer.columns import pack_column, pack_ids, with_text
-from patchfold.explorer.fitting import Fitted, choose_k, fit_all, from_estimators, slider
+from patchfold.explorer.fitting import (
+    Fitted,
+    choose_k,
+    compressed,
+    fit_all,
+    from_estimators,
+    slider,
+)
 from patchfold.explorer.given import source_of
 from patchfold.explorer.images import pack_images, pictures_of
 from patchfold.explorer.packing import ArrayStore
@@ -29,6 +36,8 @@ if TYPE_CHECKING:
 # Features are shown beside the other columns while there are no more than so many of them, and of
 # values in all: pixels of images say nothing one by one, and would be most of the page.
 MOST_FEATURES, MOST_VALUES = 100, 5_000_000
+# Of more values than this, points are kept in single precision.
+MOST_DOUBLE = 10_000_000
 # Names that a message lists.
 MOST_NAMED = 10
 
@@ -224,12 +233,13 @@ def explore(
     given = len(source.embeddings) > 0
     pictures = pictures_of(source.points, images)
     points = check_points(pictures.points, min_samples=2 if given else 3)
-    points = points.astype(np.float64, copy=False)
+    # Many numbers are kept in half the room, which the eye does not see.
+    points = points.astype(np.float32 if points.size > MOST_DOUBLE else np.float64, copy=False)
     known_names = source.feature_names if feature_names is None else feature_names
     names = _feature_names(source.points, points.shape[1], known_names)
     columns = source.columns | dict(columns or {})
     columns = columns if y is None else _coloured(y, columns)
-    parts = {
+    parts: dict[str, Any] = {
         "columns": columns,
         "ids": source.ids if ids is None else ids,
         "images": pictures.images,
@@ -241,17 +251,16 @@ def explore(
     if given:
         fitted = from_estimators(source.embeddings, points, n_jobs)
         return _page_of(fitted, points, names, parts, n_jobs, random_state)
-    methods = [check_choice("methods", name, METHODS) for name in _listed("methods", methods)]
-    divergences = [
-        check_choice("divergences", name, known.NAMES)
-        for name in _listed("divergences", divergences)
-    ]
+    methods = _known("methods", methods, METHODS)
+    divergences = _known("divergences", divergences, known.NAMES)
     ks = list(slider(len(points))) if n_neighbors is None else _listed("n_neighbors", n_neighbors)
     if "auto" in ks:
         chosen = choose_k(points, methods, divergences, n_jobs=n_jobs, random_state=random_state)
         ks = [chosen if k == "auto" else k for k in ks]
+    fewer, said = compressed(points)
+    parts["notes"] += said
     fitted = fit_all(
-        points,
+        fewer,
         methods,
         divergences,
         _check_neighbors(ks, len(points)),
@@ -333,6 +342,10 @@ def _listed(name: str, values: Any) -> list[Any]:
     if not result:
         raise ValueError(f"{name} is empty; give at least one.")
     return result
+
+
+def _known(name: str, values: Any, allowed: Iterable[str]) -> list[str]:
+    return [check_choice(name, value, allowed) for value in _listed(name, values)]
 
 
 def _feature_names(X: Any, m: int, given: Iterable[Any] | None) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from scipy.sparse import triu
+from sklearn.decomposition import PCA
 
 from patchfold.divergences import paired
 from patchfold.embedding import PatchSpace
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 SLIDER = ((20_000, (6, 10, 15, 20, 30)), (100_000, (10, 15, 20)), (np.inf, (15,)))
 # The divergence that colours edges where the lengths are of none.
 COLOURING = "kl"
+# Patches of about so many directions, with more than so many bytes, are made of components instead.
+DIRECTIONS, MOST_BYTES, COMPONENTS = 16, 2**30, 100
 # Neighbours of the patches behind coordinates of others, fewer for few points, and what is said.
 GIVEN_NEIGHBORS = 15
 GIVEN_NOTE = "coordinates as given; edges and patches are of X, with {k} neighbours"
@@ -100,16 +103,17 @@ def fit_all(
     progress: Progress,
 ) -> list[Fitted]:
     """Fit one estimator a method, divergence and k, all on the same neighbours and patches."""
-    pairs = list(product(methods, divergences))
+    # What has patches first: the classical method shows the same, fitted to the same points.
+    pairs = sorted(product(methods, divergences), key=lambda pair: pair[1] == "euclidean")
     total = len(ks) * len(pairs)
     progress(0, total, "neighbours and patches")
-    near = find_neighbors(X, max(ks), n_jobs=n_jobs, random_state=random_state)
     shared = SharedNeighbors()
+    near = find_neighbors(X, max(ks), knn=shared, n_jobs=n_jobs, random_state=random_state)
     colouring = next((name for name in divergences if name != "euclidean"), COLOURING)
     fitted: list[Fitted] = []
     # The largest first: what it finds serves the others.
     for k in sorted(ks, reverse=True):
-        members, plain = near.nearest(k), None
+        members, patches = near.nearest(k), None
         for method, divergence in pairs:
             progress(len(fitted), total, f"{method}, {divergence}, k = {k}")
             estimator = METHODS[method](
@@ -120,16 +124,39 @@ def fit_all(
                 random_state=random_state,
             )
             notes = _fit(estimator, X)
-            patches = estimator.patches_
+            patches = estimator.patches_ or patches
             if patches is None:
                 space = PatchSpace(n_neighbors=k, divergence=colouring, knn=shared, n_jobs=n_jobs)
-                patches = plain = plain or _patches(space, X)
+                patches = _patches(space, X)
             measure = colouring if divergence == "euclidean" else divergence
             places, lengths = estimator.embedding_, estimator.graph_
             found = _found(places, lengths, patches, members, measure, n_jobs)
             fitted.append(Fitted(method, divergence, k, *found, notes))
     progress(total, total, "page")
-    return sorted(fitted, key=lambda one: list(ks).index(one.k or 0))
+    order: dict[Any, int] = {
+        fit: place for place, fit in enumerate(product(ks, methods, divergences))
+    }
+    return sorted(fitted, key=lambda one: order[one.k, one.method, one.divergence])
+
+
+def compressed(X: NDArray[Any]) -> tuple[NDArray[Any], tuple[str, ...]]:
+    """Return points whose patches fit into little memory, and what was done to them.
+
+    Patches keep as many directions as they have points, each as long as a point: 70 000 images of
+    784 pixels would have 7 GB of them. Where they would have more than 1 GB, the points are their
+    leading 100 principal components.
+    """
+    n, m = X.shape
+    if n * m * DIRECTIONS * X.itemsize <= MOST_BYTES or m <= COMPONENTS:
+        return X, ()
+    pca = PCA(COMPONENTS, svd_solver="covariance_eigh")
+    points = np.ascontiguousarray(pca.fit_transform(X))
+    share = float(pca.explained_variance_ratio_.sum())
+    note = (
+        f"fitted to the leading {COMPONENTS} principal components of the {m} features, which hold "
+        f"{share:.0%} of the variance; trust is of all features"
+    )
+    return points, (note,)
 
 
 def from_estimators(
@@ -148,10 +175,13 @@ def from_estimators(
             fitted.append(Fitted(str(label), None, None, *found))
             continue
         places = coordinates(label, estimator, len(X))
-        space = space or _space(X, n_jobs)
-        found = _found(places, space.graph_, *_parts(space, X, n_jobs), COLOURING, n_jobs)
-        note = GIVEN_NOTE.format(k=space.n_neighbors_)
-        fitted.append(Fitted(str(label), None, None, *found, (note,)))
+        if space is None:
+            points, said = compressed(X)
+            space = _space(points, n_jobs)
+            parts = _parts(space, points, n_jobs)
+            notes = (GIVEN_NOTE.format(k=space.n_neighbors_), *said)
+        found = _found(places, space.graph_, *parts, COLOURING, n_jobs)
+        fitted.append(Fitted(str(label), None, None, *found, notes))
     return fitted
 
 

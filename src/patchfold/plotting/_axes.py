@@ -27,10 +27,10 @@ def require_matplotlib() -> None:
         raise ImportError("plotting needs matplotlib; pip install 'patchfold[plot]'") from error
 
 
-def new_axes() -> Axes:
+def new_axes(projection: str | None = None) -> Axes:
     from matplotlib import pyplot as plt
 
-    return plt.figure(layout="constrained").add_subplot()
+    return plt.figure(layout="constrained").add_subplot(projection=projection)
 
 
 def double(x: Array) -> Floats:

@@ -23,6 +23,9 @@ from patchfold.plotting._edges import check_edges, draw_colorbar, draw_edges
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    # Classes: name, who, colour.
+    Groups = list[tuple[str | None, npt.NDArray[np.bool_], str]]
+
 # Classes, as on the page of the explorer: Okabe and Ito's colours, then shades between them.
 CLASS_COLORS = (
     *("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#7a5ca8"),
@@ -42,6 +45,15 @@ REACH = 0.5
 MARGIN, INSET = 0.05, 0.012
 # The part of the view, across and up, that the note takes.
 NOTE = np.array([0.3, 0.08])
+# The diameter of a dot in points, as on the page: less for many points, and in small axes, whose
+# shorter side has less than SIDE points.
+LARGEST, SMALLEST, SIDE = 6.75, 1.5, 260.0
+# Of more dots, those beneath others shine through.
+CROWD, OPACITY = 5000, 0.6
+# Letters of labels on the map. A class is named where it has this share of the nearest points.
+LABEL_SIZE, AROUND, OWN = 9, 15, 0.6
+# The diameter of dots in the legend, in points.
+IN_LEGEND = 6.0
 
 
 def plot_embedding(
@@ -53,9 +65,12 @@ def plot_embedding(
     cmap: Any = "viridis",
     edge_cmap: Any = "magma_r",
     label: str = "divergence",
+    labels: bool = False,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw an embedding, coloured by classes or numbers, and edges coloured by divergence.
+
+    Three components are drawn in space, unless there are edges or axes of a plane.
 
     Where a few points lie so far out that all others would fall on one dot, the view is a square
     around the others, from the 1 % to the 99 % quantile of both components. Triangles at its border
@@ -63,8 +78,8 @@ def plot_embedding(
 
     Parameters
     ----------
-    embedding : array of shape (n, n_components)
-        The first two components are drawn.
+    embedding : array of shape (n, n_components), or fitted estimator
+        The first two components are drawn, or all of three. Of an estimator, its ``embedding_``.
     y : array of shape (n,) or None
         Text, or few different whole numbers, are classes and get a legend, the commonest 15 of
         more than 16 and the others together, beside the axes in a figure that has a layout; other
@@ -73,6 +88,8 @@ def plot_embedding(
         As for :func:`plot_patches`.
     cmap, edge_cmap : str or Colormap
         Colours of numbers, and of edges.
+    labels : bool, default=False
+        Whether classes are named on the map, too, as far as their names do not overlap.
     ax : Axes or None
         Where to draw. None makes a new figure.
 
@@ -87,40 +104,30 @@ def plot_embedding(
     >>> X, y = load_iris(return_X_y=True)
     >>> isomap = PatchIsomap(n_neighbors=30).fit(X)
     >>> graph = isomap.graph_.tocoo()
-    >>> ax = plot_embedding(isomap.embedding_, y, edges=graph.coords, values=graph.data)
+    >>> ax = plot_embedding(isomap, y, edges=graph.coords, values=graph.data)
     >>> ax.figure.savefig("embedding.png")  # doctest: +SKIP
     """
     require_matplotlib()
-    at = double(check_points(host(embedding), name="embedding", min_samples=1))
+    found = getattr(embedding, "embedding_", embedding)
+    if hasattr(found, "get_params"):
+        raise ValueError(f"embedding is a {type(found).__name__} without embedding_; fit it first.")
+    at = double(check_points(host(found), name="embedding", min_samples=1))
     if at.shape[1] < 2:
         at = np.column_stack([at, np.zeros(len(at))])
-    at = at[:, :2]
+    solid = at.shape[1] == 3 and edges is None and (ax is None or ax.name == "3d")
+    at = at[:, : 3 if solid else 2]
     links = check_edges(edges, values, len(at))
     groups, numbers = _classes_or_numbers(y, len(at))
-    ax = new_axes() if ax is None else ax
-    # Many points are drawn small.
-    size = float(np.clip(6000 / len(at), 1.0, 12.0))
+    ax = new_axes("3d" if solid else None) if ax is None else ax
     if links is not None:
         draw_colorbar(ax, draw_edges(ax, at, *links, edge_cmap, None), label)
-    across, up = at[:, 0], at[:, 1]
-    colors = np.empty((len(at), 4))
-    for name, who, color in groups:
-        dots = ax.scatter(across[who], up[who], s=size, c=color, linewidths=0, zorder=2, label=name)
-        colors[who] = dots.get_facecolor()
-    if numbers is not None:
-        known = np.isfinite(numbers)
-        dots = ax.scatter(across[~known], up[~known], s=size, c=DOT_COLOR, linewidths=0, zorder=2)
-        colors[~known] = dots.get_facecolor()
-        dots = ax.scatter(
-            across[known], up[known], s=size, c=numbers[known], cmap=cmap, linewidths=0, zorder=2
-        )
-        bar = ax.figure.colorbar(dots, ax=ax, label=str(getattr(y, "name", None) or ""), pad=0.02)
-        bar.outline.set_visible(False)
-        colors[known] = dots.to_rgba(numbers[known])
-    elif y is not None:
-        draw_legend(ax)
-    view = _view(at)
-    if view is None:
+    colors = _draw_dots(ax, at, groups, numbers, cmap, str(getattr(y, "name", None) or ""))
+    if numbers is None and y is not None:
+        draw_legend(ax, scale=IN_LEGEND / np.sqrt(_size(ax, len(at))))
+    view = None if solid else _view(at)
+    if solid:
+        _frame_solid(ax, at)
+    elif view is None:
         ax.autoscale_view()
         ax.set_aspect("equal", adjustable="datalim")
     else:
@@ -130,7 +137,90 @@ def plot_embedding(
         _mark_beyond(ax, at, view, colors)
     ax.set_xlabel("component 0")
     ax.set_ylabel("component 1")
+    if labels and not solid and y is not None:
+        _label_classes(ax, at, groups)
     return ax
+
+
+def _draw_dots(
+    ax: Any, at: Floats, groups: Groups, numbers: Floats | None, cmap: Any, name: str
+) -> Floats:
+    """Draw the points, and the bar of their numbers; return their colours."""
+    look: dict[str, Any] = {
+        "s": _size(ax, len(at)),
+        "linewidths": 0,
+        "zorder": 2,
+        "alpha": OPACITY if len(at) > CROWD else None,
+    }
+    colors = np.empty((len(at), 4))
+    for word, who, color in groups:
+        dots = ax.scatter(*at[who].T, c=color, label=word, **look)
+        colors[who] = dots.get_facecolor()[:1]
+    if numbers is not None:
+        known = np.isfinite(numbers)
+        dots = ax.scatter(*at[~known].T, c=DOT_COLOR, **look)
+        colors[~known] = dots.get_facecolor()[:1]
+        dots = ax.scatter(*at[known].T, **look, c=numbers[known], cmap=cmap)
+        bar = ax.figure.colorbar(dots, ax=ax, label=name, pad=0.02)
+        bar.set_alpha(1)
+        bar.outline.set_visible(False)
+        colors[known] = dots.to_rgba(numbers[known])
+    colors[:, 3] = 1  # what stands for many points is plain to see
+    return colors
+
+
+def _size(ax: Axes, n: int) -> float:
+    """Return the area of a dot in square points."""
+    extent = ax.get_window_extent()
+    side = min(extent.width, extent.height) * 72 / ax.figure.dpi
+    diameter = min(21 / n**0.2, LARGEST) * min(side / SIDE, 1.0)
+    return float(max(diameter, SMALLEST) ** 2)
+
+
+def _frame_solid(ax: Any, at: Floats) -> None:
+    """Give three axes one scale, and quiet walls."""
+    middle, half = (at.min(axis=0) + at.max(axis=0)) / 2, float(np.ptp(at, axis=0).max()) / 2 or 1.0
+    limits = np.stack([middle - half, middle + half], axis=1)
+    ax.set(xlim=limits[0], ylim=limits[1], zlim=limits[2], zlabel="component 2")
+    ax.set_box_aspect((1, 1, 1))
+    for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
+        axis.set_pane_color((1, 1, 1, 0))
+        axis.line.set_color("0.8")
+    ax.tick_params(labelsize=7, colors="0.5")
+
+
+def _label_classes(ax: Axes, at: Floats, groups: Groups) -> None:
+    """Name classes where they are among themselves, as far as names do not overlap."""
+    from matplotlib import patheffects
+    from matplotlib.colors import to_rgb
+
+    ax.figure.canvas.draw()  # the places of words are known then
+    taken: list[Any] = []
+    named = [group for group in groups if group[2] != DOT_COLOR and group[1].any()]
+    for name, who, color in sorted(named, key=lambda group: -int(group[1].sum())):
+        some = at[who]
+        place = some[np.abs(some - np.median(some, axis=0)).sum(axis=1).argmin()]
+        around = np.argsort(np.abs(at - place).sum(axis=1))[:AROUND]
+        if who[around].mean() < OWN:
+            continue  # it lies among others, whom its name would cover
+        text = ax.text(
+            place[0],
+            place[1],
+            str(name),
+            fontsize=LABEL_SIZE,
+            fontweight="bold",
+            color=[0.55 * value for value in to_rgb(color)],
+            ha="center",
+            va="center",
+            zorder=5,
+            clip_on=True,
+            path_effects=[patheffects.withStroke(linewidth=3, foreground="white")],
+        )
+        box = text.get_window_extent()
+        if any(box.overlaps(other) for other in taken):
+            text.remove()
+        else:
+            taken.append(box)
 
 
 def _view(at: Floats) -> Floats | None:
@@ -183,17 +273,15 @@ def _mark_beyond(ax: Axes, at: Floats, view: Floats, colors: Floats) -> None:
     )
 
 
-def draw_legend(ax: Axes, title: str | None = None) -> None:
+def draw_legend(ax: Axes, title: str | None = None, scale: float = 2.0) -> None:
     """Name what is drawn beside the axes, where the figure makes room, and never over dots."""
     place: dict[str, Any] = {"loc": "best"}
     if ax.figure.get_layout_engine() is not None:
         place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2}
-    ax.legend(frameon=False, markerscale=2, handletextpad=0.2, title=title, **place)
+    ax.legend(frameon=False, markerscale=scale, handletextpad=0.2, title=title, **place)
 
 
-def _classes_or_numbers(
-    y: Any, n: int
-) -> tuple[list[tuple[str | None, npt.NDArray[np.bool_], str]], Floats | None]:
+def _classes_or_numbers(y: Any, n: int) -> tuple[Groups, Floats | None]:
     """Return classes as (name, who, colour), or numbers; one class without a name for no ``y``."""
     if y is None:
         return [(None, np.ones(n, dtype=bool), CURVE_COLOR)], None
@@ -216,7 +304,7 @@ def _classes_or_numbers(
     counts = Counter(words[~missing].tolist())
     own = len(CLASS_COLORS) - (len(counts) > len(CLASS_COLORS))
     names = sorted((name for name, _ in counts.most_common(own)), key=int if numeric else str)
-    groups: list[tuple[str | None, npt.NDArray[np.bool_], str]] = [
+    groups: Groups = [
         (name, (words == name) & ~missing, color)
         for name, color in zip(names, CLASS_COLORS, strict=False)
     ]

@@ -16,7 +16,7 @@ from patchfold.tables.preparation import (
 )
 from patchfold.tables.problems import ColumnsError
 from patchfold.tables.reading import read_table
-from patchfold.tables.roles import Roles, assign, pixels_of
+from patchfold.tables.roles import Roles, assign
 from patchfold.tables.table import Table
 from patchfold.tables.writing import check_ending, encode_table
 
@@ -34,7 +34,6 @@ __all__ = [
     "conform",
     "encode_table",
     "is_continuous",
-    "pixels_of",
     "preprocessor",
     "read_table",
     "select",

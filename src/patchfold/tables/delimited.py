@@ -167,7 +167,7 @@ def _read_dotted(frame: Any, names: Sequence[str], notes: list[str]) -> None:
         frame[name] = cells if (numbers.isna() & cells.notna()).any() else numbers
     if apart:
         notes.append(
-            f"points stand between thousands in {listed(apart)} ('--decimal .' takes them for "
+            f"points stand between thousands in {listed(apart)} (--decimal . takes them for "
             "decimal points)"
         )
 

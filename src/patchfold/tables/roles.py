@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,8 +40,6 @@ CLASS_NAMES = frozenset(
 MOST_CLASSES = 100
 # Fewer rows may be numbered by chance.
 FEWEST_NUMBERED = 10
-# From so many columns on, whole numbers from 0 to 255 at most are taken for pixels.
-FEWEST_PIXELS, BRIGHTEST = 49, 255
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ def assign(table: Table, roles: Roles) -> tuple[Roles, list[str]]:
     >>> roles.ids, roles.target
     ('nr', 'class')
     >>> notes[1]
-    "column 'nr' numbers the rows and is taken for --id ('--feature nr' embeds it)"
+    "column 'nr' numbers the rows and is taken for --id (--feature nr embeds it)"
     """
     notes: list[str] = []
     roles = _with_target(table, roles, notes)
@@ -104,33 +103,10 @@ def assign(table: Table, roles: Roles) -> tuple[Roles, list[str]]:
     if apart:
         notes.append(
             f"arrays beside the points are shown and not embedded: {listed(apart)} "
-            "('--feature NAME' embeds one)"
+            "(--feature NAME embeds one)"
         )
         roles = replace(roles, info=(*roles.info, *apart))
     return roles, notes
-
-
-def pixels_of(features: Any, shape: tuple[int, ...] = ()) -> tuple[int, ...] | None:
-    """Return the shape of the images whose pixels the features are; None where they are none.
-
-    Images are arrays of more than two dimensions, or rows of at least 49 whole numbers from 0 to
-    at most 255, as many as a square has.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> pixels_of(pd.DataFrame(np.eye(64)[:, ::-1] * 16))
-    (8, 8)
-    """
-    if len(shape) > 1:
-        return shape
-    m = features.shape[1]
-    side = round(m**0.5)
-    if m < FEWEST_PIXELS or side * side != m or not (features.dtypes == np.float64).all():
-        return None
-    matrix = features.to_numpy()
-    whole = bool((matrix == np.round(matrix)).all()) and matrix.min() == 0
-    return (side, side) if whole and 1 < matrix.max() <= BRIGHTEST else None
 
 
 def _with_target(table: Table, roles: Roles, notes: list[str]) -> Roles:
@@ -147,13 +123,13 @@ def _with_target(table: Table, roles: Roles, notes: list[str]) -> Roles:
         return roles
     if roles.target is not None:
         notes.append(
-            f"{listed(like)} may hold classes and is embedded all the same ('--info {like[0]}' "
-            "only shows it)"
+            f"{listed(like)} may hold classes and is embedded all the same "
+            f"(--info {quote(like[0])} only shows it)"
         )
         return roles
     notes.append(
         f"column {quoted(like[0])} seems to hold classes and is taken for --target, not embedded "
-        f"('--feature {like[0]}' embeds it)"
+        f"(--feature {quote(like[0])} embeds it)"
     )
     return replace(roles, target=like[0])
 
@@ -175,7 +151,7 @@ def _with_ids(table: Table, roles: Roles, notes: list[str]) -> Roles:
     first = found[0]
     what = "numbers the rows" if first in numbered else "has another text in every row"
     notes.append(
-        f"column {quoted(first)} {what} and is taken for --id ('--feature {first}' embeds it)"
+        f"column {quoted(first)} {what} and is taken for --id (--feature {quote(first)} embeds it)"
     )
     others = [name for name in numbered if name != first]
     if others:
