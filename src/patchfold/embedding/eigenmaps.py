@@ -130,8 +130,6 @@ class PatchEigenmaps(BasePatchEmbedding):
         Seconds that each stage of the fit took.
     map_ : regressor or None
         What maps new points; None for ``"nystrom"``.
-    stability_ : array of shape (n_samples,)
-        How well every point keeps its place; there after :meth:`stability`.
 
     Examples
     --------
