@@ -1,4 +1,4 @@
-"""Check a built site: links lead somewhere, nothing is fetched, and the search finds its pages.
+"""Check a built site: links lead somewhere, nothing is fetched, the search finds its pages.
 
 ``python docs/_ext/check_site.py docs/_build/html``. Addresses outside are not followed: a build
 needs no network.
@@ -6,6 +6,7 @@ needs no network.
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import sys
@@ -14,6 +15,8 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from snowballstemmer import stemmer
+
+import patchfold
 
 # Where a page loads something from: the browser fetches these without a click.
 LOADING = {("script", "src"), ("img", "src"), ("iframe", "src"), ("link", "href")}
@@ -107,11 +110,28 @@ def misnamed(site: Path) -> list[str]:
     return [f"llms.txt names {page}, not there" for page in named if not (site / page).is_file()]
 
 
+def undocumented(site: Path) -> list[str]:
+    """Return the public names that no page of the API explains."""
+    anchors: set[str] = set()
+    for path in (site / "api").glob("*.html"):
+        anchors |= Page(path.read_text(encoding="utf-8")).anchors
+    wanted = []
+    for name in patchfold.__all__:
+        value = getattr(patchfold, name)
+        if inspect.ismodule(value):
+            wanted.append(f"module-patchfold.{name}")
+            names = set(getattr(value, "__all__", ())) - set(patchfold.__all__)
+            wanted += [f"patchfold.{name}.{key}" for key in names]
+        else:
+            wanted.append(f"patchfold.{name}")
+    return [f"{name} has no page" for name in sorted(set(wanted) - anchors)]
+
+
 def main() -> None:
     """Check the site that is named, and say what is wrong."""
     site = Path(sys.argv[1]).resolve()
     found, checked = problems(site)
-    found += unfound(site) + misnamed(site)
+    found += unfound(site) + misnamed(site) + undocumented(site)
     for line in dict.fromkeys(found):
         print(line, file=sys.stderr)
     if found or not checked:
