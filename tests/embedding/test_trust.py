@@ -48,7 +48,7 @@ def test_stability_leaves_the_fit_alone_and_is_forgotten_by_the_next():
 def test_labels_take_part_in_refits():
     y = np.where(ROLL.coordinates[:, 0] > np.median(ROLL.coordinates[:, 0]), "out", "in")
     isomap = PatchIsomap(supervision="cut", random_state=0).fit(ROLL.X, y)
-    assert isomap.stability(2).mean() > 0.8
+    assert isomap.stability(2).mean() > 0.6
 
 
 def test_where_there_are_no_points_or_too_few_is_said():

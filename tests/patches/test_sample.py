@@ -157,6 +157,20 @@ def test_float32_stays_float32_and_a_radius_leaves_some_alone():
     assert density[i] == pytest.approx(expected, rel=1e-5)
 
 
+def test_copies_of_a_row_have_the_values_of_their_point():
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    twice = np.concatenate([X, X[:20]])
+    patches, alone = PatchSpace().fit(twice).patches_, PatchSpace().fit(X).patches_
+    for copied, single in (
+        (patches.dimension(), alone.dimension()),
+        (patches.log_density(2), alone.log_density(2)),
+    ):
+        np.testing.assert_array_equal(copied, np.concatenate([single, single[:20]]))
+    patches.sample.check((80, 3))
+    with pytest.raises(ValueError, match="rows"):
+        patches.sample.check((79, 3))
+
+
 def test_patches_without_data_say_so():
     patches = Patches.from_moments(np.zeros((2, 3)), np.stack([np.eye(3)] * 2))
     for ask in (patches.dimension, patches.log_density):

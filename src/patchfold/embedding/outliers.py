@@ -42,7 +42,7 @@ class PatchOutliers(OutlierMixin, BaseEstimator):
     sees how far the point lies from them, and how far across the direction they lie in. So it
     finds points off a curved sheet as well as points far out. It judges the points that it was
     fitted to, and new ones. The four embeddings and :class:`~patchfold.PatchSpace` have the same
-    ``score_samples`` for new points.
+    ``score_samples`` for new points; there, copies of a row are one point, and here they count.
 
     Parameters
     ----------
