@@ -49,6 +49,7 @@ def paired(
     other: Patches | None = None,
     n_jobs: int | None = None,
     compiled: bool | None = None,
+    width: int | None = None,
 ) -> Array:
     """Evaluate a divergence on the edges ``(i, j)``.
 
@@ -64,6 +65,9 @@ def paired(
     compiled : bool or None
         Whether compiled code evaluates ``"kl"`` and ``"jeffreys"`` of factored patches in numpy
         arrays. None: if the patches are many.
+    width : int or None
+        How many directions of factored patches are compared, where these are only a part of all
+        patches. None: as many as one uses.
 
     Returns
     -------
@@ -93,12 +97,12 @@ def paired(
     i, j = i[order], j[order]
     if _is_compiled(function, patches, second, compiled):
         edges = list(gen_batches(i.size, COMPILED_EDGES)) if i.size else []
-        compare = _compiled(function, patches, second, n_jobs)
+        compare = _compiled(function, patches, second, n_jobs, width)
     else:
         # Patches of different forms are compared in full.
         wider = second if patches.factored else patches
         edges = block_slices(i.size, _pair_bytes(wider, _width(function, wider)), n_jobs)
-        compare = _on_used_directions(function, patches, second, n_jobs)
+        compare = _on_used_directions(function, patches, second, n_jobs, width)
     values = map_slices(lambda block: compare(i[block], j[block]), edges, n_jobs)
     if not values:
         return xp.empty((0,), dtype=patches.means.dtype)
@@ -177,7 +181,7 @@ def pairwise(
 
 
 def _on_used_directions(
-    function: Divergence, a: Patches, b: Patches, n_jobs: int | None
+    function: Divergence, a: Patches, b: Patches, n_jobs: int | None, width: int | None = None
 ) -> OnEdges:
     """Return a divergence on pairs ``a[i]``, ``b[j]`` that reads only the used directions.
 
@@ -187,17 +191,17 @@ def _on_used_directions(
     if not (a.factored and b.factored):
         return lambda i, j: _evaluate(function, *aligned(a[i], b[j]))
     xp = array_namespace(a.means)
-    needed = np.maximum(a.used_ranks(), _width(function, b))
+    needed = np.maximum(a.used_ranks(), _width(function, b) if width is None else width)
     narrow = {
-        width: (a.narrowed(width), b.narrowed(width), block_rows(_pair_bytes(b, width), n_jobs))
-        for width in np.flatnonzero(np.bincount(needed)).tolist()
+        rank: (a.narrowed(rank), b.narrowed(rank), block_rows(_pair_bytes(b, rank), n_jobs))
+        for rank in np.flatnonzero(np.bincount(needed)).tolist()
     }
 
     def on_edges(i: Any, j: Any) -> Array:
         widths = needed[i]
         values, places = [], []
-        for width, (one, other, most) in narrow.items():
-            rows = np.flatnonzero(widths == width)
+        for rank, (one, other, most) in narrow.items():
+            rows = np.flatnonzero(widths == rank)
             for start in range(0, len(rows), most):
                 part = rows[start : start + most]
                 values.append(_evaluate(function, *aligned(one[i[part]], other[j[part]])))
@@ -235,13 +239,15 @@ def _is_compiled(
     return wanted
 
 
-def _compiled(function: Divergence, a: Patches, b: Patches, n_jobs: int | None) -> OnEdges:
+def _compiled(
+    function: Divergence, a: Patches, b: Patches, n_jobs: int | None, width: int | None = None
+) -> OnEdges:
     """Return :func:`kl` or :func:`jeffreys` on pairs of factored patches, as compiled code."""
     # Here and not above: small data should not wait for the compiler to be imported.
     from patchfold.divergences import compiled
 
     terms = compiled.jeffreys_terms(a, b)
-    exactly = _on_used_directions(function, a, b, n_jobs)
+    exactly = _on_used_directions(function, a, b, n_jobs, width)
     ranks_a, ranks_b = a.used_ranks(), b.used_ranks()
 
     def on_edges(i: Any, j: Any) -> Any:

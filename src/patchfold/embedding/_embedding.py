@@ -9,9 +9,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
 from patchfold._validation import check_count, is_sparse, warn_user
-from patchfold.embedding._base import BasePatchGraph, ordinary_arithmetic
+from patchfold.embedding._base import ordinary_arithmetic
+from patchfold.embedding._cluster import FitsOnCluster, is_on_cluster
 from patchfold.embedding._features import FeaturesMixin
 from patchfold.embedding._trust import TrustMixin
+from patchfold.engines.cluster.connection import connected
 from patchfold.evaluation.legibility import unreadable
 from patchfold.mapping import check_map, fit_map, predict_map
 
@@ -26,16 +28,12 @@ if TYPE_CHECKING:
     Floats = NDArray[np.floating[Any]]
 
 
-class BasePatchEmbedding(
-    FeaturesMixin, TrustMixin, ClassNamePrefixFeaturesOutMixin, BasePatchGraph
-):
+class BasePatchEmbedding(FeaturesMixin, TrustMixin, ClassNamePrefixFeaturesOutMixin, FitsOnCluster):
     """An embedding of the graph of patches: ``fit``, ``fit_transform`` and ``transform``."""
 
-    n_components: Any
     out_of_sample: Any
     embedding_: Floats
     eigenvalues_: Floats
-    map_: Any
 
     @ordinary_arithmetic
     def fit(self, X: Any, y: Any = None) -> Any:
@@ -47,7 +45,8 @@ class BasePatchEmbedding(
         Parameters
         ----------
         X : array of shape (n_samples, n_features)
-            Points; with ``divergence="precomputed"`` square distances, or a sparse graph.
+            Points; with ``divergence="precomputed"`` square distances, or a sparse graph. An array
+            or a data frame of dask is fitted on its cluster, and never gathered.
         y : array of shape (n_samples,) or None
             Classes, where ``supervision`` uses them; -1, NaN or None for points without a label.
             Ignored otherwise.
@@ -56,6 +55,10 @@ class BasePatchEmbedding(
         -------
         self
         """
+        client = connected(self.engine, X)
+        if client is not None:
+            self._fit_on_cluster(client, X)
+            return self
         X = self._validate(X, reset=True)
         self._forget_stability()
         self._forget_inverse()
@@ -95,6 +98,9 @@ class BasePatchEmbedding(
         array of shape (n_new, n_components)
         """
         check_is_fitted(self)
+        if is_on_cluster(self):
+            mapped: Floats = self._transformed_on_cluster(X)
+            return mapped
         X = self._validate(X, reset=False)
         same = self.patch_graph_.fitted_as(X)
         new = np.flatnonzero(same < 0)

@@ -243,7 +243,7 @@ class PatchEigenmaps(BasePatchEmbedding):
         return extended_eigenvectors(
             near,
             weights,
-            self.embedding_,
+            self._places,
             self.eigenvalues_,
             normalized=self.laplacian != "unnormalized",
         )

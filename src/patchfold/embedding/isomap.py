@@ -11,14 +11,16 @@ from sklearn.utils.metaestimators import available_if
 from patchfold._validation import check_choice, check_count, warn_user
 from patchfold.embedding._base import ordinary_arithmetic
 from patchfold.embedding._embedding import BasePatchEmbedding, widened
+from patchfold.engines.cluster.triangulating import PartedTriangulation, scaled_paths
 from patchfold.engines.memory import check_memory
 from patchfold.engines.sampling import drawn_rows
-from patchfold.engines.scaling import triangulation
+from patchfold.engines.scaling import classical_mds, triangulation
 from patchfold.mapping.nystrom import Triangulation, drift
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from patchfold.engines.cluster.graph import ClusterGraph
     from patchfold.graph.patch_graph import PatchGraph
     from patchfold.neighbors.copies import Copies
     from patchfold.neighbors.neighborhoods import Neighborhoods
@@ -116,8 +118,9 @@ class PatchIsomap(BasePatchEmbedding):
         geodesics to them: n times ``landmarks`` values are held instead of n x n. ``"auto"`` takes
         all points up to an n x n matrix of 2 GiB (16 000 points, 23 000 in float32), 500 beyond.
         None takes all.
-    engine : {"auto", "threads"}, default="auto"
-        Where the work runs. ``"auto"`` follows the type of X, and means threads on this machine.
+    engine : {"auto", "threads"} or distributed.Client, default="auto"
+        Where the work runs. ``"auto"`` follows the type of X: arrays and data frames of dask are
+        fitted on their cluster, all else in threads on this machine. A client means its cluster.
     n_jobs : int or None, default=None
         Number of threads. Results do not depend on it.
     random_state : int, RandomState or None, default=None
@@ -297,7 +300,8 @@ class PatchIsomap(BasePatchEmbedding):
 
     def _embed(self, graph: PatchGraph, n_components: int) -> None:
         self.drift_ = 0.0
-        self.landmarks_ = landmarks = self._choose_landmarks(graph)
+        count = self._landmark_count(len(graph), graph.matrix.data.itemsize)
+        self.landmarks_ = landmarks = None if count is None else self._drawn(graph, count)
         with self._stage("geodesics"):
             geodesics = graph.setting.engine.geodesics(graph.matrix, landmarks)
             # In units of the largest one, squares neither overflow nor vanish.
@@ -319,8 +323,8 @@ class PatchIsomap(BasePatchEmbedding):
             with np.errstate(over="ignore"):  # of lengths beyond the root of the largest number
                 self.eigenvalues_ = values * np.square(unit)
             axes = triangulation(places[some], precision=paths.dtype)
-            self._placing = Triangulation(paths, means[some], axes, unit)
-            found = places * unit if landmarks is None else self._placing.of_fitted(self.n_jobs)
+            placing = self._placing = Triangulation(paths, means[some], axes, unit)
+            found = places * unit if landmarks is None else placing.of_fitted(self.n_jobs)
             self.embedding_ = found.astype(graph.matrix.dtype)
 
     def _expand(self, copies: Copies) -> None:
@@ -330,11 +334,29 @@ class PatchIsomap(BasePatchEmbedding):
             self.landmarks_ = copies.first[self.landmarks_]
 
     def _extend(self, near: Neighborhoods, X: Any) -> Floats:
-        return self._placing.of_new(near, self.n_jobs).astype(self.graph_.dtype)
+        placing: Triangulation = self._placing
+        return placing.of_new(near, self.n_jobs).astype(placing.paths.dtype)
 
-    def _choose_landmarks(self, graph: PatchGraph) -> Indices | None:
-        """Choose the points whose geodesics are found, None for all; check the memory for them."""
-        n, itemsize = len(graph), graph.matrix.data.itemsize
+    def _embed_in_parts(self, graph: ClusterGraph, n_components: int) -> list[Any] | None:
+        """Embed a graph on a cluster where its rows are, by landmarks; None if there are none."""
+        count = self._landmark_count(len(graph), graph.dtype.itemsize)
+        if count is None:
+            return None
+        landmarks = graph.landmarks(count, self.random_state)
+        self.landmarks_, self.drift_ = graph.fitted.shared.original(landmarks), 0.0
+        with self._stage("geodesics"):
+            paths, unit, between = scaled_paths(graph, landmarks)
+        with self._stage("embedding"):
+            values, vectors, means = classical_mds(between, n_components, n_jobs=self.n_jobs)
+            places = vectors * np.sqrt(np.clip(values, 0, None))
+            with np.errstate(over="ignore"):  # of lengths beyond the root of the largest number
+                self.eigenvalues_ = values * np.square(unit)
+            axes = triangulation(places, precision=graph.dtype)
+            parted = self._parted = PartedTriangulation(paths, means, axes, unit)
+            return parted.of_fitted(graph)
+
+    def _landmark_count(self, n: int, itemsize: int) -> int | None:
+        """Return of how many points geodesics are found, None for all; check the memory for it."""
         count = self.landmarks
         if isinstance(count, str):
             least = int(self.n_components) + 1
@@ -343,11 +365,14 @@ class PatchIsomap(BasePatchEmbedding):
             what = f"PatchIsomap of {n} points, which holds all their geodesics,"
             check_memory(itemsize * n * n, what, "give a number of landmarks, e.g. landmarks=500")
             return None
+        return int(count)
+
+    def _drawn(self, graph: PatchGraph, count: int) -> Indices:
+        """Draw landmarks; copies of a point are one landmark, while there are others."""
         self._check_memory(graph, count)
-        # Copies of a point are one landmark, while there are others.
         distinct = graph.distinct()
         if len(distinct) < count:
-            return drawn_rows(n, count, self.random_state)
+            return drawn_rows(len(graph), count, self.random_state)
         return distinct[drawn_rows(len(distinct), count, self.random_state)]
 
     def _check_memory(self, graph: PatchGraph, count: int) -> None:

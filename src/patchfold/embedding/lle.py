@@ -193,8 +193,7 @@ class PatchLLE(BasePatchEmbedding):
                 # make up for it.
                 near = rows_of(graph.matrix)
             n = len(near)
-            centres = _centres(graph)
-            weights = self._weights(near, centres, centres)
+            weights = self._weights(near, graph)
             W = csr_array((weights, near.indices, near.indptr), (n, n))
             R = eye_array(n, format="csr", dtype=W.dtype) - W
             self.eigenvalues_, vectors = graph.setting.engine.bottom_eigenvectors(
@@ -204,13 +203,15 @@ class PatchLLE(BasePatchEmbedding):
 
     def _extend(self, near: Neighborhoods, X: Any) -> Floats:
         """Write new points in their neighbours, and their places by the same weights."""
-        weights = self._weights(near, X, _centres(self.patch_graph_))
-        return weighted_places(near, weights, self.embedding_)
+        weights = self._weights(near, self.patch_graph_, X)
+        return weighted_places(near, weights, self._places)
 
-    def _weights(self, near: Neighborhoods, points: Any, centres: Any) -> Floats:
+    def _weights(self, near: Neighborhoods, graph: PatchGraph, points: Any = None) -> Floats:
+        """Return the weights of neighbours, of ``points`` if they are not those of the graph."""
         if self.weights == "entropic":
             return entropic_weights(near, self.reg)
-        return euclidean_weights(near, points, centres, self.reg)
+        centres = _centres(graph)
+        return euclidean_weights(near, centres if points is None else points, centres, self.reg)
 
 
 def _centres(graph: PatchGraph) -> Any:

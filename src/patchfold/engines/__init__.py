@@ -66,6 +66,17 @@ class Engine(Protocol):
         ...
 
 
+def is_client(engine: Any) -> bool:
+    """Tell whether ``engine`` is a client of a Dask cluster; this does not import dask.
+
+    Examples
+    --------
+    >>> is_client("threads")
+    False
+    """
+    return any(kind.__module__.startswith("distributed.") for kind in type(engine).__mro__)
+
+
 def engine_for(engine: Any, n_jobs: int | None = None) -> Engine:
     """Return the engine that the parameter ``engine`` means.
 
@@ -76,7 +87,8 @@ def engine_for(engine: Any, n_jobs: int | None = None) -> Engine:
     """
     if isinstance(engine, Engine) and not isinstance(engine, type):
         return engine
-    check_choice("engine", engine, NAMES)
+    if not is_client(engine):  # what a cluster leaves to this process runs in its threads
+        check_choice("engine", engine, NAMES)
     # Imported when it is asked for: an engine knows the steps, and the steps know no engine.
     threads: Engine = import_module("patchfold.engines.local").Threads(n_jobs)
     return threads

@@ -112,6 +112,13 @@ def reported(report: Report | None) -> Iterator[None]:
         _report.reset(before)
 
 
+def progress(done: int, total: int) -> None:
+    """Report progress from outside :func:`map_slices` to whoever :func:`reported` named."""
+    report = _report.get()
+    if report is not None:
+        report(done, total)
+
+
 class _BlasLimit:
     """One thread for BLAS while anyone asks for it: its number is the same for all threads."""
 

@@ -194,11 +194,23 @@ def nearest(
     kept : array of bool of shape (n_edges,)
         The edges to one of the nearest of an end.
     """
-    rows, others = np.concatenate(edges), np.concatenate(edges[::-1])
-    both = np.concatenate([apart, apart])
+    return within(edges, apart, reaches(edges, apart, n))
+
+
+def reaches(edges: tuple[Indices, Indices], apart: Floats, n: int) -> Floats:
+    """Return how far the nearest points of each reach; edges are as in :func:`nearest`."""
+    rows, both = np.concatenate(edges), np.concatenate([apart, apart])
     counts = np.bincount(rows, minlength=n)
     last = np.cumsum(counts) - np.maximum(counts - NEAREST, 0) - 1
-    reach = both[np.lexsort((both, rows))][last] if len(both) else np.zeros(n)
+    return both[np.lexsort((both, rows))][last] if len(both) else np.zeros(n)
+
+
+def within(
+    edges: tuple[Indices, Indices], apart: Floats, reach: Floats
+) -> tuple[csr_array, NDArray[np.bool_]]:
+    """Return what :func:`nearest` does, given how far the nearest points of each reach."""
+    rows, others = np.concatenate(edges), np.concatenate(edges[::-1])
+    both, n = np.concatenate([apart, apart]), len(reach)
     kept, itself = both <= reach[rows], np.arange(n)
     ends = np.concatenate([rows[kept], itself]), np.concatenate([others[kept], itself])
     near = csr_array((np.ones(len(ends[0]), dtype=np.int32), ends), shape=(n, n))

@@ -186,13 +186,17 @@ class Lengths:
 
         And the nearest points of each, see :func:`patchfold.graph.disagreement.nearest`.
         """
-        centres = to_numpy(cast("Patches", self.patches).points)
-        every = np.arange(len(self.points))
-        offsets = self._distances(self.points, every, centres, every)
-        apart = self._distances(self.points, i, self.points, j)
+        offsets, apart = self.separations(i, j)
         near, kept = nearest((i, j), apart, len(self.points))
         typical = Typical.of((i[kept], j[kept]), *compared.some(kept), offsets, apart[kept])
         return replace(self, typical=typical), near
+
+    def separations(self, i: Indices, j: Indices) -> tuple[Floats, Floats]:
+        """Return how far points are from the centres of their patches, and ``i`` from ``j``."""
+        centres = to_numpy(cast("Patches", self.patches).points)
+        every = np.arange(len(self.points))
+        offsets = self._distances(self.points, every, centres, every)
+        return offsets, self._distances(self.points, i, self.points, j)
 
     def stretched(self, evidence: Evidence) -> Floats:
         """Return the lengths of the edges of a graph, infinite for short circuits."""

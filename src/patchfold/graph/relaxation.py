@@ -99,8 +99,18 @@ def relax(
     indptr: Indices, indices: Indices, lengths: Floats, sources: Indices, far: Floats
 ) -> None:
     """Write the distances of all points from at most LANES sources into the columns of ``far``."""
-    n = len(indptr) - 1
     far[:] = np.inf
+    for lane, v in enumerate(sources):
+        far[v, lane] = 0.0
+    resume(indptr, indices, lengths, sources, far)
+
+
+@compiled
+def resume(
+    indptr: Indices, indices: Indices, lengths: Floats, changed: Indices, far: Floats
+) -> None:
+    """Relax until nothing improves, from some points whose distances in ``far`` have changed."""
+    n = len(indptr) - 1
     nearest = np.full(n, np.inf)  # the distance from the nearest source
     # Every bucket is a linked list; buckets are reused in turn, as on a dial.
     width, buckets = _dial(lengths, n)
@@ -109,13 +119,17 @@ def relax(
     after = np.full(n, -1, np.intp)
     waits = np.zeros(n, np.bool_)
     waiting = 0
-    for lane, v in enumerate(sources):
-        far[v, lane] = nearest[v] = 0.0
-        if not waits[v]:
+    first = np.inf
+    for v in changed:
+        nearest[v] = far[v].min()
+        first = min(first, nearest[v])
+    turn = int(first / width) if first < np.inf else 0
+    for v in changed:
+        if not waits[v] and nearest[v] < np.inf:
             waits[v] = True
             waiting += 1
-            _append(v, 0, head, tail, after)
-    turn = 0
+            bucket = min(int(nearest[v] / width), turn + buckets - 1)
+            _append(v, bucket % buckets, head, tail, after)
     while waiting:
         u = head[turn % buckets]
         if u < 0:

@@ -197,7 +197,7 @@ def judged_edges(
     every = np.ones(len(i), dtype=bool)
     own, asked = (every if some is None else some for some in (own, asked))
     tree = np.zeros(len(i), dtype=bool)
-    tree[own] = _tree(i[own], j[own], disagreement[own], n)
+    tree[own] = spanning_tree(i[own], j[own], disagreement[own], n)
 
     def judged(some: Mask, kin: Mask | None = None, counts: float = 1.0) -> Judgement:
         """Judge some edges; if given, those of ``kin`` are trusted from the start."""
@@ -239,16 +239,26 @@ def _judged(
     trusted = trusted.copy()
     _trust_detours(edges, trusted, n, n_jobs)
     between = _between_parts(edges, trusted, n)
-    factors = np.clip(np.square(disagreement / doubt), 1.0, np.where(between, CEILING, within))
-    factors[trusted | tree] = 1.0
-    open_ = ~trusted & ~tree & (disagreement > SHORT_DISAGREES)
-    short = np.flatnonzero(open_ & ~between)
+    settled = trusted | tree
+    factors = bounded_stretch(disagreement, settled, between, doubt, within)
+    short = np.flatnonzero(suspects(disagreement, settled, between))
     if len(short):
-        held = _graph(edges, trusted | tree, n)
-        ways = _least_ways(held, i[short], j[short], n_jobs)
-        long_way = np.clip(LONG_WAY * doubt / disagreement[short], NO_SHORTCUT, LONG_WAY)
-        factors[short[ways > long_way * distances[short]]] = np.inf
-    return Judgement(factors, trusted, between, trusted | tree)
+        ways = landmark_ways(_graph(edges, settled, n), i[short], j[short], n_jobs)
+        factors[short[is_long(ways, disagreement[short], distances[short], doubt)]] = np.inf
+    return Judgement(factors, trusted, between, settled)
+
+
+def bounded_stretch(
+    disagreement: Floats, settled: Mask, between: Mask, doubt: float, within: float
+) -> Floats:
+    """Return the factors of edges that are no short circuits.
+
+    ``settled`` are those that are trusted or of the tree, ``between`` those that join two parts;
+    ``within`` is the ceiling of the others.
+    """
+    factors = np.clip(np.square(disagreement / doubt), 1.0, np.where(between, CEILING, within))
+    factors[settled] = 1.0
+    return np.asarray(factors)
 
 
 def detours(
@@ -280,11 +290,22 @@ def detours(
     open_ = np.flatnonzero(~judgement.trusted & ~judgement.between)
     if len(open_):
         held = _graph(edges, judgement.held, n)
-        ways = _least_ways(held, i[open_], j[open_], n_jobs)
+        ways = landmark_ways(held, i[open_], j[open_], n_jobs)
         with np.errstate(divide="ignore", invalid="ignore"):  # of centres in one place
             # Edges with a shorter way around are trusted.
             found[open_] = np.fmax(ways / distances[open_], NO_SHORTCUT)
     return found
+
+
+def suspects(disagreement: Floats, settled: Mask, between: Mask) -> Mask:
+    """Tell which edges are short circuits if their ways around are long."""
+    return np.asarray(~settled & (disagreement > SHORT_DISAGREES) & ~between)
+
+
+def is_long(ways: Floats, disagreement: Floats, distances: Floats, doubt: float) -> Mask:
+    """Tell which ways around edges are long, for how much the patches disagree."""
+    long_way = np.clip(LONG_WAY * doubt / disagreement, NO_SHORTCUT, LONG_WAY)
+    return np.asarray(ways > long_way * distances)
 
 
 def trusted_of_new(
@@ -363,7 +384,7 @@ def _leading_into(
     )
 
 
-def _tree(i: Indices, j: Indices, values: Floats, n: int) -> Mask:
+def spanning_tree(i: Indices, j: Indices, values: Floats, n: int) -> Mask:
     """Tell which edges are those of the minimum spanning tree, equal values in the given order."""
     order = np.argsort(values, kind="stable")
     ranks = np.empty(len(order))
@@ -382,7 +403,7 @@ def _between_parts(edges: tuple[Indices, Indices, Floats], trusted: Mask, n: int
     return np.asarray((parts[i] != parts[j]) & large[i] & large[j])
 
 
-def _least_ways(graph: csr_array, i: Indices, j: Indices, n_jobs: int | None) -> Floats:
+def landmark_ways(graph: csr_array, i: Indices, j: Indices, n_jobs: int | None = None) -> Floats:
     """Return lower bounds of the geodesics between pairs, by those from landmarks.
 
     ``|g(l, i) - g(l, j)| <= g(i, j)`` for every landmark ``l``. Landmarks are spread over the
@@ -391,12 +412,17 @@ def _least_ways(graph: csr_array, i: Indices, j: Indices, n_jobs: int | None) ->
     """
     sums = np.asarray(graph.sum(axis=1))
     nearest = np.full(graph.shape[0], np.inf)
-    bounds = np.zeros(len(i))
+    bounds: Floats = np.zeros(len(i))
     for _ in range(min(LANDMARKS, graph.shape[0])):
         landmark = np.lexsort((sums, nearest))[-1:]
         paths = shortest_paths(graph, landmark, n_jobs=n_jobs)[0]
         nearest = np.minimum(nearest, paths)
-        with np.errstate(invalid="ignore"):  # of points in another component nothing is learned
-            differences = np.abs(paths[i] - paths[j])
-        np.maximum(bounds, differences, out=bounds, where=np.isfinite(differences))
+        bounds = least_ways(bounds, paths[i], paths[j])
     return bounds
+
+
+def least_ways(bounds: Floats, to_i: Floats, to_j: Floats) -> Floats:
+    """Return lower bounds of geodesics, improved by those of both ends from one more landmark."""
+    with np.errstate(invalid="ignore"):  # of points in another component nothing is learned
+        differences = np.abs(to_i - to_j)
+    return np.where(np.isfinite(differences), np.maximum(bounds, differences), bounds)

@@ -200,13 +200,23 @@ def neighbor_search(
         return knn.search(n_neighbors, **size, n_jobs=n_jobs, random_state=random_state)
     if not isinstance(knn, str):
         return TransformerNeighbors(knn, n_neighbors)
-    if knn == "auto":
-        limit = AUTO_TREE_SAMPLES if n_features <= TREE_FEATURES else AUTO_EXACT_SAMPLES
-        many = n_samples > limit and find_spec("pynndescent") is not None
-        knn = "approximate" if many else "exact"
-    if knn == "approximate":
-        return ApproximateNeighbors(n_neighbors, n_jobs=n_jobs, random_state=random_state)
-    return ExactNeighbors(n_neighbors, n_jobs=n_jobs)
+    if exact_suits(knn, n_samples, n_features):
+        return ExactNeighbors(n_neighbors, n_jobs=n_jobs)
+    return ApproximateNeighbors(n_neighbors, n_jobs=n_jobs, random_state=random_state)
+
+
+def exact_suits(knn: str, n_samples: int, n_features: int) -> bool:
+    """Tell whether a search of this name is exact for data of a given size.
+
+    Examples
+    --------
+    >>> exact_suits("auto", 500, 4)
+    True
+    """
+    if knn != "auto":
+        return knn == "exact"
+    limit = AUTO_TREE_SAMPLES if n_features <= TREE_FEATURES else AUTO_EXACT_SAMPLES
+    return n_samples <= limit or find_spec("pynndescent") is None
 
 
 def find_neighbors(

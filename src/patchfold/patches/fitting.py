@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -48,8 +48,28 @@ LEAST_RIDGE = 2 / 3
 VARIANCE_ROWS = 1024
 
 
+class Part(NamedTuple):
+    """What is to be known of all points where only a part of them is at hand.
+
+    Attributes
+    ----------
+    scale : float
+        Mean variance of the features of all points.
+    rows : array of integers or None
+        The rows whose patches are wanted; the others are neighbours of theirs. None for all.
+    """
+
+    scale: float
+    rows: NDArray[np.intp] | None = None
+
+
 def patch_means(
-    X: Array, neighborhoods: Neighborhoods, *, points: Array = None, n_jobs: int | None = None
+    X: Array,
+    neighborhoods: Neighborhoods,
+    *,
+    points: Array = None,
+    n_jobs: int | None = None,
+    part: Part | None = None,
 ) -> Array:
     """Replace every point by the mean of its patch, which includes the point itself.
 
@@ -61,6 +81,8 @@ def patch_means(
     points : array of shape (n, m) or None
         New points; they do not influence each other.
     n_jobs : int or None
+    part : Part or None
+        What is wanted where ``X`` is only a part of the points.
 
     Returns
     -------
@@ -74,7 +96,7 @@ def patch_means(
     >>> patch_means(X, find_neighbors(X, 1)).ravel()
     array([0.5, 0.5, 3. ])
     """
-    return PatchFit(X, points, neighborhoods).means(n_jobs)
+    return PatchFit(X, points, neighborhoods, part=part).means(n_jobs)
 
 
 class PatchFit:
@@ -92,6 +114,7 @@ class PatchFit:
         covariance: str = "ridge",
         gamma: float | None = None,
         rank: int | None = None,
+        part: Part | None = None,
     ) -> None:
         origins = X if points is None else points
         self.origins = None if denoised is None else origins
@@ -104,8 +127,10 @@ class PatchFit:
         self.setting = covariances.Setting(
             gamma=gamma,
             rank=rank,
-            scale=_mean_variance(X),  # of the points as given, even if patches use denoised ones
+            # Of the points as given, even if patches use denoised ones.
+            scale=_mean_variance(X) if part is None else part.scale,
         )
+        self.rows = None if part is None else part.rows
         _check_ridge(self.setting, X)
         self.widest = int(neighborhoods.degrees.max(initial=0)) + int(self.include_self)
         # Centring costs one dimension; so does x_i seen from x_i.
@@ -129,7 +154,7 @@ class PatchFit:
         itemsize = xp.finfo(dtype).bits // 8
         row_bytes = itemsize * m * (6 * (self.widest + 1) + (0 if self.factored else 8 * m))
         degrees = self.neighborhoods.degrees
-        walk = locality.walk(to_numpy(self.points)) if walk is None else walk
+        walk = self.walk() if walk is None else walk
         fields: Fields = {"means": xp.empty((n, m), dtype=dtype)}
         if self.factored:
             fields["ridge"] = xp.empty((n,), dtype=dtype)
@@ -162,7 +187,8 @@ class PatchFit:
         if self.factored:
             kept = fields["variances"][:, : fields["directions"].shape[2]]
             fields["variances"] = xp.asarray(kept, copy=True)
-        return Patches(points=self.points if self.origins is None else fields["means"], **fields)
+        patches = Patches(points=self.points if self.origins is None else fields["means"], **fields)
+        return patches if self.rows is None else patches[self.rows]
 
     def means(self, n_jobs: int | None) -> Array:
         """Return only the means of the patches."""
@@ -173,8 +199,13 @@ class PatchFit:
             put(means, rows, self.centred(rows)[2])
 
         row_bytes = 4 * (xp.finfo(self.X.dtype).bits // 8) * means.shape[1] * (self.widest + 1)
-        self.by_size(fill, locality.walk(to_numpy(self.points)), row_bytes, n_jobs)
-        return means
+        self.by_size(fill, self.walk(), row_bytes, n_jobs)
+        return means if self.rows is None else means[self.rows, ...]
+
+    def walk(self) -> NDArray[np.intp]:
+        """Return the rows whose patches are wanted, near ones one after the other."""
+        walk = locality.walk(to_numpy(self.points))
+        return walk if self.rows is None else walk[np.isin(walk, self.rows)]
 
     def by_size(
         self,
@@ -215,9 +246,9 @@ class PatchFit:
         size = len(walk) * self.rank * self.X.shape[1]
         if self.covariance != "flattened" or size < many:
             return self.rank
-        few = walk[:: max(1, len(walk) // sample)]
+        few = np.sort(walk)[:: max(1, len(walk) // sample)]
         room = max(self.by_size(needed, few, row_bytes, n_jobs), default=1)
-        return room if 2 * room <= self.rank else self.rank
+        return room_for(room, self.rank)
 
     def fit_block(
         self, fields: Fields, left: list[Any], rows: NDArray[np.intp]
@@ -309,6 +340,11 @@ class PatchFit:
         return members
 
 
+def room_for(used: int, rank: int) -> int:
+    """Return how many directions to keep, of patches of which a sample uses so many."""
+    return used if 2 * used <= rank else rank
+
+
 def _room_for_directions(like: Array, n: int, room: int) -> Array:
     """Return an empty array for the directions of ``n`` patches, (n, m, room).
 
@@ -327,27 +363,61 @@ def _unit_spread(Y: Array) -> Array:
 
 def _mean_variance(X: Array) -> float:
     """Mean variance of the features, summed in float64; 1 where all points are equal."""
-    xp = array_namespace(X)
     n = int(X.shape[0])
-    # Blocks of fixed length: the ridge must not depend on the available memory.
-    blocks = [X[block, :] for block in gen_batches(n, VARIANCE_ROWS)]
-    sums = [xp.sum(rows, axis=0, dtype=xp.float64) for rows in blocks]
-    mean = xp.sum(xp.stack(sums), axis=0) / n
-    largest = max(float(xp.max(xp.abs(xp.astype(rows, xp.float64) - mean))) for rows in blocks)
-    limits = xp.finfo(X.dtype)
+    mean = column_means([block_sums(X)], n)
+    largest = largest_deviation(X, mean)
+    return mean_variance(largest, mean_squares(X, mean, largest, n), X.dtype)
+
+
+# Sums are taken over blocks of fixed length: the ridge must not depend on the available memory, nor
+# on the parts that the points lie in.
+
+
+def block_sums(X: Array) -> Array:
+    """Return the sums of the rows of each block, in float64."""
+    xp = array_namespace(X)
+    blocks = gen_batches(int(X.shape[0]), VARIANCE_ROWS)
+    return xp.stack([xp.sum(X[block, :], axis=0, dtype=xp.float64) for block in blocks])
+
+
+def column_means(sums: list[Array], n: int) -> Array:
+    """Return the means of the columns of ``n`` rows, given the sums of their blocks."""
+    xp = array_namespace(*sums)
+    return xp.sum(xp.concat(sums), axis=0) / n
+
+
+def largest_deviation(X: Array, mean: Array) -> float:
+    """Return how far a number is away from the mean of its column at most."""
+    xp = array_namespace(X)
+    blocks = (X[block, :] for block in gen_batches(int(X.shape[0]), VARIANCE_ROWS))
+    return max(float(xp.max(xp.abs(xp.astype(rows, xp.float64) - mean))) for rows in blocks)
+
+
+def mean_squares(X: Array, mean: Array, largest: float, n: int) -> list[float]:
+    """Return the share of each block in the mean square of ``n`` rows, in units of ``largest``."""
+    xp = array_namespace(X)
+    unit = largest or 1.0
+    blocks = [X[block, :] for block in gen_batches(int(X.shape[0]), VARIANCE_ROWS)]
+    squares = [xp.mean(((xp.astype(rows, xp.float64) - mean) / unit) ** 2) for rows in blocks]
+    return [
+        float(square) * (int(rows.shape[0]) / n)
+        for square, rows in zip(squares, blocks, strict=True)
+    ]
+
+
+def mean_variance(largest: float, squares: list[float], dtype: Any) -> float:
+    """Return the mean variance, 1 where all points are equal; refuse what has no squares."""
+    limits = np.finfo(np.dtype(str(dtype).rpartition(".")[2]))
     if largest == 0.0:
         return 1.0
     # A thousandth of the root leaves room for a sum of squares over a whole patch.
     if not float(limits.smallest_normal) ** 0.5 < largest < 1e-3 * float(limits.max) ** 0.5:
         msg = (
-            f"the features of X spread over {largest:.3g}, which cannot be squared in {X.dtype} "
+            f"the features of X spread over {largest:.3g}, which cannot be squared in {dtype} "
             "without loss; rescale X, e.g. with sklearn.preprocessing.StandardScaler."
         )
         raise ValueError(msg)
-    squares = [xp.mean(((xp.astype(rows, xp.float64) - mean) / largest) ** 2) for rows in blocks]
-    shares = [int(rows.shape[0]) / n for rows in blocks]
-    mean_square = sum(float(s) * share for s, share in zip(squares, shares, strict=True))
-    return largest * largest * mean_square
+    return largest * largest * sum(squares)
 
 
 def _check_ridge(setting: covariances.Setting, X: Array) -> None:

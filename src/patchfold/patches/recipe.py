@@ -21,6 +21,7 @@ from patchfold.patches.sample import Sample
 
 if TYPE_CHECKING:
     from patchfold.patches.denoising import Denoised
+    from patchfold.patches.fitting import Part
     from patchfold.patches.gaussians import Patches
 
 
@@ -165,6 +166,7 @@ class GaussianPatch(BaseEstimator):
         points: Array = None,
         denoised: tuple[Array, Array] | None = None,
         n_jobs: int | None = None,
+        part: Part | None = None,
     ) -> Patches:
         """Fit the Gaussians of given neighbourhoods, whether points are denoised or not.
 
@@ -175,6 +177,8 @@ class GaussianPatch(BaseEstimator):
         denoised : pair of arrays of shapes (n_samples, m) and (n, m), or None
             ``X`` and ``points`` after :func:`patch_means`, to make the patches of, and whose
             neighbourhoods are given.
+        part : Part or None
+            What is wanted where ``X`` is only a part of the points.
         """
         self._check()
         X = _points(X)
@@ -212,6 +216,7 @@ class GaussianPatch(BaseEstimator):
             covariance=self.covariance,
             gamma=None if isinstance(self.gamma, str) else float(self.gamma),
             rank=self.rank,
+            part=part,
         )
         return fit.run(n_jobs)
 

@@ -1,0 +1,7 @@
+"""The engine for data beyond one machine: a Dask cluster whose workers hold parts of the points.
+
+Every part holds the rows of one region of space. A step runs where the rows are, as a pure function
+of earlier results, so that a lost worker costs only the work that it held. What a part needs of
+others, its *halo*, is fetched by tasks (:mod:`~patchfold.engines.cluster.halo`). Every step calls
+the same functions on arrays as the engine for one machine, and gives the same bits.
+"""

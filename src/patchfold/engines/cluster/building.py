@@ -1,0 +1,171 @@
+"""From rows on a cluster to the graph of their patches: the steps, one after the other."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from patchfold._validation import warn_user
+from patchfold.engines.cluster import fitting, judging, learning, links, rows
+from patchfold.engines.cluster.graph import ClusterGraph, Fitted
+from patchfold.engines.cluster.halo import Exchange
+from patchfold.engines.cluster.joining import joined
+from patchfold.engines.cluster.paths import components
+from patchfold.engines.cluster.searching import Search
+from patchfold.graph.disagreement import TYPICAL_NEIGHBORS
+from patchfold.neighbors.search import exact_suits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from patchfold.engines.cluster.connection import Cluster
+    from patchfold.graph.disagreement import Typical
+    from patchfold.graph.patch_graph import GraphSetting
+    from patchfold.patches.recipe import GaussianPatch
+
+    Stage = Callable[[str], AbstractContextManager[None]]
+
+
+def build_on_cluster(
+    cluster: Cluster,
+    shared: rows.Shared,
+    setting: GraphSetting,
+    stage: Stage = lambda _: nullcontext(),
+) -> ClusterGraph:
+    """Build the graph of rows, as :func:`patchfold.graph.building.build_graph` does.
+
+    Parameters
+    ----------
+    cluster : Cluster
+    shared : Shared
+        The rows of every part.
+    setting : GraphSetting
+    stage : callable
+        ``stage(name)`` is entered while a stage runs: progress and times.
+    """
+    n, degree, chunks = shared.n, setting.degree or 0, shared.chunks
+    reach = max(min(degree, n - 1), setting.patch_size)
+    if reach >= n:
+        raise ValueError(
+            f"patch size={reach} needs more than {reach} samples, got {n}; lower the size."
+        )
+    exact = exact_suits(setting.knn, n, chunks.n_features)
+    with stage("neighbours"):
+        scale = rows.mean_variance_of(cluster, chunks)
+        points = cluster.each(_points, shared.rows)
+        search = Search(cluster, shared.rows, points, exact=exact)
+        found = search.own(reach)
+        cluster.wait(found)
+    fitted = Fitted(cluster, shared, points, search, scale)
+    patches = None
+    if setting.recipe is not None:
+        with stage("patches"):
+            patches = _patches(fitted, found, setting)
+    with stage("divergences"):
+        count = max(degree, min(reach, TYPICAL_NEIGHBORS)) if setting.stretched else degree
+        known = links.linked(cluster, shared.rows, found, count, chunks.dtype)
+        lengths, typical, around = _lengths(fitted, known, patches, setting)
+        cluster.wait(lengths)
+    graph = ClusterGraph(setting, fitted, found, patches, known, lengths, typical, around)
+    return _connected(graph, stage)
+
+
+def _points(part: rows.Rows) -> Any:
+    return part.points
+
+
+def _patches(fitted: Fitted, found: list[Any], setting: GraphSetting) -> fitting.PartPatches:
+    """Fit the patches of all rows where they are, with a halo of neighbours."""
+    cluster, parts, recipe = fitted.cluster, fitted.rows, cast("GaussianPatch", setting.recipe)
+    numbers = range(len(parts))
+    members = cluster.each(_nearest, found, k=setting.patch_size)
+    exchange = Exchange(cluster, cluster.each(fitting.table_of_found, numbers, parts, members))
+    halo = exchange.fetch(fitted.points)
+    places, search = None, None
+    moved: list[Any] = [None] * len(parts)
+    halo_moved: list[Any] = [None] * len(parts)
+    if recipe.denoise:
+        moved = cluster.each(
+            fitting.denoised_rows, exchange.tables, parts, halo, members, scale=fitted.scale
+        )
+        places, search = moved, Search(cluster, parts, moved, exact=fitted.search.exact)
+        members = search.own(setting.patch_size)
+        exchange = Exchange(cluster, cluster.each(fitting.table_of_found, numbers, parts, members))
+        halo, halo_moved = exchange.fetch(fitted.points), exchange.fetch(moved)
+    known = exchange.tables, parts, halo, members, moved, halo_moved
+    packed = cluster.each(fitting.fitted_patches, *known, recipe=recipe, scale=fitted.scale)
+    n, m = fitted.shared.n, fitted.shared.chunks.n_features
+    used = cluster.get(cluster.each(fitting.used, packed, parts, n=n))
+    rank = cluster.get([cluster.run(fitting.full_rank, members[0], recipe)])[0]
+    width = fitting.width_of(used, n, m, rank, recipe.covariance)
+    return fitting.PartPatches(packed, width, places, search)
+
+
+def _nearest(found: Any, k: int) -> Any:
+    return found.nearest(k)
+
+
+def _lengths(
+    fitted: Fitted, known: list[Any], patches: fitting.PartPatches | None, setting: GraphSetting
+) -> tuple[list[Any], Typical | None, list[Any] | None]:
+    """Return the lengths of all edges, infinite for short circuits, and what is typical."""
+    cluster = fitted.cluster
+    if patches is None:
+        return cluster.each(_distances, known), None, None
+    exchange = Exchange(cluster, cluster.each(_table, known))
+    halo = exchange.fetch(patches.packed, fitting.Packed.at)
+    how = {"width": patches.width, "divergence": setting.divergence}
+    if not setting.stretched:
+        values = cluster.each(links.edge_divergences, known, patches.packed, halo, **how)
+        return values, None, None
+    points = exchange.fetch(fitted.points)
+    both = patches.packed, halo
+    compared = cluster.each(links.compared_edges, known, fitted.rows, points, *both, **how)
+    cluster.wait(compared)
+    degree = setting.degree or 0
+    typical, around, evidence = learning.learned(exchange, known, compared, degree)
+    mirror = links.Mirror(cluster, known, exchange)
+    judge = judging.Judge(exchange, mirror, known, evidence, typical.quiet)
+    factors = judge.factors()
+    return cluster.each(_stretched, evidence, factors, unit=typical.distance), typical, around
+
+
+def _table(known: links.Links) -> Any:
+    return known.table
+
+
+def _distances(known: links.Links) -> Any:
+    return known.distances
+
+
+def _stretched(evidence: learning.Evidence, factors: Any, unit: float) -> Any:
+    distances = evidence.distances
+    factors = np.asarray(factors, dtype=distances.dtype)
+    lengths = np.asarray(distances / unit * factors, dtype=distances.dtype)
+    return np.where(evidence.own, lengths, np.asarray(np.inf, dtype=distances.dtype))
+
+
+def _connected(graph: ClusterGraph, stage: Stage) -> ClusterGraph:
+    """Join components, each by the closest pair, and say so."""
+    cluster = graph.fitted.cluster
+    exchange = Exchange(cluster, cluster.each(_table, graph.links))
+    finite = cluster.each(np.isfinite, graph.edge_lengths)
+    labels, sizes = components(exchange, graph.links, finite)
+    if len(sizes) == 1:
+        return graph
+    if not graph.setting.joined:
+        return graph
+    warn_user(
+        f"the neighbourhood graph has {len(sizes)} components; they were joined by their "
+        "closest pairs. A larger n_neighbors may connect them, or treat them separately."
+    )
+    with stage("joining components"):
+        own = cluster.each(_own_labels, graph.links, labels)
+        return joined(graph, own, sizes)
+
+
+def _own_labels(known: links.Links, labels: Any) -> Any:
+    return labels[known.table.own]

@@ -1,0 +1,254 @@
+"""The graph of patches on a cluster: every part has the edges at its rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from patchfold.engines.cluster.halo import Exchange
+from patchfold.engines.cluster.paths import relaxed
+from patchfold.engines.memory import check_memory
+from patchfold.engines.sampling import drawn_rows
+from patchfold.graph.edges import symmetric, with_edges, with_incoming
+from patchfold.neighbors.neighborhoods import Neighborhoods
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from patchfold.engines.cluster.connection import Cluster
+    from patchfold.engines.cluster.fitting import PartPatches
+    from patchfold.engines.cluster.links import Links
+    from patchfold.engines.cluster.rows import Rows, Shared
+    from patchfold.engines.cluster.searching import Found, Search
+    from patchfold.graph.disagreement import Typical
+    from patchfold.graph.patch_graph import GraphSetting
+
+    Indices = NDArray[np.intp]
+    Floats = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """The rows that were fitted, and where they are.
+
+    Attributes
+    ----------
+    cluster : Cluster
+    shared : Shared
+        The rows of every part.
+    points : list of futures of arrays
+        Their points.
+    search : Search
+    scale : float
+        The mean variance of the features.
+    """
+
+    cluster: Cluster
+    shared: Shared
+    points: list[Any]
+    search: Search
+    scale: float
+
+    @property
+    def rows(self) -> list[Any]:
+        """Futures of the rows of every part."""
+        return self.shared.rows
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterGraph:
+    """What :class:`~patchfold.graph.patch_graph.PatchGraph` is in one place, in parts.
+
+    Attributes
+    ----------
+    setting : GraphSetting
+    fitted : Fitted
+    found : list of futures of Found
+        The neighbours of all rows.
+    parted : PartPatches or None
+        The patches of all rows.
+    links : list of futures of Links
+    edge_lengths : list of futures of arrays
+        One length an edge, infinite for edges that were removed.
+    typical : Typical or None
+    around : list of futures of arrays or None
+        The divergence that is typical around each row.
+    bridges : list of triples of int, int and float
+        The edges that join components: both rows, and the length.
+    """
+
+    setting: GraphSetting
+    fitted: Fitted
+    found: list[Any]
+    parted: PartPatches | None
+    links: list[Any]
+    edge_lengths: list[Any]
+    typical: Typical | None
+    around: list[Any] | None
+    bridges: tuple[tuple[int, int, float], ...] = ()
+
+    def __getstate__(self) -> Any:
+        """Refuse to be written to a file: all but a few numbers are on the cluster."""
+        raise TypeError(
+            "a fit on a cluster lives there and cannot be pickled or saved; save its embedding_, "
+            "e.g. with dask.array.to_npy_stack, or fit with engine='threads'."
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        """Refuse what a graph in one place has and this one has not."""
+        raise AttributeError(
+            f"{name} of a fit on a cluster is not in this process; fit a sample with "
+            "engine='threads' for what needs it."
+        )
+
+    def __len__(self) -> int:
+        return self.fitted.shared.n
+
+    @property
+    def dtype(self) -> Any:
+        """The floating point type of lengths."""
+        return self.fitted.shared.chunks.dtype
+
+    @property
+    def matrix(self) -> csr_array:
+        """The symmetric graph of lengths, collected in this process."""
+        n, degree = len(self), self.setting.degree or 0
+        check_memory(
+            2 * 24 * n * degree,
+            f"the graph of {n} points in this process",
+            "embed it on the cluster, with PatchIsomap(landmarks=...)",
+        )
+        cluster = self.fitted.cluster
+        parts = cluster.get(cluster.each(_edges, self.links, self.edge_lengths))
+        i, j, lengths = (np.concatenate(column) for column in zip(*parts, strict=True))
+        order = np.lexsort((j, i))
+        return symmetric(i[order], j[order], lengths[order], n)
+
+    def landmarks(self, count: int, random_state: Any) -> Indices:
+        """Draw rows, each as likely as another, copies of a row as one while there are others."""
+        cluster, n = self.fitted.cluster, len(self)
+        parts = cluster.get(cluster.each(_copies, self.fitted.rows, self.found))
+        copies = np.sort(np.concatenate(parts))
+        distinct = n - len(copies)
+        if distinct < count:
+            copies, distinct = copies[:0], n
+        if random_state is None or isinstance(random_state, (int, np.integer)):
+            # A permutation of all rows is drawn for it, which is left to a worker.
+            drawn = cluster.get([cluster.run(drawn_rows, distinct, count, random_state)])[0]
+        else:
+            drawn = drawn_rows(distinct, count, random_state)
+        return np.asarray(drawn + np.searchsorted(copies - np.arange(len(copies)), drawn, "right"))
+
+    def geodesics(self, landmarks: Indices) -> list[Any]:
+        """Return futures of the geodesics of the rows of every part from landmarks, (n, L)."""
+        cluster = self.fitted.cluster
+        exchange = Exchange(cluster, cluster.each(_table, self.links))
+        found = cluster.get(cluster.each(_located, self.fitted.rows, ids=landmarks))
+        homes = {
+            int(lane): (part, int(place))
+            for part, (lanes, places) in enumerate(found)
+            for lane, place in zip(lanes, places, strict=True)
+        }
+        # Here and not above: to import the compiler is slow.
+        from patchfold.graph.relaxation import LANES
+
+        blocks = []
+        for start in range(0, len(landmarks), LANES):
+            sources = [homes[lane] for lane in range(start, min(start + LANES, len(landmarks)))]
+            far = relaxed(exchange, self.links, self.edge_lengths, sources)
+            blocks.append(cluster.each(_rounded, far, dtype=self.dtype))
+            cluster.wait(blocks[-1])
+        return [cluster.run(_side_by_side, list(column)) for column in zip(*blocks, strict=True)]
+
+    def with_bridges(
+        self, links: list[Any], lengths: list[Any], bridges: list[tuple[int, int, float]]
+    ) -> ClusterGraph:
+        """Return the same graph with further edges."""
+        return replace(self, links=links, edge_lengths=lengths, bridges=tuple(bridges))
+
+    def collected(self) -> Collected:
+        """Return the edges of the graph in this process, for embeddings that need all of them."""
+        cluster, n = self.fitted.cluster, len(self)
+        matrix = self.matrix
+        args = self.fitted.rows, self.found, self.links, self.edge_lengths
+        parts = cluster.get(cluster.each(_chosen_lengths, *args, degree=self.setting.degree))
+        rows, columns, lengths = (np.concatenate(column) for column in zip(*parts, strict=True))
+        near = Neighborhoods.from_edges(rows, columns, lengths, n)
+        if self.bridges:
+            i, j, extra = zip(*self.bridges, strict=True)
+            ends = np.array(i, dtype=np.intp), np.array(j, dtype=np.intp)
+            near = with_edges(near, *ends, np.array(extra, dtype=self.dtype))
+        return Collected(self.setting, with_incoming(near, matrix), matrix, self)
+
+
+@dataclass(frozen=True, eq=False)
+class Collected:
+    """The edges of a graph that was built on a cluster, in this process.
+
+    Attributes
+    ----------
+    setting : GraphSetting
+    neighborhoods : Neighborhoods
+    matrix : csr_array of shape (n, n)
+    lengths : ClusterGraph
+        Which knows what is typical, and has no points here.
+    """
+
+    setting: GraphSetting
+    neighborhoods: Neighborhoods
+    matrix: csr_array
+    lengths: ClusterGraph
+
+    def __len__(self) -> int:
+        return int(self.matrix.shape[0])
+
+
+def _chosen_lengths(
+    rows: Rows, found: Found, links: Links, lengths: Floats, degree: int
+) -> tuple[Indices, Indices, Floats]:
+    """Return the edges from rows to their nearest neighbours that are left, by numbers."""
+    table, ids = links.table, found.nodes.ids[:, :degree]
+    starts, ends = np.repeat(rows.ids, ids.shape[1]), ids.ravel()
+    a, b = table.find(starts), table.find(ends)
+    n = len(table)
+    codes = np.minimum(a, b) * n + np.maximum(a, b)
+    values = lengths[np.searchsorted(links.i * n + links.j, codes)]
+    kept = np.isfinite(values)
+    return starts[kept], ends[kept], values[kept]
+
+
+def _table(links: Links) -> Any:
+    return links.table
+
+
+def _edges(links: Links, lengths: Floats) -> tuple[Indices, Indices, Floats]:
+    """Return the edges that count in a part, by the numbers of their ends."""
+    kept = links.mine & np.isfinite(lengths)
+    ids = links.table.nodes.ids
+    return ids[links.i[kept]], ids[links.j[kept]], lengths[kept]
+
+
+def _copies(rows: Rows, found: Found) -> Indices:
+    """Return the rows that are equal to an earlier one."""
+    first = found.nodes.ids[:, 0]
+    copies: Indices = rows.ids[(found.distances[:, 0] == 0) & (first < rows.ids)]
+    return copies
+
+
+def _located(rows: Rows, ids: Indices) -> tuple[Indices, Indices]:
+    """Return which of some rows are in a part, and where."""
+    places = np.minimum(np.searchsorted(rows.ids, ids), len(rows.ids) - 1)
+    here = np.flatnonzero(rows.ids[places] == ids)
+    return here, places[here]
+
+
+def _rounded(far: Floats, dtype: Any) -> Floats:
+    with np.errstate(over="ignore"):  # beyond float32: infinite, as without a path
+        return far.astype(dtype, copy=False)
+
+
+def _side_by_side(blocks: list[Floats]) -> Floats:
+    return np.concatenate(blocks, axis=1)

@@ -1,0 +1,392 @@
+"""Rows on their way: from the user's chunks into parts of space, and back.
+
+Rows are shared out by a tree of planes, fitted to a sample: each plane halves the sample along the
+direction in which it varies most. So all parts have about as many rows, and near rows are together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from importlib import import_module
+from operator import getitem
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from patchfold._validation import check_points
+from patchfold.neighbors.copies import Copies
+from patchfold.neighbors.fitted_rows import RowTable
+from patchfold.neighbors.points import SearchedPoints
+from patchfold.patches.fitting import (
+    VARIANCE_ROWS,
+    block_sums,
+    column_means,
+    largest_deviation,
+    mean_squares,
+    mean_variance,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from patchfold.engines.cluster.connection import Cluster
+
+    Indices = NDArray[np.intp]
+    Floats = NDArray[np.floating[Any]]
+
+# Bytes of points that a part has at most; steps need some twenty times as much for a while.
+PART_BYTES = 2**25
+
+# Rows that a part has at least, if there are enough.
+LEAST_ROWS = 32
+
+# Rows of the sample for each part.
+SAMPLE_ROWS = 200
+
+# The share of a worker's memory that the parts it works on at once may be, as points.
+MEMORY_SHARE = 1 / 40
+
+
+class Rows(NamedTuple):
+    """The rows of one part, in the order of the table: their numbers in it, and the points."""
+
+    ids: Indices
+    points: Floats
+
+
+class Plane(NamedTuple):
+    """An inner node of the tree: rows up to ``cut`` along ``axis`` go to ``low``."""
+
+    axis: Floats
+    cut: float
+    low: Any
+    high: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Chunks:
+    """The rows of a table as they were given.
+
+    Attributes
+    ----------
+    futures : list of futures of arrays
+        Checked points. All but the last have a multiple of 1024 rows.
+    sizes : list of int
+        Their rows.
+    given : tuple of int or None
+        The rows of the user's chunks; None for an array of numpy.
+    n_features : int
+    dtype : numpy dtype
+    """
+
+    futures: list[Any]
+    sizes: list[int]
+    given: tuple[int, ...] | None
+    n_features: int
+    dtype: Any
+
+    @property
+    def starts(self) -> list[int]:
+        """The number of the first row of every chunk."""
+        return [0, *np.cumsum(self.sizes)[:-1].tolist()]
+
+    def __len__(self) -> int:
+        return sum(self.sizes)
+
+
+def read(cluster: Cluster, X: Any, *, fitted: bool = True) -> Chunks:
+    """Let workers read and check the rows of an array or a data frame, to be ``fitted`` or not."""
+    da = import_module("dask.array")
+    given = None
+    if hasattr(X, "to_dask_array"):
+        X = X.to_dask_array(lengths=True)
+    if hasattr(X, "dask"):
+        if X.ndim != 2:
+            raise ValueError(f"X is a dask array of shape {X.shape}; give rows and columns.")
+        X = X.compute_chunk_sizes() if np.isnan(X.shape[0]) else X
+        given = X.chunks[0]
+    else:
+        X = da.from_array(X, chunks=(max(VARIANCE_ROWS, len(X) // 8), -1))
+    n, m = int(X.shape[0]), int(X.shape[1])
+    least = 2 if fitted else 1
+    if n < least or m < 1:
+        raise ValueError(f"X has shape {X.shape}; give at least {least} rows and one column.")
+    # New rows are no chunks of 1024, but no chunk is empty.
+    sizes = [size for size in X.chunks[0] if size]
+    X = X.rechunk((_aligned(sizes) if fitted else tuple(sizes), -1))
+    sizes = [int(size) for size in X.chunks[0]]
+    starts = np.cumsum([0, *sizes]).tolist()
+    blocks = cluster.client.compute(list(X.to_delayed()[:, 0]))
+    futures = cluster.each(checked_chunk, blocks, starts[:-1])
+    dtypes = set(cluster.get(cluster.each(_dtype, futures)))
+    dtype = np.result_type(*dtypes)
+    if len(dtypes) > 1:
+        futures = cluster.each(_as_type, futures, dtype=dtype)
+    return Chunks(futures, sizes, given, m, dtype)
+
+
+def checked_chunk(block: Any, start: int) -> Floats:
+    """Return a chunk of rows as a finite array; say in which rows it is none."""
+    stop = start + block.shape[0]
+    name = f"X (in its rows {start} to {stop - 1})"
+    return np.asarray(check_points(np.asarray(block), name=name, min_samples=0))
+
+
+def _aligned(sizes: list[int]) -> tuple[int, ...]:
+    """Return sizes of chunks near those given, but multiples of 1024."""
+    n = int(np.sum(sizes))
+    ends = np.unique(-(-np.cumsum(sizes) // VARIANCE_ROWS) * VARIANCE_ROWS)
+    return tuple(np.diff(np.minimum(np.append(0, ends), n)).tolist())
+
+
+def _dtype(X: Floats) -> Any:
+    return X.dtype
+
+
+def _as_type(X: Floats, dtype: Any) -> Floats:
+    return X.astype(dtype, copy=False)
+
+
+def mean_variance_of(cluster: Cluster, chunks: Chunks) -> float:
+    """Return the mean variance of the features, as for points in one place."""
+    n = len(chunks)
+    ranges = cluster.get(cluster.each(_range, chunks.futures))
+    low, high = (np.stack(ends) for ends in zip(*ranges, strict=True))
+    SearchedPoints(np.stack([low.min(axis=0), high.max(axis=0)]), None)  # refuses what overflows
+    means = column_means(cluster.get(cluster.each(block_sums, chunks.futures)), n)
+    largest = max(cluster.get(cluster.each(largest_deviation, chunks.futures, mean=means)))
+    parts = cluster.each(mean_squares, chunks.futures, mean=means, largest=largest, n=n)
+    squares = [square for part in cluster.get(parts) for square in part]
+    return mean_variance(largest, squares, chunks.dtype)
+
+
+def _range(X: Floats) -> tuple[Floats, Floats]:
+    return X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+
+
+def n_parts(chunks: Chunks, workers: list[Any]) -> int:
+    """Return into how many parts to share the rows out; refuse a cluster that is too small."""
+    n, row_bytes = len(chunks), chunks.n_features * np.dtype(chunks.dtype).itemsize
+    least = min((memory / threads for threads, memory in workers if memory), default=np.inf)
+    room = min(PART_BYTES, least * MEMORY_SHARE)
+    if room < LEAST_ROWS * row_bytes:
+        raise RuntimeError(
+            f"the workers have {least / 1e9:.2g} GB of memory a thread, too few for rows of "
+            f"{chunks.n_features} columns; give them more (dask worker --memory-limit)."
+        )
+    wanted = max(n * row_bytes / room, sum(threads for threads, _ in workers))
+    doublings = int(np.ceil(np.log2(max(wanted, 1))))
+    return 1 << max(0, min(doublings, int(np.log2(max(n // LEAST_ROWS, 1)))))
+
+
+class Places(NamedTuple):
+    """The rows of a part, copies among them: their numbers, and which distinct row each is."""
+
+    ids: Indices
+    point: Indices
+
+
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """Rows that were shared out to parts, copies of a row once.
+
+    Attributes
+    ----------
+    rows : list of futures of Rows
+        Distinct rows, numbered without the copies.
+    tree : Plane or int
+        Which part a row belongs to.
+    n : int
+        How many distinct rows there are.
+    chunks : Chunks
+        The distinct rows again, in their order.
+    given : Chunks
+        All rows.
+    places : list of futures of Places
+        All rows of every part.
+    copies : array of integers
+        The rows that are copies of earlier ones.
+    """
+
+    rows: list[Any]
+    tree: Any
+    n: int
+    chunks: Chunks
+    given: Chunks
+    places: list[Any]
+    copies: Indices
+
+    def original(self, ids: Indices) -> Indices:
+        """Return the numbers of distinct rows among all rows."""
+        before = self.copies - np.arange(len(self.copies))
+        return np.asarray(ids + np.searchsorted(before, ids, "right"))
+
+    def returned(self, cluster: Cluster, values: list[Any]) -> list[Any]:
+        """Return values of distinct rows, by part, as those of all rows, by chunk: as futures."""
+        every = cluster.each(_of_copies, values, self.places)
+        return returned(cluster, every, self.places, self.given)
+
+    def points(self, cluster: Cluster) -> Indices:
+        """Return which distinct row each row is."""
+        ids = cluster.each(_ids, self.rows)
+        return np.concatenate(cluster.get(self.returned(cluster, ids)))
+
+
+def share_out(cluster: Cluster, given: Chunks, *, merge: bool = True) -> Shared:
+    """Share rows out to parts; with ``merge``, rows that are copies of others only once."""
+    parts = n_parts(given, cluster.workers())
+    step = max(1, len(given) // (SAMPLE_ROWS * parts))
+    sample = np.concatenate(cluster.get(cluster.each(_every, given.futures, step=step)))
+    tree, _ = _grown(sample.astype(np.float64), parts, 0)
+    tasks = cluster.each(_split, given.futures, given.starts, tree=tree, parts=parts)
+    counts = np.sum(cluster.get(cluster.each(_counts, tasks)), axis=0)
+    kept = np.flatnonzero(counts)
+    rows = [
+        cluster.run(_stacked_rows, [cluster.run(getitem, task, int(part)) for task in tasks])
+        for part in kept
+    ]
+    tree = _renumbered(tree, {int(part): place for place, part in enumerate(kept)})
+    # Copies are in one part: where a row goes depends on its numbers alone.
+    places = cluster.each(_places, rows, merge=merge)
+    copies = np.sort(np.concatenate(cluster.get(cluster.each(_copies, places))))
+    n = len(given) - len(copies)
+    if n < 2:
+        return share_out(cluster, given, merge=False)
+    if not len(copies):
+        return Shared(rows, tree, n, given, given, places, copies)
+    rows = cluster.each(_distinct, rows, places, copies=copies)
+    sizes = _aligned(
+        [
+            n * (chunk + 1) // len(given.sizes) - n * chunk // len(given.sizes)
+            for chunk in range(len(given.sizes))
+        ]
+    )
+    chunks = replace(given, sizes=list(sizes), futures=[])
+    again = returned(cluster, cluster.each(_points, rows), rows, chunks)
+    return Shared(rows, tree, n, replace(chunks, futures=again), given, places, copies)
+
+
+def _places(rows: Rows, merge: bool) -> Places:
+    if not merge:
+        return Places(rows.ids, np.arange(len(rows.ids)))
+    return Places(rows.ids, Copies.of(RowTable(rows.points)).point)
+
+
+def _copies(places: Places) -> Indices:
+    """Return the numbers of the rows that are copies of earlier ones."""
+    _, first = np.unique(places.point, return_index=True)
+    return np.delete(places.ids, first)
+
+
+def _distinct(rows: Rows, places: Places, copies: Indices) -> Rows:
+    """Return the distinct rows of a part, numbered without the copies."""
+    _, first = np.unique(places.point, return_index=True)
+    ids = rows.ids[first]
+    return Rows(ids - np.searchsorted(copies, ids), rows.points[first])
+
+
+def _points(rows: Rows) -> Floats:
+    return rows.points
+
+
+def _ids(rows: Rows) -> Indices:
+    return rows.ids
+
+
+def _of_copies(values: Any, places: Places) -> Any:
+    return values[places.point]
+
+
+def part_of(X: Floats, tree: Any) -> Indices:
+    """Return the part that each row belongs to."""
+    parts = np.empty(len(X), dtype=np.intp)
+    _descend(X, np.arange(len(X)), tree, parts)
+    return parts
+
+
+def _descend(X: Floats, rows: Indices, tree: Any, parts: Indices) -> None:
+    if not isinstance(tree, Plane):
+        parts[rows] = tree
+        return
+    # Row by row: a product of matrices has bits that depend on the machine and the other rows, and
+    # a task that is run again has to give the same.
+    low = (X[rows] * tree.axis).sum(axis=1) <= tree.cut
+    _descend(X, rows[low], tree.low, parts)
+    _descend(X, rows[~low], tree.high, parts)
+
+
+def _grown(sample: Floats, parts: int, first: int) -> tuple[Any, int]:
+    """Return a tree with so many leaves, numbered from ``first`` on, and the next number."""
+    if parts == 1:
+        return first, first + 1
+    centred = sample - sample.mean(axis=0)
+    axis = np.linalg.eigh(centred.T @ centred)[1][:, -1]
+    along = (sample * axis).sum(axis=1)
+    cut = float(np.median(along)) if len(along) else 0.0
+    low, after = _grown(sample[along <= cut], parts // 2, first)
+    high, after = _grown(sample[along > cut], parts // 2, after)
+    return Plane(axis, cut, low, high), after
+
+
+def _renumbered(tree: Any, numbers: dict[int, int]) -> Any:
+    """Return a tree whose leaves have other numbers; those without any get a number beside them."""
+    if not isinstance(tree, Plane):
+        return numbers.get(tree)
+    low, high = _renumbered(tree.low, numbers), _renumbered(tree.high, numbers)
+    if low is None or high is None:
+        return high if low is None else low
+    return Plane(tree.axis, tree.cut, low, high)
+
+
+def _every(X: Floats, step: int) -> Floats:
+    return X[::step]
+
+
+def _split(X: Floats, start: int, tree: Any, parts: int) -> list[Rows]:
+    """Return the rows of a chunk that go to each part."""
+    home = part_of(X, tree)
+    order = np.argsort(home, kind="stable")
+    ends = np.cumsum(np.bincount(home, minlength=parts))
+    return [Rows(start + rows, X[rows]) for rows in np.split(order, ends[:-1])]
+
+
+def _counts(split: list[Rows]) -> list[int]:
+    return [len(rows.ids) for rows in split]
+
+
+def _stacked_rows(pieces: list[Rows]) -> Rows:
+    return Rows(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
+
+
+def returned(cluster: Cluster, values: list[Any], rows: list[Any], chunks: Chunks) -> list[Any]:
+    """Return arrays with one entry for every row of the parts, chunk by chunk, as futures."""
+    found = []
+    for start, size in zip(chunks.starts, chunks.sizes, strict=True):
+        pieces = cluster.each(_piece, values, rows, start=start, stop=start + size)
+        found.append(cluster.run(_filled, pieces, size))
+    return found
+
+
+def _piece(values: Any, rows: Rows | Places, start: int, stop: int) -> tuple[Indices, Any]:
+    first, last = np.searchsorted(rows.ids, [start, stop])
+    return rows.ids[first:last] - start, values[first:last]
+
+
+def _filled(pieces: list[tuple[Indices, Any]], size: int) -> Any:
+    found = np.empty((size, *pieces[0][1].shape[1:]), dtype=pieces[0][1].dtype)
+    for places, values in pieces:
+        found[places] = values
+    return found
+
+
+def as_given(cluster: Cluster, futures: list[Any], chunks: Chunks, width: int, dtype: Any) -> Any:
+    """Return futures of chunks as what the user gave: a dask array, or one of numpy."""
+    if chunks.given is None:
+        return np.concatenate(cluster.get(futures))
+    da, delayed = import_module("dask.array"), import_module("dask").delayed
+    cluster.wait(futures)
+    blocks = [
+        da.from_delayed(delayed(future), shape=(size, width), dtype=dtype)
+        for future, size in zip(futures, chunks.sizes, strict=True)
+    ]
+    return da.concatenate(blocks).rechunk((chunks.given, -1))

@@ -1,0 +1,223 @@
+"""Neighbours of rows in all parts: each row is searched in the parts that can hold one.
+
+A row is first searched in its own part. Another part is asked if a bound of its distance is not
+above the distance of the k-th neighbour so far. There are two such bounds: part ``b`` lies in a
+ball, and beyond a plane across the line from the centre of the row's own part to that of ``b``. So
+the search is exact, with ties by (distance, index), whatever the parts are.
+"""
+
+from __future__ import annotations
+
+from operator import getitem
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from patchfold.engines.cluster.halo import Nodes, take_rows
+from patchfold.engines.threads import block_slices
+from patchfold.neighbors.approximate import ApproximateNeighbors
+from patchfold.neighbors.points import SearchedPoints, k_nearest
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from patchfold.engines.cluster.connection import Cluster
+
+    Indices = NDArray[np.intp]
+    Floats = NDArray[np.floating[Any]]
+
+# Bounds are lowered by this share of what they are computed of, far more than rounding.
+SLACK = 1e-9
+
+# An approximate search asks at most so many other parts, those with the lowest bounds.
+PROBES = 2
+
+
+class Found(NamedTuple):
+    """The neighbours of the rows of a part, nearest first: fields of shape (n, k)."""
+
+    nodes: Nodes
+    distances: Floats
+
+    def nearest(self, k: int) -> Found:
+        """Return only the ``k`` nearest."""
+        return Found(self.nodes.at((slice(None), slice(0, k))), self.distances[:, :k])
+
+
+class Bounds(NamedTuple):
+    """Where parts lie: centres, radii, and how far each begins beyond the centre of another.
+
+    ``lows[b, a]`` is the least of ``u (y - c_b)`` over the rows ``y`` of part ``b``, for the unit
+    vector ``u`` from the centre of ``a`` to ``c_b``.
+    """
+
+    centres: Floats
+    radii: Floats
+    lows: Floats
+
+    def below(self, X: Floats, homes: Indices) -> Floats:
+        """Return lower bounds of the distances of rows from all parts, (n, n_parts)."""
+        found = np.empty((len(X), len(self.centres)))
+        for part, centre in enumerate(self.centres):
+            gaps = X - centre
+            far = np.sqrt(np.square(gaps).sum(axis=1))
+            beyond = self.lows[part, homes] - (gaps * _ways(self.centres, part)[homes]).sum(axis=1)
+            slack = SLACK * (far + self.radii[part])
+            found[:, part] = np.maximum(far - self.radii[part], beyond) - slack
+        return found
+
+
+class Search:
+    """A search for the ``k`` nearest among the points of all parts.
+
+    Parameters
+    ----------
+    cluster : Cluster
+    rows : list of futures of Rows
+        Who is searched; their numbers break ties.
+    points : list of futures of arrays
+        Where they are.
+    exact : bool
+        Whether all parts are asked that can hold a neighbour, and each is searched exactly.
+    """
+
+    def __init__(
+        self, cluster: Cluster, rows: list[Any], points: list[Any], *, exact: bool
+    ) -> None:
+        self.cluster, self.rows, self.points, self.exact = cluster, rows, points, exact
+        centres = np.stack(cluster.get(cluster.each(_centre, points)))
+        numbers = range(len(points))
+        extents = cluster.get(cluster.each(_extent, points, numbers, centres=centres))
+        radii, lows = zip(*extents, strict=True)
+        self.bounds = Bounds(centres, np.array(radii), np.stack(lows))
+
+    def own(self, k: int) -> list[Any]:
+        """Return the futures of what is :class:`Found` for the rows themselves."""
+        run, parts = self.cluster, range(len(self.rows))
+        first = run.each(search_own, self.rows, self.points, parts, k=k, exact=self.exact)
+        homes = [np.intp(part) for part in parts]
+        return self._elsewhere(self.points, homes, first, k)
+
+    def new(self, points: list[Any], homes: list[Any], k: int) -> list[Any]:
+        """Return the futures of what is found for new points, whose own parts are ``homes``."""
+        first = self._asked(points, self.cluster.each(_by_home, homes), [None] * len(points), k)
+        return self._elsewhere(points, homes, first, k)
+
+    def _elsewhere(
+        self, points: list[Any], homes: list[Any], first: list[Any], k: int
+    ) -> list[Any]:
+        probes = None if self.exact else PROBES
+        bounds = self.bounds
+        asked = self.cluster.each(ask, points, homes, first, bounds=bounds, k=k, probes=probes)
+        return self._asked(points, asked, first, k)
+
+    def _asked(self, points: list[Any], asked: list[Any], first: list[Any], k: int) -> list[Any]:
+        """Search rows where they are asked to be, and merge that with what is known."""
+        run = self.cluster.run
+        sides = self.cluster.get(self.cluster.each(list, asked))
+        found = []
+        for place, others in enumerate(sides):
+            answers = []
+            for side in others:
+                rows = run(getitem, asked[place], side)
+                there = self.rows[side], self.points[side], run(take_rows, points[place], rows)
+                answers.append((rows, run(answer, *there, side, k, self.exact)))
+            found.append(run(merged, points[place], first[place], answers, k))
+        return found
+
+
+def search_own(rows: Any, points: Floats, part: int, k: int, exact: bool) -> Found:
+    """Search the neighbours of the rows of a part among themselves."""
+    return _searched(rows, points, None, part, k, exact)
+
+
+def answer(rows: Any, points: Floats, queries: Floats, part: int, k: int, exact: bool) -> Found:
+    """Search the neighbours of the rows of another part, or of new points, in this one."""
+    return _searched(rows, points, queries, part, k, exact)
+
+
+def ask(
+    points: Floats, homes: Any, first: Found, bounds: Bounds, k: int, probes: int | None
+) -> dict[int, Indices]:
+    """Return which rows to search in which other parts, given what their own part has."""
+    asked: dict[int, list[Indices]] = {}
+    homes = np.broadcast_to(homes, len(points))
+    for block in block_slices(len(points), 3 * 8 * (points.shape[1] + len(bounds.centres))):
+        rows = np.arange(len(points))[block]
+        below = bounds.below(points[block], homes[block])
+        near = below <= first.distances[block][:, [k - 1]]
+        near[np.arange(len(rows)), homes[block]] = False
+        if probes is not None:
+            below[np.arange(len(rows)), homes[block]] = np.inf
+            near &= below <= np.sort(below, axis=1)[:, [min(probes, below.shape[1]) - 1]]
+        for part in np.flatnonzero(near.any(axis=0)):
+            asked.setdefault(int(part), []).append(rows[near[:, part]])
+    return {part: np.concatenate(found) for part, found in sorted(asked.items())}
+
+
+def merged(
+    points: Floats, first: Found | None, answers: list[tuple[Indices, Found]], k: int
+) -> Found:
+    """Return the ``k`` nearest of what several parts have found."""
+    parts = [] if first is None else [(np.arange(len(points)), first)]
+    parts += answers
+    if len(parts) == 1 and first is not None:
+        return first
+    rows = np.concatenate([np.repeat(row, k) for row, _ in parts])
+    distances = np.concatenate([some.distances.ravel() for _, some in parts])
+    nodes = Nodes(
+        *(
+            np.concatenate([field.ravel() for field in column])
+            for column in zip(*(some.nodes for _, some in parts), strict=True)
+        )
+    )
+    order = np.lexsort((nodes.ids, distances, rows))
+    starts = np.searchsorted(rows[order], np.arange(len(points)))
+    kept = order[starts[:, None] + np.arange(k)]
+    return Found(nodes.at(kept), distances[kept])
+
+
+def _by_home(homes: Indices) -> dict[int, Indices]:
+    return {int(home): np.flatnonzero(homes == home) for home in np.unique(homes)}
+
+
+def _searched(
+    rows: Any, points: Floats, queries: Floats | None, part: int, k: int, exact: bool
+) -> Found:
+    own = queries is None
+    queries = points if queries is None else queries
+    wanted, k = k, min(k, len(points) - int(own))
+    places = np.empty((len(queries), 0), dtype=np.intp)
+    distances: Floats = np.empty((len(queries), 0))
+    if k and len(queries):
+        space = SearchedPoints(points, 1)
+        if exact:
+            near = k_nearest(space, queries, k, own=own)
+        else:
+            search = ApproximateNeighbors(k, n_jobs=1, random_state=0).build(points)
+            near = search.query() if own else search.query(queries)
+        # In double precision, so that parts agree on the order.
+        exactly = space.distances(queries, near.sources, near.indices) / space.scale
+        places, distances = near.indices.reshape(-1, k), exactly.reshape(-1, k)
+    # A part of fewer rows leaves places that others will take.
+    empty = ((0, 0), (0, wanted - k))
+    ids = np.pad(rows.ids[places], empty, constant_values=np.iinfo(np.intp).max)
+    nodes = Nodes(ids, np.full(ids.shape, part), np.pad(places, empty))
+    return Found(nodes, np.pad(distances, empty, constant_values=np.inf))
+
+
+def _centre(points: Floats) -> Floats:
+    return np.asarray(points.mean(axis=0, dtype=np.float64))
+
+
+def _extent(points: Floats, part: int, centres: Floats) -> tuple[float, Floats]:
+    gaps = points - centres[part]
+    lows = np.array([(gaps * way).sum(axis=1).min() for way in _ways(centres, part)])
+    return float(np.sqrt(np.square(gaps).sum(axis=1)).max()), lows
+
+
+def _ways(centres: Floats, part: int) -> Floats:
+    """Return the unit vectors from all centres to that of a part, zero from equal ones."""
+    steps = centres[part] - centres
+    lengths = np.sqrt(np.square(steps).sum(axis=1))
+    return np.asarray(steps / np.where(lengths > 0, lengths, 1.0)[:, None])

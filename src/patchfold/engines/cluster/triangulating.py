@@ -1,0 +1,109 @@
+"""Landmark Isomap of a graph on a cluster: geodesics, and the places of rows by them, in parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from patchfold.mapping.nystrom import Triangulation
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from patchfold.engines.cluster.graph import ClusterGraph
+    from patchfold.engines.cluster.halo import Table
+    from patchfold.engines.cluster.placing import Placed, Placing
+    from patchfold.engines.cluster.rows import Rows
+
+    Indices = NDArray[np.intp]
+    Floats = NDArray[np.floating[Any]]
+
+
+def scaled_paths(graph: ClusterGraph, landmarks: Indices) -> tuple[list[Any], float, Floats]:
+    """Return futures of geodesics in units of the longest, that one, and those of the landmarks."""
+    cluster = graph.fitted.cluster
+    paths = graph.geodesics(landmarks)
+    unit = max(cluster.get(cluster.each(_longest, paths))) or 1.0
+    if np.isinf(unit):  # all points are connected
+        raise ValueError(
+            f"geodesics between the points overflow {graph.dtype}; rescale X, or convert it to "
+            "float64."
+        )
+    paths = cluster.each(_divided, paths, unit=unit)
+    rows = cluster.get(cluster.each(_rows_at, paths, graph.fitted.rows, ids=landmarks))
+    # Columns are contiguous, as where columns were taken out of all geodesics: the order in memory
+    # decides the last bits of sums.
+    between = np.empty((len(landmarks), len(landmarks)), dtype=graph.dtype, order="F")
+    for lanes, values in rows:
+        between[:, lanes] = values.T
+    return paths, unit, between
+
+
+@dataclass(frozen=True, eq=False)
+class PartedTriangulation:
+    """What :class:`~patchfold.mapping.nystrom.Triangulation` is in one place, in parts.
+
+    Attributes
+    ----------
+    paths : list of futures of arrays of shape (n, n_landmarks)
+        Geodesics of the rows of every part, in units of the longest.
+    squared_means : array of shape (n_landmarks,)
+    axes : array of shape (n_landmarks, n_components)
+    unit : float
+    """
+
+    paths: list[Any]
+    squared_means: Floats
+    axes: Floats
+    unit: float
+
+    def of_fitted(self, graph: ClusterGraph) -> list[Any]:
+        """Return futures of the places of the rows of every part."""
+        how = {"means": self.squared_means, "axes": self.axes, "unit": self.unit}
+        cluster = graph.fitted.cluster
+        found = cluster.each(_places, self.paths, dtype=graph.dtype, **how)
+        cluster.wait(found)
+        return found
+
+    def of_new(self, placing: Placing) -> list[Any]:
+        """Return futures of the places of chunks of new rows."""
+        cluster = placing.cluster
+        placed = placing.placed()
+        tables = cluster.each(_table, placed)
+        paths = placing.fetched(tables, self.paths)
+        how = {"means": self.squared_means, "axes": self.axes, "unit": self.unit}
+        return cluster.each(_places_of_new, placed, paths, dtype=placing.graph.dtype, **how)
+
+
+def _longest(paths: Floats) -> float:
+    return float(paths.max())
+
+
+def _divided(paths: Floats, unit: float) -> Floats:
+    paths = paths.copy()
+    paths /= unit
+    return paths
+
+
+def _rows_at(paths: Floats, rows: Rows, ids: Indices) -> tuple[Indices, Floats]:
+    """Return which of some rows are in a part, and their geodesics."""
+    places = np.minimum(np.searchsorted(rows.ids, ids), len(rows.ids) - 1)
+    here = np.flatnonzero(rows.ids[places] == ids)
+    return here, paths[places[here]]
+
+
+def _places(paths: Floats, means: Floats, axes: Floats, unit: float, dtype: Any) -> Floats:
+    return Triangulation(paths, means, axes, unit).of_fitted(1).astype(dtype)
+
+
+def _table(placed: Placed) -> Table:
+    return placed.table
+
+
+def _places_of_new(
+    placed: Placed, halo: list[Floats], means: Floats, axes: Floats, unit: float, dtype: Any
+) -> Floats:
+    paths = placed.table.filled(halo[0][:0], halo)
+    return Triangulation(paths, means, axes, unit).of_new(placed.near, 1).astype(dtype)

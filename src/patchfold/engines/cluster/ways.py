@@ -1,0 +1,290 @@
+"""Ways around edges, in a graph whose edges lie in parts.
+
+A part looks for short ways around its edges in its *region*: its own rows and all rows of others
+that such a way can lead over. Regions are fetched once; what changes is which edges are trusted.
+Long ways are bounded from below by geodesics from landmarks.
+"""
+
+from __future__ import annotations
+
+from operator import getitem
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
+
+from patchfold.engines.cluster.halo import Nodes, taken
+from patchfold.engines.cluster.paths import relaxed_for, started
+from patchfold.graph import short_circuits
+from patchfold.graph.edges import symmetric
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from patchfold.engines.cluster.connection import Cluster
+    from patchfold.engines.cluster.halo import Exchange
+    from patchfold.engines.cluster.learning import Evidence
+    from patchfold.engines.cluster.links import Links
+
+    Indices = NDArray[np.intp]
+    Floats = NDArray[np.floating[Any]]
+    Mask = NDArray[np.bool_]
+
+# Regions reach farther than any way around by this share, more than rounding.
+SLACK = 1e-6
+
+# Rounds of exchange in which paths from a landmark are expected to become final; else twice as many
+# are tried.
+FIRST_ROUNDS = 4
+
+# Edges up to which one worker looks for long ways: exchanges would take longer than the search, and
+# the edges are about 50 MB.
+TOGETHER = 2**21
+
+
+class Steps(NamedTuple):
+    """Edges from rows: the number of their start, their end, and their length."""
+
+    starts: Indices
+    ends: Nodes
+    lengths: Floats
+
+
+class Region(NamedTuple):
+    """Rows whose edges are known, those edges, and how far sources look (see :func:`wanted`)."""
+
+    known: Indices
+    steps: list[Steps]
+    sources: Indices
+    reach: Floats
+
+
+def grown_regions(
+    cluster: Cluster, links: list[Any], evidence: list[Any]
+) -> tuple[list[Any], list[list[tuple[int, Any]]]]:
+    """Return the region of every part, and what it asked which other part for."""
+    regions = cluster.each(_first_region, links, evidence)
+    requests: list[list[tuple[int, Any]]] = [[] for _ in regions]
+    growing = list(range(len(regions)))
+    while growing:
+        asking = {part: cluster.run(wanted, regions[part]) for part in growing}
+        sides = dict(zip(growing, cluster.get(cluster.each(list, asking.values())), strict=True))
+        growing = [part for part in growing if sides[part]]
+        for part in growing:
+            asked = [(side, cluster.run(getitem, asking[part], side)) for side in sides[part]]
+            steps = [cluster.run(steps_of, links[side], evidence[side], at) for side, at in asked]
+            requests[part] += asked
+            rows = [cluster.run(numbers, links[side], at) for side, at in asked]
+            regions[part] = cluster.run(grown, regions[part], steps, rows)
+    return regions, requests
+
+
+# ---------------------------------------------------------------- regions
+
+
+def _first_region(links: Links, evidence: Evidence) -> Region:
+    steps = steps_of(links, evidence, np.arange(len(links.table.own)))
+    doubtful = short_circuits.SUSPICION * evidence.disagreement > 1.0
+    sources = np.flatnonzero(doubtful & links.mine)
+    ids = links.table.nodes.ids
+    rows, at = np.unique(ids[links.i[sources]], return_inverse=True)
+    reach = np.zeros(len(rows))
+    np.maximum.at(
+        reach, at, short_circuits.NO_SHORTCUT * evidence.distances[sources].astype(np.float64)
+    )
+    return Region(ids[links.table.own], [steps], rows, reach)
+
+
+def steps_of(links: Links, evidence: Evidence, places: Indices) -> Steps:
+    """Return the edges of some own rows."""
+    degrees, edges, others = links.edges_of(places)
+    starts = np.repeat(links.table.nodes.ids[links.table.own[places]], degrees)
+    lengths = evidence.distances[edges].astype(np.float64)
+    return Steps(starts, links.table.nodes.at(others), lengths)
+
+
+def flags_of(links: Links, trusted: Mask, places: Indices) -> Mask:
+    """Return which edges of some own rows are trusted, in the order of :func:`steps_of`."""
+    return trusted[links.edges_of(places)[1]]
+
+
+def numbers(links: Links, places: Indices) -> Indices:
+    """Return the numbers of some own rows."""
+    return links.table.nodes.ids[links.table.own[places]]
+
+
+def grown(region: Region, steps: list[Steps], rows: list[Indices]) -> Region:
+    """Add rows and their edges to a region."""
+    known = np.concatenate([region.known, *rows])
+    return region._replace(known=known, steps=[*region.steps, *steps])
+
+
+def wanted(region: Region) -> dict[int, Indices]:
+    """Return the rows of other parts that a way can lead over and whose edges are not known.
+
+    A row is wanted if it is nearer to a source than that source looks.
+    """
+    if not len(region.sources):
+        return {}
+    starts, ends, lengths = joined_steps(region)
+    ids, places = np.unique(np.concatenate([starts, ends.ids]), return_inverse=True)
+    rows, columns = np.split(places, 2)
+    n, most = len(ids), float(region.reach.max()) * (1 + SLACK)
+    # From a further row to every source, by what it does not look as far as the others.
+    sources = np.searchsorted(ids, region.sources)
+    graph = csr_array(
+        (
+            np.concatenate([lengths, most - region.reach]),
+            (
+                np.concatenate([rows, np.full(len(sources), n)]),
+                np.concatenate([columns, sources]),
+            ),
+        ),
+        shape=(n + 1, n + 1),
+    )
+    far = dijkstra(graph, directed=True, indices=[n], limit=most * (1 + SLACK))[0, :n]
+    reached = np.isfinite(far) & ~np.isin(ids, region.known)
+    first = np.unique(ends.ids, return_index=True)
+    where = first[1][np.searchsorted(first[0], ids[reached])]
+    homes, at = ends.homes[where], ends.places[where]
+    return {int(home): np.sort(at[homes == home]) for home in np.unique(homes)}
+
+
+def joined_steps(region: Region) -> Steps:
+    """Return all edges of a region."""
+    starts, ends, lengths = zip(*region.steps, strict=True)
+    nodes = Nodes(*(np.concatenate(column) for column in zip(*ends, strict=True)))
+    return Steps(np.concatenate(starts), nodes, np.concatenate(lengths))
+
+
+# ---------------------------------------------------------------- long ways
+
+
+def least_ways(
+    exchange: Exchange, links: list[Any], held: list[Any], short: list[Any], together: int
+) -> list[Any]:
+    """Return futures of lower bounds of the ways around ``short`` edges, by geodesics.
+
+    Parameters
+    ----------
+    exchange : Exchange
+    links, held, short : lists of futures
+        Edges, the lengths of those that ways lead over, infinite for others, and which edges ways
+        lead around.
+    together : int
+        Edges up to which one worker looks for all of them.
+    """
+    cluster = exchange.cluster
+    if sum(cluster.get(cluster.each(len, held))) <= together:
+        edges = cluster.each(_named_edges, links, held, short)
+        found = cluster.run(_ways_in_one_place, edges)
+        return [cluster.run(getitem, found, part) for part in range(len(links))]
+    sums = cluster.each(_sums, links, held)
+    n = sum(cluster.get(cluster.each(len, sums)))
+    rounds = FIRST_ROUNDS
+    while True:
+        # All at once, without a look whether paths are final: there is one in the end.
+        looks = cluster.each(_first_look, sums, short)
+        parts = range(len(looks))
+        for _ in range(min(short_circuits.LANDMARKS, n)):
+            farthest = cluster.each(_farthest, links, looks, sums)
+            far = cluster.each(_from_farthest, links, held, parts, [farthest] * len(parts))
+            far, before = relaxed_for(exchange, links, held, far, rounds)
+            looks = [
+                cluster.run(
+                    _next_look,
+                    links[part],
+                    short[part],
+                    looks[part],
+                    (before[part], far[part]),
+                    *exchange.whole(part, far),
+                )
+                for part in parts
+            ]
+        if not any(cluster.get(cluster.each(_is_changing, looks))):
+            return cluster.each(_ways, looks)
+        rounds *= 2
+
+
+def _named_edges(links: Links, held: Floats, short: Indices) -> tuple[Any, ...]:
+    """Return the edges that ways lead over and around, by the numbers of their ends; own rows."""
+    ids = links.table.nodes.ids
+    some = np.flatnonzero(np.isfinite(held) & links.mine)
+    over = ids[links.i[some]], ids[links.j[some]], held[some]
+    return over, (ids[links.i[short]], ids[links.j[short]]), ids[links.table.own]
+
+
+def _ways_in_one_place(parts: list[tuple[Any, ...]]) -> list[Floats]:
+    """Return lower bounds of ways, for every part."""
+    over, around, own = zip(*parts, strict=True)
+    ids = np.sort(np.concatenate(own))
+    i, j, lengths = (np.concatenate(column) for column in zip(*over, strict=True))
+    n = len(ids)
+    graph = symmetric(np.searchsorted(ids, i), np.searchsorted(ids, j), lengths, n)
+    a, b = (np.searchsorted(ids, np.concatenate(end)) for end in zip(*around, strict=True))
+    ways = short_circuits.landmark_ways(graph, a, b, n_jobs=1)
+    ends = np.cumsum([len(pair[0]) for pair in around])
+    return np.split(ways, ends[:-1])
+
+
+def _sums(links: Links, held: Floats) -> Floats:
+    kept = np.isfinite(held)
+    graph = symmetric(links.i[kept], links.j[kept], held[kept], len(links.table))
+    sums: Floats = np.asarray(graph.sum(axis=1), dtype=np.float64)
+    return sums[links.table.own]
+
+
+class Look(NamedTuple):
+    """What landmarks tell so far: how near one is to each own row, and how long ways are at least.
+
+    ``changing`` tells whether paths were not final.
+    """
+
+    nearest: Floats
+    ways: Floats
+    changing: bool
+
+
+def _first_look(sums: Floats, short: Indices) -> Look:
+    return Look(np.full(len(sums), np.inf), np.zeros(len(short)), changing=False)
+
+
+def _next_look(
+    links: Links,
+    short: Indices,
+    look: Look,
+    far: tuple[Floats, Floats],
+    others: list[Floats],
+    wanted: list[Indices],
+) -> Look:
+    """Learn from the paths of one more landmark: those before the last round, and after."""
+    before, after = far
+    everywhere = links.table.filled(after, taken(others, wanted))[:, 0]
+    i, j = links.i[short], links.j[short]
+    ways = short_circuits.least_ways(look.ways, everywhere[i], everywhere[j])
+    nearest = np.minimum(look.nearest, after[:, 0])
+    return Look(nearest, ways, look.changing or not np.array_equal(before, after))
+
+
+def _is_changing(look: Look) -> bool:
+    return look.changing
+
+
+def _ways(look: Look) -> Floats:
+    return look.ways
+
+
+def _farthest(links: Links, look: Look, sums: Floats) -> tuple[float, float, int, int]:
+    """Return the own row farthest from the landmarks so far, with what decides between equals."""
+    place = int(np.lexsort((sums, look.nearest))[-1])
+    number = int(links.table.nodes.ids[links.table.own[place]])
+    return float(look.nearest[place]), float(sums[place]), number, place
+
+
+def _from_farthest(
+    links: Links, held: Floats, part: int, farthest: list[tuple[float, float, int, int]]
+) -> Floats:
+    """Relax the rows of a part from the farthest of all rows, if that is in it."""
+    best = max(range(len(farthest)), key=lambda one: farthest[one][:3])
+    return started(links, held, [(0, farthest[part][3])] if best == part else [], 1)

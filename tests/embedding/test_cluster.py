@@ -1,0 +1,138 @@
+"""Estimators on a Dask cluster: the same bits as in one process."""
+
+from __future__ import annotations
+
+import pickle
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import make_swiss_roll
+
+from dask_cluster import dask_cluster
+from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
+from patchfold.supervision import Cut
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    with (
+        dask_cluster(tmp_path_factory.mktemp("cluster")) as cluster,
+        cluster.client() as connected,
+    ):
+        yield connected
+
+
+@pytest.fixture(scope="module")
+def roll():
+    return make_swiss_roll(260, noise=0.5, random_state=1)[0]
+
+
+@pytest.fixture(scope="module")
+def new_points(roll):
+    fresh = make_swiss_roll(30, noise=0.5, random_state=2)[0]
+    return np.concatenate([fresh, roll[:4]])
+
+
+def test_landmark_isomap_of_a_dask_array_has_the_bits_of_one_process(client, roll, new_points):
+    isomap = PatchIsomap(landmarks=70, random_state=0)
+    alone, mapped = isomap.fit_transform(roll), isomap.transform(new_points)
+    landmarks, values = isomap.landmarks_, isomap.eigenvalues_
+
+    isomap.fit(da.from_array(roll, chunks=(110, 2)))
+
+    assert isomap.embedding_.chunks == ((110, 110, 40), (2,))
+    np.testing.assert_array_equal(isomap.embedding_.compute(), alone)
+    np.testing.assert_array_equal(isomap.landmarks_, landmarks)
+    np.testing.assert_array_equal(isomap.eigenvalues_, values)
+    there = isomap.transform(da.from_array(new_points, chunks=(20, 3)))
+    assert there.chunks == ((20, 14), (2,))
+    np.testing.assert_array_equal(there.compute(), mapped)
+
+
+def test_a_numpy_array_with_a_client_gives_numpy_arrays(client, roll, new_points):
+    small = roll.astype(np.float32)
+    alone = PatchIsomap(n_neighbors=8, landmarks=None).fit(small)
+    isomap = PatchIsomap(n_neighbors=8, landmarks=None, engine=client).fit(small)
+    assert type(isomap.embedding_) is np.ndarray
+    assert isomap.embedding_.dtype == np.float32
+    np.testing.assert_array_equal(isomap.embedding_, alone.embedding_)
+    np.testing.assert_array_equal(isomap.graph_.toarray(), alone.graph_.toarray())
+    new = new_points.astype(np.float32)
+    np.testing.assert_array_equal(isomap.transform(new), alone.transform(new))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        PatchEigenmaps(divergence="euclidean"),
+        PatchLLE(divergence="euclidean", weights="entropic"),
+        PatchTSNE(divergence="euclidean", random_state=0),
+        PatchIsomap(divergence="euclidean", landmarks=40, random_state=3),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_every_estimator_of_a_data_frame_has_the_bits_of_one_process(
+    client, estimator, roll, new_points
+):
+    frame = pd.DataFrame(roll, columns=["x", "y", "z"])
+    new = pd.DataFrame(new_points, columns=["x", "y", "z"])
+    alone, mapped = estimator.fit_transform(frame), estimator.transform(new)
+
+    estimator.fit(dd.from_pandas(frame, npartitions=3))
+
+    assert list(estimator.feature_names_in_) == ["x", "y", "z"]
+    assert len(estimator.embedding_.chunks[0]) == 3
+    np.testing.assert_array_equal(estimator.embedding_.compute(), alone)
+    there = estimator.transform(dd.from_pandas(new, npartitions=2))
+    np.testing.assert_array_equal(there.compute(), mapped)
+
+
+def test_components_are_joined_as_in_one_process(client):
+    rng = np.random.default_rng(0)
+    far = [rng.normal(size=(90, 3)), rng.normal(size=(80, 3)) + 60, [[300.0, 0.0, 0.0]]]
+    X = np.concatenate(far)[rng.permutation(171)]
+    isomap = PatchIsomap(divergence="euclidean", landmarks=50, random_state=0, n_neighbors=5)
+    with pytest.warns(UserWarning, match="components"):
+        alone = isomap.fit_transform(X)
+    with pytest.warns(UserWarning, match="3 components|2 components"):
+        isomap.fit(da.from_array(X, chunks=(50, 3)))
+    np.testing.assert_array_equal(isomap.embedding_.compute(), alone)
+
+
+def test_a_fit_on_a_cluster_says_what_it_does_not_have(client, roll):
+    isomap = PatchIsomap(divergence="euclidean", landmarks=20, engine=client).fit(roll)
+    with pytest.raises(TypeError, match="lives there and cannot be pickled"):
+        pickle.dumps(isomap.patch_graph_)
+    with pytest.raises(AttributeError, match="of a fit on a cluster is not in this process"):
+        _ = isomap.patches_
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"graph": "divergence"}, "use graph='neighbors'"),
+        ({"radius": 1.0}, "use n_neighbors"),
+        ({"supervision": Cut()}, "leave it at None"),
+        ({"out_of_sample": "krr"}, "use 'nystrom'"),
+        ({"n_neighbors": "auto"}, "choose it on a sample"),
+        ({"divergence": "precomputed"}, "give points"),
+    ],
+)
+def test_what_a_cluster_cannot_do_is_refused(client, roll, parameters, message):
+    with pytest.raises(ValueError, match=f"does not work on a cluster; {message}"):
+        PatchIsomap(engine=client, **parameters).fit(roll)
+
+
+def test_rows_that_are_not_finite_are_named(client, roll):
+    broken = roll.copy()
+    broken[130, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        PatchIsomap(landmarks=20).fit(da.from_array(broken, chunks=(100, 3)))
+
+
+def test_dask_arrays_without_a_cluster_and_with_threads_are_refused(roll):
+    with pytest.raises(TypeError, match="engine='threads' does not work on a cluster"):
+        PatchIsomap(engine="threads").fit(da.from_array(roll))

@@ -1,0 +1,75 @@
+"""A Dask cluster on this machine, started by Dask's own commands."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from distributed import Client
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# Seconds that a process may take to start on a busy machine.
+START = 120
+
+
+class DaskCluster:
+    """A scheduler and its workers, each a process of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._file = folder / "scheduler.json"
+        self._scheduler = self._start("scheduler", "--port", "0", "--scheduler-file", self._file)
+        self.workers: list[subprocess.Popen[bytes]] = []
+        end = time.monotonic() + START
+        while not self._file.exists() or not self._file.read_text():
+            if time.monotonic() > end or self._scheduler.poll() is not None:
+                raise RuntimeError((folder / "scheduler.log").read_text())
+            time.sleep(0.05)
+        self.address = json.loads(self._file.read_text())["address"]
+
+    def _start(self, command: str, *options: object) -> subprocess.Popen[bytes]:
+        run = [sys.executable, "-m", "dask", command, "--no-dashboard", *map(str, options)]
+        with (self.folder / f"{command}.log").open("ab") as log:
+            return subprocess.Popen(  # noqa: S603
+                run, stdout=log, stderr=log, cwd=self.folder
+            )
+
+    def add_worker(self) -> subprocess.Popen[bytes]:
+        """Start a worker of one thread."""
+        options = ("--nthreads", 1, "--no-nanny", "--memory-limit", "2GB")
+        folder = "--local-directory", self.folder
+        worker = self._start("worker", "--scheduler-file", self._file, *options, *folder)
+        self.workers.append(worker)
+        return worker
+
+    @contextmanager
+    def client(self) -> Iterator[Client]:
+        """Connect to all workers."""
+        with Client(self.address, timeout=START) as client:
+            client.wait_for_workers(sum(worker.poll() is None for worker in self.workers), START)
+            yield client
+
+    def stop(self) -> None:
+        """Stop all processes."""
+        for process in (*self.workers, self._scheduler):
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def dask_cluster(folder: Path, n_workers: int = 2) -> Iterator[DaskCluster]:
+    """Start a scheduler and workers, and stop them in the end."""
+    cluster = DaskCluster(folder)
+    try:
+        for _ in range(n_workers):
+            cluster.add_worker()
+        yield cluster
+    finally:
+        cluster.stop()
