@@ -29,6 +29,7 @@ from patchfold.cli._session import (
     working,
     write_outputs,
 )
+from patchfold.cli.streaming import Streamed, embed_streamed, is_streamed
 
 # The rule of patchfold.supervision that the published supervised Isomap has.
 SUPERVISION = "dissimilarity"
@@ -43,6 +44,15 @@ ModelFile = Annotated[
 ]
 PageFile = Annotated[
     Path | None, typer.Option(metavar="FILE", help="A page to explore the embedding (.html).")
+]
+ClusterAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Embed Parquet files ('rows/*.parquet') on the Dask cluster with this scheduler, "
+        "e.g. tcp://10.0.0.1:8786. [workers on this machine, for a table beyond its memory]",
+    ),
 ]
 PictureFile = Annotated[
     Path | None, typer.Option(metavar="FILE", help="A picture, coloured by --target (.png).")
@@ -73,6 +83,7 @@ def embed(
     model: ModelFile = None,
     html: PageFile = None,
     png: PictureFile = None,
+    cluster: ClusterAddress = None,
     as_json: options.Json = False,
 ) -> None:
     """Embed the rows of a table: every row becomes a point of the plane.
@@ -106,6 +117,9 @@ def embed(
         outputs={"output": output, "model": model, "html": html, "png": png},
         formulas=formulas,
     )
+    if is_streamed(data, cluster):
+        _stream(asked, cluster, standardize=standardize is not False)
+        return
     ending = _check(asked)
     done = _fit(asked, ending)
     contents = _contents(asked, done, ending)
@@ -148,6 +162,33 @@ class _Done:
         """The number of neighbours that was used: with 'auto' the chosen one."""
         estimator = self.pipeline[-1]
         return int(getattr(estimator, "n_neighbors_", estimator.n_neighbors))
+
+
+def _stream(asked: _Request, cluster: str | None, *, standardize: bool) -> None:
+    """Embed Parquet files on a cluster; refuse what is not done there."""
+    from patchfold.embedding.methods import METHODS
+    from patchfold.tables._naming import counted
+
+    table, outputs = asked.table, asked.outputs
+    others = [f"--{kind}" for kind in ("model", "html", "png") if outputs[kind] is not None]
+    if asked.supervised or others:
+        named = "--supervised" if asked.supervised else others[0]
+        raise Refused(f"{named} does not go with rows on a cluster; leave it out.")
+    if outputs["output"] is None:
+        raise Refused("rows on a cluster are written to a file; name it: --output FILE.parquet.")
+    estimator = METHODS[asked.method](
+        asked.components,
+        n_neighbors=options.neighbors(asked.neighbors),
+        divergence=asked.divergence,
+        random_state=asked.seed,
+    )
+    beside = tuple(name for name in (table.ids, table.target) if name is not None)
+    drop = (*(table.drop or ()), *(table.info or ()))
+    place = outputs["output"]
+    streamed = Streamed(table.data, cluster, beside, drop, standardize, place)
+    start = time.monotonic()
+    n = embed_streamed(streamed, estimator)
+    say([f"{counted(n, 'row')}: {duration(time.monotonic() - start)}", f"Wrote {place}"])
 
 
 def _check(asked: _Request) -> str:

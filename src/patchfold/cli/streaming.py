@@ -1,0 +1,163 @@
+"""``patchfold embed`` of Parquet files on a Dask cluster.
+
+This process never holds the table: workers read its row groups, and the output is written one
+group of rows at a time.
+"""
+
+import glob
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from patchfold.cli._session import Refused, about, say, working
+
+# The table is embedded on a cluster if it has more bytes, as numbers, than this share of what is
+# free: a fit in one process needs some ten times as much as the table.
+SHARE = 0.1
+
+# The share of free memory that workers on this machine may use together.
+WORKERS_SHARE = 0.8
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """What to embed, and how.
+
+    Attributes
+    ----------
+    data : str
+        A Parquet file, or a pattern of several.
+    cluster : str or None
+        The address of a scheduler; None starts workers on this machine.
+    beside : tuple of str
+        Columns that are no features, and are written beside the coordinates.
+    drop : tuple of str
+        Columns that are left out.
+    standardize : bool
+        Whether columns are divided by their deviation.
+    output : Path
+    """
+
+    data: str
+    cluster: str | None
+    beside: tuple[str, ...]
+    drop: tuple[str, ...]
+    standardize: bool
+    output: Path
+
+
+def is_streamed(data: str, cluster: str | None) -> bool:
+    """Tell whether a table is embedded on a cluster: if one is named, or it is too large."""
+    if cluster is not None or ("*" in data and not Path(data).exists()):
+        return True
+    path = Path(data)
+    if path.suffix != ".parquet" or not path.is_file():
+        return False
+    from patchfold.engines.memory import available_memory
+
+    try:
+        described = import_module("pyarrow.parquet").read_metadata(path)
+    except Exception:  # noqa: BLE001 - whoever reads it says what is wrong
+        return False
+    free = available_memory()
+    return free is not None and 8 * described.num_rows * described.num_columns > SHARE * free
+
+
+def embed_streamed(asked: Streamed, estimator: Any) -> int:
+    """Embed the rows of Parquet files, write them to one, and return their number."""
+    from patchfold.engines.cluster.connection import check_installed
+
+    if asked.output.suffix != ".parquet":
+        raise Refused(f"{asked.output}: rows on a cluster become Parquet; name it .parquet.")
+    if not glob.glob(asked.data):  # noqa: PTH207 - a pattern with folders of any depth
+        raise Refused(f"{asked.data}: no file has such a name.")
+    try:
+        check_installed()
+    except ImportError as error:
+        raise Refused(str(error)) from error
+    with _client(asked.cluster) as client, about(asked.data):
+        frame = import_module("dask.dataframe").read_parquet(asked.data, split_row_groups=True)
+        features = _features(asked, frame)
+        workers = len(client.scheduler_info(-1)["workers"])
+        say([f"Embedding {len(features)} columns on {workers} workers"])
+        with working(f"Embedding {asked.data} ..."):
+            points = frame[features].astype(float)
+            if asked.standardize:
+                moments = import_module("dask").compute(points.mean(), points.std(ddof=0))
+                spread = moments[1].where(moments[1] > 0, 1.0)
+                points = (points - moments[0]) / spread
+            places = estimator.set_params(engine=client).fit(points).embedding_
+            return _write(asked, frame[list(asked.beside)], places, type(estimator).__name__)
+
+
+def _features(asked: Streamed, frame: Any) -> list[str]:
+    """Return the columns that are features; refuse text, and names that are not there."""
+    missing = [name for name in (*asked.beside, *asked.drop) if name not in frame.columns]
+    if missing:
+        raise Refused(f"{asked.data}: there is no column {missing[0]!r}.")
+    others = {*asked.beside, *asked.drop}
+    features = [name for name in frame.columns if name not in others]
+    text = [name for name in features if frame.dtypes[name].kind not in "fiub"]
+    if text:
+        raise Refused(
+            f"{asked.data}: column {text[0]!r} is no number, and categories are not coded on a "
+            "cluster; leave it out with --drop, or name it with --id or --target."
+        )
+    if not features:
+        raise Refused(f"{asked.data}: no column is left to embed.")
+    return features
+
+
+def _write(asked: Streamed, beside: Any, places: Any, name: str) -> int:
+    """Write columns and coordinates, one group of rows at a time."""
+    arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+    written, writer = 0, None
+    part = asked.output.with_suffix(".parquet.part")
+    try:
+        for place, columns in enumerate(beside.partitions):
+            coordinates = places.blocks[place].compute()
+            frame = columns.compute().reset_index(drop=True)
+            for axis in range(coordinates.shape[1]):
+                frame[f"{name.lower()}{axis}"] = coordinates[:, axis]
+            table = arrow.Table.from_pandas(frame, preserve_index=False)
+            writer = parquet.ParquetWriter(part, table.schema) if writer is None else writer
+            writer.write_table(table)
+            written += len(frame)
+    finally:
+        if writer is not None:
+            writer.close()
+    part.replace(asked.output)
+    return written
+
+
+@contextmanager
+def _client(address: str | None) -> Iterator[Any]:
+    """Connect to a cluster, or start one of as many workers as this machine has cores."""
+    distributed = import_module("distributed")
+    if address is not None:
+        try:
+            client = distributed.Client(address)
+        except (OSError, ValueError) as error:
+            raise Refused(
+                f"--cluster {address}: there is no scheduler ({error}); start one with "
+                "'dask scheduler'."
+            ) from error
+        with client:
+            yield client
+        return
+    from joblib import cpu_count
+
+    from patchfold.engines.memory import available_memory
+
+    workers = cpu_count()
+    free = available_memory()
+    limit = "auto" if free is None else int(WORKERS_SHARE * free / workers)
+    options = {"threads_per_worker": 1, "memory_limit": limit, "dashboard_address": None}
+    with (
+        distributed.LocalCluster(n_workers=workers, **options) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client

@@ -1,0 +1,57 @@
+"""``patchfold embed`` of Parquet files, on a cluster and beyond memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import done, told
+from dask_cluster import dask_cluster
+
+from patchfold import PatchIsomap
+from patchfold.cli.streaming import is_streamed
+
+
+@pytest.fixture
+def rows(folder):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(120, 3)), columns=list("abc"))
+    frame.insert(0, "name", [f"row {row}" for row in range(120)])
+    (folder / "rows").mkdir()
+    frame[:70].to_parquet(folder / "rows" / "0.parquet", row_group_size=40)
+    frame[70:].to_parquet(folder / "rows" / "1.parquet")
+    return frame
+
+
+def test_parquet_files_are_embedded_on_a_cluster_as_in_one_process(
+    call, rows, folder, tmp_path_factory
+):
+    with dask_cluster(tmp_path_factory.mktemp("cluster")) as cluster:
+        words = ("--id", "name", "--cluster", cluster.address, "--divergence", "euclidean")
+        done(call("embed", "rows/*.parquet", *words, "--raw", "-o", "out.parquet"))
+    found = pd.read_parquet(folder / "out.parquet")
+    assert list(found) == ["name", "patchisomap0", "patchisomap1"]
+    assert found["name"].tolist() == rows["name"].tolist()
+    isomap = PatchIsomap(divergence="euclidean", random_state=0)
+    alone = isomap.fit_transform(rows[list("abc")].to_numpy())
+    np.testing.assert_array_equal(found[["patchisomap0", "patchisomap1"]].to_numpy(), alone)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("rows/*.parquet",), "written to a file; name it: --output FILE.parquet"),
+        (("rows/*.parquet", "-o", "out.csv"), "become Parquet; name it .parquet"),
+        (("nowhere/*.parquet", "-o", "out.parquet"), "no file has such a name"),
+        (("rows/*.parquet", "-o", "out.parquet", "--png", "a.png"), "--png does not go with"),
+    ],
+)
+def test_what_is_not_done_on_a_cluster_is_refused(call, rows, words, message):
+    assert message in told(call("embed", *words))
+
+
+def test_only_large_tables_and_patterns_are_streamed(rows, folder):
+    assert is_streamed("rows/*.parquet", None)
+    assert is_streamed("rows/0.parquet", "tcp://localhost:8786")
+    assert not is_streamed("rows/0.parquet", None)
+    assert not is_streamed("iris.csv", None)
