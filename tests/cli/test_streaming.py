@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+
 from command_line import done, told
 from dask_cluster import dask_cluster
-
 from patchfold import PatchIsomap
 from patchfold.cli.streaming import is_streamed
 

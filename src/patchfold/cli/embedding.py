@@ -121,14 +121,7 @@ def embed(
         _stream(asked, cluster, standardize=standardize is not False)
         return
     ending = _check(asked)
-    done = _fit(asked, ending)
-    contents = _contents(asked, done, ending)
-    write_outputs(contents)
-    say([f"{_how(asked, done)}: {duration(done.seconds)}", *(f"Wrote {path}" for path in contents)])
-    if as_json:
-        print_result(json.dumps(_summary(asked, done), ensure_ascii=False) + "\n")
-    elif not contents:
-        print_result(encoded(done.result, ending, formulas=asked.formulas))
+    _finish(asked, _fit(asked, ending), ending, as_json=as_json)
 
 
 @dataclass(frozen=True)
@@ -162,6 +155,17 @@ class _Done:
         """The number of neighbours that was used: with 'auto' the chosen one."""
         estimator = self.pipeline[-1]
         return int(getattr(estimator, "n_neighbors_", estimator.n_neighbors))
+
+
+def _finish(asked: _Request, done: Any, ending: str, *, as_json: bool) -> None:
+    """Write the outputs, and say what was done."""
+    contents = _contents(asked, done, ending)
+    write_outputs(contents)
+    say([f"{_how(asked, done)}: {duration(done.seconds)}", *(f"Wrote {path}" for path in contents)])
+    if as_json:
+        print_result(json.dumps(_summary(asked, done), ensure_ascii=False) + "\n")
+    elif not contents:
+        print_result(encoded(done.result, ending, formulas=asked.formulas))
 
 
 def _stream(asked: _Request, cluster: str | None, *, standardize: bool) -> None:

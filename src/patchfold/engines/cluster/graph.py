@@ -145,7 +145,7 @@ class ClusterGraph:
     def geodesics(self, landmarks: Indices) -> list[Any]:
         """Return futures of the geodesics of the rows of every part from landmarks, (n, L)."""
         cluster = self.fitted.cluster
-        exchange = Exchange(cluster, cluster.each(_table, self.links))
+        exchange = Exchange(cluster, cluster.each(table_of_links, self.links))
         found = cluster.get(cluster.each(_located, self.fitted.rows, ids=landmarks))
         homes = {
             int(lane): (part, int(place))
@@ -220,7 +220,8 @@ def _chosen_lengths(
     return starts[kept], ends[kept], values[kept]
 
 
-def _table(links: Links) -> Any:
+def table_of_links(links: Links) -> Any:
+    """Return the table of edges."""
     return links.table
 
 
