@@ -17,7 +17,7 @@ NAMES = (
     "dimension",
 )
 # These take long, and run only when they are named.
-STUDIES = ("supervised", "regret", "stability", "real", "bridges", "strangers", "frames")
+STUDIES = ("supervised", "regret", "stability", "real", "bridges", "strangers", "frames", "cluster")
 
 
 def main() -> None:

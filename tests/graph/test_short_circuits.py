@@ -20,8 +20,8 @@ from patchfold.graph.short_circuits import (
     SHARED,
     SHORT_DISAGREES,
     SUSPICION,
-    _least_ways,
-    _tree,
+    landmark_ways,
+    spanning_tree,
     stretches,
     trusted_of_new,
 )
@@ -161,7 +161,7 @@ def test_the_loops_see_all_kinds_of_edges():
 def test_the_tree_is_that_of_kruskal(seed, n, whole):
     i, j, values, _, _ = geometric(seed, n)
     values = np.round(values) if whole else values  # with ties and zeros
-    np.testing.assert_array_equal(_tree(i, j, values, n), slowly_tree(i, j, values, n))
+    np.testing.assert_array_equal(spanning_tree(i, j, values, n), slowly_tree(i, j, values, n))
 
 
 @settings(max_examples=40)
@@ -174,7 +174,7 @@ def test_ways_are_bounded_from_below(seed, n, degree, whole):
     lengths = rng.integers(0, 3, len(i)).astype(float) if whole else rng.exponential(size=len(i))
     graph = symmetric(i, j, lengths, n)
     a, b = rng.integers(0, n, (2, 50))
-    found, exact = _least_ways(graph, a, b, None), dijkstra(graph)[a, b]
+    found, exact = landmark_ways(graph, a, b, None), dijkstra(graph)[a, b]
     assert (found >= 0).all()
     assert (found <= exact * (1 + 1e-12)).all()
 
@@ -183,7 +183,7 @@ def test_ways_along_a_path_are_found_exactly():
     lengths = np.random.default_rng(0).exponential(size=99)
     graph = symmetric(np.arange(99), np.arange(1, 100), lengths, 100)
     a, b = np.random.default_rng(1).integers(0, 100, (2, 200))
-    np.testing.assert_allclose(_least_ways(graph, a, b, None), dijkstra(graph)[a, b], atol=1e-12)
+    np.testing.assert_allclose(landmark_ways(graph, a, b, None), dijkstra(graph)[a, b], atol=1e-12)
 
 
 # ------------------------------------------------------------------- what always holds

@@ -49,6 +49,13 @@ class DaskCluster:
         self.workers.append(worker)
         return worker
 
+    def kill_worker(self) -> None:
+        """Kill a worker, which has no time to say goodbye, and start another."""
+        worker = self.workers.pop(0)
+        worker.kill()
+        worker.wait()
+        self.add_worker()
+
     @contextmanager
     def client(self) -> Iterator[Client]:
         """Connect to all workers."""

@@ -16,36 +16,27 @@ from patchfold import PatchIsomap
 from patchfold.engines.cluster import connection, rows
 from patchfold.engines.cluster.connection import Cluster, connected
 
-STAGES = ("sharing out rows", "neighbours", "patches", "divergences", "geodesics", "embedding")
-
 
 class Killing(PatchIsomap):
-    """Kills a worker when a stage begins, and starts another."""
-
-    def kill_in(self, cluster, stage):
-        self.cluster, self.stage = cluster, stage
-        return self
+    """Kills a worker whenever a stage begins, and with it what it holds of those before."""
 
     def _stage(self, name):
-        if name == self.stage:
-            self.cluster.workers.pop(0).kill()
-            self.cluster.add_worker()
+        self.killed.append(name)
+        self.cluster.kill_worker()
         return super()._stage(name)
 
 
-@pytest.fixture(scope="module")
-def points():
-    return make_swiss_roll(150, random_state=1)[0]
-
-
-def test_a_worker_killed_in_any_stage_leaves_the_bits_as_they_are(tmp_path, points):
+def test_a_worker_killed_in_every_stage_leaves_the_bits_as_they_are(tmp_path):
+    X = make_swiss_roll(120, random_state=1)[0]
     setting = {"landmarks": 20, "random_state": 0, "n_neighbors": 6}
-    alone = PatchIsomap(**setting).fit_transform(points)
-    X = da.from_array(points, chunks=(60, 3))
-    with dask_cluster(tmp_path) as cluster, cluster.client():
-        for stage in STAGES:
-            isomap = Killing(**setting).kill_in(cluster, stage).fit(X)
-            np.testing.assert_array_equal(isomap.embedding_.compute(), alone, err_msg=stage)
+    alone = PatchIsomap(**setting).fit_transform(X)
+    isomap = Killing(**setting)
+    isomap.killed = []
+    with dask_cluster(tmp_path) as isomap.cluster, isomap.cluster.client():
+        isomap.fit(da.from_array(X, chunks=(60, 3)))
+        np.testing.assert_array_equal(isomap.embedding_.compute(), alone)
+    stages = ["sharing out rows", "neighbours", "patches", "divergences", "geodesics", "embedding"]
+    assert isomap.killed == stages
 
 
 def test_without_workers_a_fit_ends_with_an_error(tmp_path):
