@@ -9,6 +9,7 @@ from sklearn.datasets import load_digits
 from sklearn.manifold import Isomap
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import patchfold
@@ -28,6 +29,7 @@ WRITTEN = [
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *WRITTEN]
 EXAMPLES = sorted((ROOT / "examples" / "gallery").rglob("*.py"))
 FENCE = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SHELL = {"", "bash", "console", "sh", "text"}
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 AMERICAN = {
@@ -102,6 +104,27 @@ def test_code_of_a_page_runs(path, tmp_path, monkeypatch):
             assert line.startswith("patchfold "), line
             result = CliRunner().invoke(app, shlex.split(line, comments=True)[1:])
             assert result.exit_code == 0, f"{line}\n{result.output}"
+
+
+def commands(path):
+    """Return the lines of a page that call the command, in blocks that are not Python's."""
+    shown = [body for kind, body in FENCE.findall(path.read_text("utf-8")) if kind in SHELL]
+    lines = "\n".join(shown).replace("\\\n", " ").splitlines()
+    return [line for line in lines if re.match(r"\$? ?patchfold ", line)]
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if commands(path)], ids=name_of)
+def test_commands_of_a_page_exist_with_their_options(path):
+    known = get_command(app).commands
+    for line in commands(path):
+        words = shlex.split(line.removeprefix("$ "), comments=True)[1:]
+        if words[0].startswith("-"):
+            continue
+        assert words[0] in known, line
+        options = {one for option in known[words[0]].params for one in option.opts}
+        options |= {one for option in known[words[0]].params for one in option.secondary_opts}
+        asked = {word.partition("=")[0] for word in words[1:] if re.match("--?[a-z]", word)}
+        assert asked <= options | {"--help"}, line
 
 
 def by_the_build(file):
