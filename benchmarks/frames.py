@@ -3,15 +3,18 @@
 The page has heaps of points, random edges and ellipses: how long a frame takes depends on how many
 there are, not on what they mean. Chromium renders in software, so a graphics card is faster. The
 peer is a page that does no more than clear canvases of the same size, in the same browser: a rate
-beside its own says how much of what software rendering can show is left. Needs playwright and
-Chromium.
+beside its own says how much of what software rendering can show is left. The time of the
+processors for a frame, of all processes of the browser, hardly depends on what else the machine is
+doing. Needs Linux, playwright and Chromium.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +35,7 @@ SIZES = {
     "a million points": (1_000_000, 1, (15,)),
 }
 HEAPS = 12
-SECONDS = 6
+SECONDS = 5
 
 # Move the pane, or the slider, for some seconds; return the times between two frames.
 COUNT = """async ([kind, seconds]) => {
@@ -107,10 +110,26 @@ def page_of(n: int, panes: int, ks: tuple[int, ...]) -> str:
     return assemble(description, store)
 
 
-def rate(page: Any, program: str, argument: Any) -> float:
-    """Return the frames a second, without those in which the page finds its pace."""
-    gaps = np.array(page.evaluate(program, [argument, SECONDS])[5:])
-    return float(1000 / np.median(gaps))
+def rate(page: Any, program: str, argument: Any) -> tuple[float, float]:
+    """Return the frames a second, without those in which the page finds its pace, and ms of CPU."""
+    page.evaluate(program, [argument, 2])
+    before = browser_seconds()
+    gaps = np.array(page.evaluate(program, [argument, SECONDS]))
+    return float(1000 / np.median(gaps)), 1000 * (browser_seconds() - before) / len(gaps)
+
+
+def browser_seconds() -> float:
+    """Return the time that the processes this one has started took of the processors so far."""
+    found = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended meanwhile
+            words = status.read_text().rpartition(")")[2].split()
+            ticks = int(words[11]) + int(words[12])
+            found[int(status.parent.name)] = int(words[1]), ticks / os.sysconf("SC_CLK_TCK")
+    own = {os.getpid()}
+    while more := {name for name, (parent, _) in found.items() if parent in own} - own:
+        own |= more
+    return sum(found[name][1] for name in own - {os.getpid()})
 
 
 def main() -> None:
@@ -131,9 +150,11 @@ def main() -> None:
             page.wait_for_timeout(1000)
             words = [f"{len(html) / 1e6:.1f} MB", f"open after {opened:.1f} s"]
             for kind, drawn in (("pan", 1), ("glide", panes))[: 2 if len(ks) > 1 else 1]:
-                found = rate(page, COUNT, kind)
-                share = found / peers[drawn]
-                words.append(f"{kind} {found:.1f} frames a second, {share:.2f} of the peer's")
+                (frames, cost), (others, least) = rate(page, COUNT, kind), peers[drawn]
+                words.append(
+                    f"{kind} {frames:.1f} frames a second (peer {others:.1f}) of {cost:.0f} ms of "
+                    f"CPU each (peer {least:.0f})"
+                )
             print(f"{name}: {', '.join(words)}", flush=True)
             page.close()
 

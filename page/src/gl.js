@@ -110,7 +110,7 @@ void main() {
 export class Renderer {
   /** Throws where the browser has no WebGL 2. */
   constructor(canvas, n) {
-    const gl = canvas.getContext("webgl2", { antialias: false, premultipliedAlpha: true });
+    const gl = canvas.getContext("webgl2", { alpha: false, antialias: false });
     if (!gl) throw new Error("no WebGL 2");
     this.gl = gl;
     this.n = n;
@@ -190,7 +190,8 @@ export class Renderer {
   draw(frame) {
     const { gl } = this;
     gl.viewport(0, 0, gl.drawingBufferWidth, gl.drawingBufferHeight);
-    gl.clearColor(0, 0, 0, 0);
+    const [red, green, blue] = frame.ground;
+    gl.clearColor(red, green, blue, 1);
     gl.clear(gl.COLOR_BUFFER_BIT);
     ["before", "after", "colors", "ramp"].forEach((name, unit) => {
       gl.activeTexture(gl.TEXTURE0 + unit);
@@ -242,6 +243,7 @@ export class Renderer {
       this.summed = { texture, width, height };
     }
     gl.bindTexture(gl.TEXTURE_2D, null); // not to be read while it is drawn to
+    gl.clearColor(0, 0, 0, 0);
     gl.clear(gl.COLOR_BUFFER_BIT);
     gl.blendFunc(gl.ONE, gl.ONE);
   }
