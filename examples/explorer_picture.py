@@ -23,7 +23,8 @@ READY = "() => window.patchfold?.panes.every((pane) => pane.grid && pane.graph)"
 # Select the digits 4 on the left, and point at one of them in the right pane.
 SHOW = """() => {
   const pane = patchfold.panes[1];
-  const rows = [...Array(patchfold.n).keys()].filter((row) => patchfold.columns[0].values[row] === 4);
+  const { values } = patchfold.columns[0];
+  const rows = [...Array(patchfold.n).keys()].filter((row) => values[row] === 4);
   patchfold.select(rows.slice(0, 90));
   return new Promise((done) => setTimeout(() => {
     const row = rows[20];
