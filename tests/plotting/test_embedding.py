@@ -48,11 +48,14 @@ def test_classes_of_an_embedding_are_in_the_legend(y: Any, expected: dict[str, i
 
 
 def test_the_commonest_of_many_classes_have_colours_of_their_own() -> None:
-    y = [f"class {min(row, 25)}" for row in range(40)]
-    found = groups(plot_embedding(FLAT, y))
-    assert len(found) == len(CLASS_COLORS)
-    assert found["class 25"] == 15
+    at = np.random.default_rng(0).normal(size=(100, 2))
+    ax = plot_embedding(at, [f"class {min(row, 69)}" for row in range(100)])
+    found = groups(ax)
+    assert len(found) == 60
+    assert found["class 69"] == 31
     assert found["11 others"] == 11
+    assert len({tuple(one.get_facecolor()[0]) for one in ax.collections}) == 60
+    assert len(groups(plot_embedding(FLAT, [f"class {row}" for row in range(40)]))) == 40
 
 
 @pytest.mark.parametrize("edges", [None, "ring"])

@@ -49,6 +49,16 @@ def test_of_several_ids_the_one_that_is_called_so_is_taken():
     assert (roles.ids, roles.info) == ("w", ())
 
 
+def test_long_texts_are_there_to_be_read():
+    texts = [
+        f"the report of day {row} says that nothing happened, at length" * 2 for row in range(N)
+    ]
+    roles, notes = decided(report=texts, gene=[f"G{row}" for row in range(N)])
+    assert (roles.ids, roles.info) == ("gene", ("report",))
+    assert notes[0] == "texts to read are shown and not embedded: 'report'"
+    assert decided(Roles(ids="report"), report=texts)[0].info == ()
+
+
 def test_something_is_left_to_embed():
     roles, notes = assign(Table(pd.DataFrame({"x": range(N)})), Roles())
     assert (roles, notes) == (Roles(), [])

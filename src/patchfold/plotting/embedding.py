@@ -19,6 +19,7 @@ from patchfold.plotting._axes import (
     require_matplotlib,
 )
 from patchfold.plotting._edges import check_edges, draw_colorbar, draw_edges
+from patchfold.plotting.palette import CLASS_COLORS, class_colors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,12 +27,8 @@ if TYPE_CHECKING:
     # Classes: name, who, colour.
     Groups = list[tuple[str | None, npt.NDArray[np.bool_], str]]
 
-# Classes, as on the page of the explorer: Okabe and Ito's colours, then shades between them.
-CLASS_COLORS = (
-    *("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#7a5ca8"),
-    *("#004b75", "#8c5f00", "#00634a", "#8f4573", "#8fd0f5", "#f2a07b", "#9c9c5c", "#b9a6dc"),
-)
-
+# Classes with a colour of their own, at most, and in one column of the legend.
+MOST_CLASSES, IN_COLUMN = 60, 20
 # A plot shows all points, unless the square around them is so many times as wide as that around
 # what lies between the two quantiles in both components. The square of normal points is at most
 # 2.2 times as wide, for a million of them.
@@ -81,8 +78,8 @@ def plot_embedding(
     embedding : array of shape (n, n_components), or fitted estimator
         The first two components are drawn, or all of three. Of an estimator, its ``embedding_``.
     y : array of shape (n,) or None
-        Text, or few different whole numbers, are classes and get a legend, the commonest 15 of
-        more than 16 and the others together, beside the axes in a figure that has a layout; other
+        Text, or few different whole numbers, are classes and get a legend, the commonest 59 of
+        more than 60 and the others together, beside the axes in a figure that has a layout; other
         numbers get a colour bar. Missing ones are grey.
     edges, values, label
         As for :func:`plot_patches`.
@@ -278,6 +275,9 @@ def draw_legend(ax: Axes, title: str | None = None, scale: float = 2.0) -> None:
     place: dict[str, Any] = {"loc": "best"}
     if ax.figure.get_layout_engine() is not None:
         place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2}
+    count = len(ax.get_legend_handles_labels()[0])
+    if count > IN_COLUMN:
+        place |= {"ncols": -(-count // IN_COLUMN), "fontsize": "x-small", "columnspacing": 0.8}
     ax.legend(frameon=False, markerscale=scale, handletextpad=0.2, title=title, **place)
 
 
@@ -302,11 +302,11 @@ def _classes_or_numbers(y: Any, n: int) -> tuple[Groups, Floats | None]:
         missing = np.array([cell is None or cell != cell for cell in cells])  # noqa: PLR0124
         words = np.array([str(cell) for cell in cells])
     counts = Counter(words[~missing].tolist())
-    own = len(CLASS_COLORS) - (len(counts) > len(CLASS_COLORS))
+    own = MOST_CLASSES - (len(counts) > MOST_CLASSES)
     names = sorted((name for name, _ in counts.most_common(own)), key=int if numeric else str)
     groups: Groups = [
         (name, (words == name) & ~missing, color)
-        for name, color in zip(names, CLASS_COLORS, strict=False)
+        for name, color in zip(names, class_colors(len(names)), strict=True)
     ]
     others = ~missing & ~np.isin(words, names)
     if others.any():

@@ -8,7 +8,8 @@ import numpy as np
 
 from patchfold._validation import check_count
 from patchfold.plotting._axes import DOT_COLOR, Floats, Indices, double, new_axes
-from patchfold.plotting.embedding import CLASS_COLORS, draw_legend, plot_embedding
+from patchfold.plotting.embedding import draw_legend, plot_embedding
+from patchfold.plotting.palette import CLASS_COLORS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

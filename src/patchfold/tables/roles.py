@@ -38,6 +38,8 @@ CLASS_NAMES = frozenset(
 )
 # Whole numbers with more values than this are measurements, whatever their column is called.
 MOST_CLASSES = 100
+# Texts that are usually longer name nothing, but are there to be read.
+LONGEST_NAME = 60
 # Fewer rows may be numbered by chance.
 FEWEST_NUMBERED = 10
 
@@ -141,7 +143,13 @@ def _with_ids(table: Table, roles: Roles, notes: list[str]) -> Roles:
         notes.append(f"the index {quoted(table.index)} of the file names the rows (--id)")
         return replace(roles, ids=table.index)
     numbered = [name for name in names if _numbers_rows(frame[name], name)]
-    found = [*numbered, *(name for name in names if _names_rows(frame[name], name))]
+    named = [name for name in names if _names_rows(frame[name], name)]
+    long = [name for name in named if frame[name].str.len().median() > LONGEST_NAME]
+    if long and len(long) < len({*names, *roles.features}):
+        notes.append(f"texts to read are shown and not embedded: {listed(long)}")
+        roles = replace(roles, info=(*roles.info, *long))
+        names = [name for name in names if name not in long]
+    found = [*numbered, *(name for name in named if name not in long)]
     # Something has to be left to embed.
     if roles.ids is not None or len(found) == len({*names, *roles.features}):
         return roles
