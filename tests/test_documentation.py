@@ -162,5 +162,14 @@ def test_readme_tells_the_share_of_digits():
         assert named == pytest.approx(int(share) / 100, abs=0.02)
 
 
+def test_the_gallery_has_enough_examples_and_each_ends_with_a_page():
+    assert len(EXAMPLES) >= 15
+    assert sum(path.parent.name == "1_real_data" for path in EXAMPLES) >= 8
+    for path in EXAMPLES:
+        text = path.read_text("utf-8")
+        assert re.search(r"^ *page = ", text, re.MULTILINE), name_of(path)
+        assert text.endswith("\npage\n"), name_of(path)
+
+
 def test_readme_is_short():
     assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 90
