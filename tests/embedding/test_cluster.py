@@ -12,7 +12,7 @@ import pytest
 from sklearn.datasets import make_swiss_roll
 
 from dask_cluster import dask_cluster
-from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
+from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchSpace, PatchTSNE
 from patchfold.supervision import Cut
 
 
@@ -131,6 +131,17 @@ def test_rows_that_are_not_finite_are_named(client, roll):
     broken[130, 1] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         PatchIsomap(landmarks=20).fit(da.from_array(broken, chunks=(100, 3)))
+
+
+def test_what_works_in_one_process_does_not_gather_dask_arrays(client, roll):
+    rows = da.from_array(roll)
+    with pytest.raises(TypeError, match="use a sample of it"):
+        PatchSpace().fit(rows)
+    with pytest.raises(ValueError, match="PatchSpace does not work on a cluster"):
+        PatchSpace(engine=client).fit(roll)
+    isomap = PatchIsomap(divergence="euclidean").fit(roll)
+    with pytest.raises(TypeError, match=r"use X.map_blocks\(estimator.transform\)"):
+        isomap.transform(rows)
 
 
 def test_dask_arrays_without_a_cluster_and_with_threads_are_refused(roll):

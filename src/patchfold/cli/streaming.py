@@ -155,7 +155,7 @@ def _client(address: str | None) -> Iterator[Any]:
     workers = cpu_count()
     free = available_memory()
     limit = "auto" if free is None else int(WORKERS_SHARE * free / workers)
-    options = {"threads_per_worker": 1, "memory_limit": limit, "dashboard_address": None}
+    options = {"threads_per_worker": 1, "memory_limit": limit, "dashboard_address": ":0"}
     with (
         distributed.LocalCluster(n_workers=workers, **options) as cluster,
         distributed.Client(cluster) as client,

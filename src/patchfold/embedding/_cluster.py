@@ -152,6 +152,15 @@ def is_on_cluster(estimator: Any) -> bool:
     return isinstance(estimator.patch_graph_, ClusterGraph)
 
 
+def refuse_collection(estimator: Any, X: Any, remedy: str) -> None:
+    """Refuse an array or a data frame of dask, which would be gathered in this process."""
+    if is_collection(X):
+        raise TypeError(
+            f"X is a {type(X).__name__} of dask, and {type(estimator).__name__} works in this "
+            f"process here; use {remedy}, or X.compute() if it fits."
+        )
+
+
 def _as_chunks(values: Any, chunks: Any) -> Any:
     """Return an array of numpy as what the user gave: with chunks of dask, if that had some."""
     if chunks.given is None:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from patchfold._validation import check_count, is_sparse, warn_user
 from patchfold.embedding._base import ordinary_arithmetic
-from patchfold.embedding._cluster import FitsOnCluster, is_on_cluster
+from patchfold.embedding._cluster import FitsOnCluster, is_on_cluster, refuse_collection
 from patchfold.embedding._features import FeaturesMixin
 from patchfold.embedding._trust import TrustMixin
 from patchfold.engines.cluster.connection import connected
@@ -101,6 +101,7 @@ class BasePatchEmbedding(FeaturesMixin, TrustMixin, ClassNamePrefixFeaturesOutMi
         if is_on_cluster(self):
             mapped: Floats = self._transformed_on_cluster(X)
             return mapped
+        refuse_collection(self, X, "X.map_blocks(estimator.transform)")
         X = self._validate(X, reset=False)
         same = self.patch_graph_.fitted_as(X)
         new = np.flatnonzero(same < 0)

@@ -98,8 +98,9 @@ class PatchEigenmaps(BasePatchEmbedding):
         ``L = D - W`` (ELAP), or one of the two normalised ones. These share their spectrum; both
         give the embedding ``D^(-1/2) u`` for the eigenvectors ``u`` of ``D^(-1/2) L D^(-1/2)``, as
         scikit-learn's ``SpectralEmbedding`` does.
-    engine : {"auto", "threads"}, default="auto"
-        Where the work runs. ``"auto"`` follows the type of X, and means threads on this machine.
+    engine : {"auto", "threads"} or distributed.Client, default="auto"
+        Where the work runs. ``"auto"`` follows the type of X: the graph of an array or a data frame
+        of dask is built on its cluster. All else runs in threads on this machine.
     n_jobs : int or None, default=None
         Number of threads. Results do not depend on it.
     random_state : int, RandomState or None, default=None

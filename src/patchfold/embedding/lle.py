@@ -87,8 +87,9 @@ class PatchLLE(BasePatchEmbedding):
         What writes a patch in its neighbours: its place, or its lengths to them.
     reg : float, default=1e-3
         Regularisation of the local matrices; for Euclidean weights relative to their trace.
-    engine : {"auto", "threads"}, default="auto"
-        Where the work runs. ``"auto"`` follows the type of X, and means threads on this machine.
+    engine : {"auto", "threads"} or distributed.Client, default="auto"
+        Where the work runs. ``"auto"`` follows the type of X: the graph of an array or a data frame
+        of dask is built on its cluster. All else runs in threads on this machine.
     n_jobs : int or None, default=None
         Number of threads. Results do not depend on it.
     random_state : int, RandomState or None, default=None

@@ -11,7 +11,9 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
 from patchfold.embedding._base import BasePatchGraph, ordinary_arithmetic
+from patchfold.embedding._cluster import refuse_collection
 from patchfold.embedding.isomap import PatchIsomap
+from patchfold.engines import is_client
 from patchfold.graph import edges
 from patchfold.neighbors.neighborhoods import Neighborhoods
 
@@ -137,6 +139,12 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
     @ordinary_arithmetic
     def fit(self, X: Any, y: Any = None) -> PatchSpace:
         """Fit patches and their graph; ``X`` and ``y`` as in the other estimators."""
+        refuse_collection(self, X, "a sample of it")
+        if is_client(self.engine):
+            raise ValueError(
+                "PatchSpace does not work on a cluster; use engine='threads', or one of the four "
+                "embeddings."
+            )
         X = self._validate(X, reset=True)
         if isinstance(self.n_neighbors, str):
             self._fit_chosen(X, y)
@@ -157,6 +165,7 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         A point that was fitted gets the row it has in the fitted graph.
         """
         check_is_fitted(self)
+        refuse_collection(self, X, "blocks of it")
         X = self._validate(X, reset=False)
         same = self.patch_graph_.fitted_as(X)
         new, known = np.flatnonzero(same < 0), np.flatnonzero(same >= 0)

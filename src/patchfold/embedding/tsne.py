@@ -129,8 +129,9 @@ class PatchTSNE(BasePatchEmbedding):
         Factor of the affinities in the first 250 steps.
     n_iter : int, default=500
         Steps after those.
-    engine : {"auto", "threads"}, default="auto"
-        Where the work runs. ``"auto"`` follows the type of X, and means threads on this machine.
+    engine : {"auto", "threads"} or distributed.Client, default="auto"
+        Where the work runs. ``"auto"`` follows the type of X: the graph of an array or a data frame
+        of dask is built on its cluster. All else runs in threads on this machine.
     n_jobs : int or None, default=None
         Number of threads. Results do not depend on it.
     random_state : int, RandomState or None, default=None
