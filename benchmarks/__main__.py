@@ -17,7 +17,18 @@ NAMES = (
     "dimension",
 )
 # These take long, and run only when they are named.
-STUDIES = ("supervised", "regret", "stability", "real", "bridges", "strangers", "frames", "cluster")
+STUDIES = (
+    "supervised",
+    "regret",
+    "stability",
+    "real",
+    "bridges",
+    "strangers",
+    "frames",
+    "cluster",
+    "inverse",
+    "loadings",
+)
 
 
 def main() -> None:

@@ -29,7 +29,7 @@ from patchfold import GaussianPatch, PatchIsomap, divergences
 from patchfold.evaluation.sampling import folds
 from patchfold.metrics import rank_correlation
 from patchfold.neighbors import find_neighbors
-from patchfold.plotting import CLASS_COLORS, plot_embedding
+from patchfold.plotting import CLASS_COLORS, plot_embedding, plot_loadings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 INK, SHEET, JUMP = "#334155", "#94a3b8", "#d62728"
+
+# Digits at the ends of a line through the plane.
+WALK = (2, 5)
 
 
 def main() -> None:
@@ -149,6 +152,38 @@ def new_data() -> Figure:
     for digit in range(10):
         _numeral(ax, new[y[1000:] == digit], digit)
     bare(ax)
+    return figure
+
+
+def going_back() -> Figure:
+    """Draw digits in the plane, a line through them, and the digits that belong to its places."""
+    X, y = load_digits(return_X_y=True)
+    model = PatchIsomap().fit(X)
+    places = model.embedding_
+    ends = [np.median(places[y == digit], axis=0) for digit in WALK]
+    line = np.linspace(*ends, 12)
+    figure = Figure(figsize=(9, 5.2), layout="constrained")
+    grid = figure.add_gridspec(2, len(line), height_ratios=(5, 1))
+    ax = figure.add_subplot(grid[0, :])
+    ax.scatter(*places.T, c=y, cmap="tab10", s=7, linewidths=0)
+    for digit in range(10):
+        _numeral(ax, places[y == digit], digit)
+    ax.plot(*line.T, "-o", c=INK, lw=1.5, ms=5, zorder=2)
+    bare(ax)
+    for number, image in enumerate(model.inverse_transform(line)):
+        ax = figure.add_subplot(grid[1, number])
+        ax.imshow(image.reshape(8, 8), cmap="gray_r", vmin=0, vmax=16)
+        ax.set(xticks=[], yticks=[])
+        ax.spines[:].set_color("#cbd5e1")
+    return figure
+
+
+def loadings() -> Figure:
+    """Draw the strongest features of wines as arrows over them."""
+    data = load_wine(as_frame=True).data
+    model = PatchIsomap().fit(StandardScaler().set_output(transform="pandas").fit_transform(data))
+    figure = Figure(figsize=(8, 4.6), layout="constrained")
+    plot_loadings(model, ax=figure.subplots())
     return figure
 
 
@@ -342,6 +377,8 @@ PICTURES: dict[str, tuple[str, Callable[[], Figure]]] = {
     "wine": ("start-wine.png", wine),
     "k": ("guide/k.png", several_k),
     "new-data": ("guide/new-data.png", new_data),
+    "going-back": ("guide/going-back.png", going_back),
+    "loadings": ("guide/loadings.png", loadings),
     "distances": ("guide/distances.png", distances),
     "islands": ("guide/islands.png", islands),
     "labels": ("guide/labels.png", labels),

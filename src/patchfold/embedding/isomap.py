@@ -283,6 +283,7 @@ class PatchIsomap(BasePatchEmbedding):
             d = placing.axes.shape[1]
             self.drift_ = drift(self._placing, self.embedding_[:, :d], n, landmarks)
         self._forget_stability()
+        self._forget_inverse()
         self._fit_map(points)
         if self.drift_ > LARGE_DRIFT:
             warn_user(
