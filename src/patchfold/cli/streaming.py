@@ -88,7 +88,7 @@ def embed_streamed(asked: Streamed, estimator: Any) -> int:
             if asked.standardize:
                 moments = import_module("dask").compute(points.mean(), points.std(ddof=0))
                 spread = moments[1].where(moments[1] > 0, 1.0)
-                points = (points - moments[0]) / spread
+                points = points.map_partitions(_standardised, moments[0], spread)
             places = estimator.set_params(engine=client).fit(points).embedding_
             return _write(asked, frame[list(asked.beside)], places, type(estimator).__name__)
 
@@ -109,6 +109,10 @@ def _features(asked: Streamed, frame: Any) -> list[str]:
     if not features:
         raise Refused(f"{asked.data}: no column is left to embed.")
     return features
+
+
+def _standardised(rows: Any, mean: Any, spread: Any) -> Any:
+    return (rows - mean) / spread
 
 
 def _write(asked: Streamed, beside: Any, places: Any, name: str) -> int:
