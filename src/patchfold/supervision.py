@@ -116,7 +116,8 @@ class Dissimilarity(BaseEstimator):
     def lengths(self, edges: Edges) -> Floats:
         """Apply eq. 1 of the paper."""
         dtype = edges.lengths.dtype
-        squared = np.square(edges.lengths.astype(np.float64)) / self._beta(edges)
+        with np.errstate(over="ignore"):  # of lengths beyond the root of the largest number
+            squared = np.square(edges.lengths.astype(np.float64)) / self._beta(edges)
         largest = LARGEST_EXPONENT * float(np.log(np.finfo(dtype).max))
         between = np.expm1(np.minimum(squared, largest)) + (1.0 - self.alpha)
         changed = np.select(

@@ -97,3 +97,9 @@ def test_a_new_point_that_loses_all_weight_is_named():
         ValueError, match=r"bandwidth=1 leaves 1 new points .*too far from all fitted points"
     ):
         fitted.transform([[0.0, 0, 0], [500.0, 0, 0]])
+
+
+def test_equal_weights_of_all_pairs_are_warned_of():
+    X = normal(0, 12, 3)
+    with pytest.warns(UserWarning, match="the embedding is arbitrary. Lower n_neighbors"):
+        PatchEigenmaps(n_neighbors=11, divergence="euclidean").fit(X)

@@ -114,11 +114,14 @@ def test_what_does_not_fit_into_memory_is_refused_with_figures(roll, monkeypatch
     monkeypatch.setattr(memory, "available_memory", lambda: 2_000_000)
     with pytest.raises(MemoryError, match=r"needs about 0\.0 GB.*landmarks=500"):
         PatchIsomap(landmarks=None).fit(roll)
-    with pytest.raises(MemoryError, match=r"300 landmarks of 600 points.*give fewer landmarks"):
+    with pytest.raises(MemoryError, match=r"600 points of 3 features.*give fewer landmarks"):
         PatchIsomap(landmarks=300).fit(roll)
+    monkeypatch.setattr(memory, "available_memory", lambda: 2 * 8 * 600**2 - 1)
+    small = PatchIsomap(landmarks=50, divergence="euclidean", n_neighbors=5)
+    monkeypatch.setattr(small, "_bytes", lambda *_: 0)
     with pytest.raises(MemoryError, match="kernel ridge regression on 600 points needs"):
-        PatchIsomap(landmarks=50, out_of_sample="krr").fit(roll)
-    assert PatchIsomap(landmarks=50).fit(roll).embedding_.shape == (600, 2)
+        small.set_params(out_of_sample="krr").fit(roll)
+    assert small.fit_report_ == {}
 
 
 def test_memory_is_what_the_system_or_the_group_has_left(tmp_path, monkeypatch):

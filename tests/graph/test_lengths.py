@@ -11,7 +11,7 @@ from equations import normal
 from patchfold import GaussianPatch, PatchIsomap, PatchSpace, PatchTSNE
 from patchfold.engines import engine_for
 from patchfold.graph.edges import undirected
-from patchfold.graph.lengths import Evidence, Lengths, even_pairs
+from patchfold.graph.lengths import Evidence, Lengths, even_pairs, step_lengths
 from patchfold.graph.short_circuits import CEILING
 from patchfold.neighbors import find_neighbors
 from patchfold.patches import recommended_patch
@@ -134,3 +134,12 @@ def test_the_mean_length_is_that_of_all_pairs_or_of_an_even_sample():
         X = 20 * rng.normal(size=(period, 3))[np.arange(1000) % period] + rng.normal(size=(1000, 3))
         every = cdist(X, X)[np.triu_indices(1000, 1)].mean()
         assert np.linalg.norm(X[i] - X[j], axis=1).mean() == pytest.approx(every, rel=0.02)
+
+
+@pytest.mark.parametrize(("unit", "dtype"), [(1e30, "f4"), (1e-30, "f4"), (1e200, "f8")])
+def test_lengths_are_right_where_squares_overflow_or_vanish(unit, dtype):
+    steps = np.random.default_rng(0).normal(size=(20, 3))
+    steps[3] = 0
+    found = step_lengths((steps * unit).astype(dtype))
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found / unit, np.sqrt((steps**2).sum(axis=1)), rtol=1e-5)

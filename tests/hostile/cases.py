@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import relations, settings
+from . import commands, relations, settings
 from .data import TABLES
 from .given import DISTANCES, LABELS
 from .judging import NEW_POINTS
@@ -16,8 +16,16 @@ from .judging import NEW_POINTS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Of twenty cases, so many are of each kind.
-SHARES = {"table": 8, "new": 3, "distances": 2, "labels": 2, "relation": 4, "parameter": 1}
+# Of 22 cases, so many are of each kind.
+SHARES = {
+    "table": 8,
+    "new": 3,
+    "distances": 2,
+    "labels": 2,
+    "relation": 4,
+    "parameter": 1,
+    "command": 2,
+}
 
 NAMES: dict[str, tuple[str, ...]] = {
     "table": tuple(TABLES),
@@ -30,6 +38,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         for name, values in settings.BAD_PARAMETERS.items()
         for number in range(len(values))
     ),
+    "command": commands.NAMES,
 }
 
 
@@ -73,6 +82,8 @@ def _all(seed: int) -> Iterator[Case]:
 
 
 def _word(kind: str, name: str, random: Any) -> str:
+    if kind == "command":
+        return str(random.choice(commands.METHODS))
     if kind == "parameter":
         return _default_with(name.split(":", maxsplit=1)[0], random)
     if kind == "relation":

@@ -105,6 +105,7 @@ VALUES: dict[str, Callable[[Random], Points]] = {
     "one-column": _normal(ROWS, 1),
     "wide": _normal(40, 90),
     "very-wide": _normal(40, 2000),
+    "m-5000": _normal(30, 5000),
     "constant": lambda _: np.ones((40 + NEW, 3)),
     "zeros": lambda _: np.zeros((40 + NEW, 2)),
     "collinear": _collinear,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from . import given, relations
+from . import commands, given, relations
 from .data import ROWS, TABLES, classes, sheet
 from .representations import REFUSED, SAME
 from .settings import BAD_PARAMETERS, ESTIMATORS, GaussianPatch, build
@@ -71,6 +71,9 @@ def judge(case: Case) -> Verdict:
             KINDS[case.kind](case.name, case.word, random)
         except SilentlyWrongError as error:
             return Verdict(WRONG, str(error))
+        except commands.CommandError as error:
+            names = {"refused": CLEAR, "silent": WRONG, "unclear": UNCLEAR}
+            return Verdict(names[error.kind], str(error))
         except EXPECTED as error:
             return _judged(error)
         except Exception as error:  # noqa: BLE001  (this is what the campaign looks for)
@@ -171,6 +174,10 @@ def _parameter(name: str, word: str, random: Any) -> None:
     _must(False, f"{parameter}={value!r} is accepted")
 
 
+def _command(name: str, word: str, random: Any) -> None:
+    commands.run(name, word, REMEDY)
+
+
 KINDS = {
     "table": _table,
     "new": _new_points,
@@ -178,6 +185,7 @@ KINDS = {
     "labels": _labels,
     "relation": _relation,
     "parameter": _parameter,
+    "command": _command,
 }
 
 # How far new points lie from the fitted ones, in widths of the sheet.

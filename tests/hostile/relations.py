@@ -7,9 +7,13 @@ their places, fitted and new together. ``EXACT`` relations hold bit for bit. The
 
 from __future__ import annotations
 
+import multiprocessing
 import pickle
-from concurrent.futures import ThreadPoolExecutor
+import signal
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,12 +22,13 @@ from joblib import parallel_config
 from scipy.sparse import issparse
 from scipy.spatial.distance import pdist
 from scipy.stats import ortho_group, spearmanr
+from threadpoolctl import threadpool_info
 
 from .data import sheet
 from .settings import build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     Random = np.random.Generator
     Array = np.ndarray[Any, Any]
@@ -133,6 +138,11 @@ def _columns_permuted(X: Array, y: Array, new: Array, random: Random) -> Moved:
     return Moved(X[:, order], y, new[:, order])
 
 
+def _with_constant(X: Array, y: Array, new: Array, random: Random) -> Moved:
+    wider = [np.column_stack([part, np.full(len(part), 7.0)]) for part in (X, new)]
+    return Moved(wider[0], y, wider[1])
+
+
 def _single(X: Array, y: Array, new: Array, random: Random) -> Moved:
     return Moved(X.astype(np.float32), y, new.astype(np.float32))
 
@@ -147,6 +157,7 @@ ALIKE: dict[str, tuple[Callable[..., Moved], float]] = {
     "permuted-rows": (_rows_permuted, 0.999),
     "permuted-columns": (_columns_permuted, 0.999),
     "float32": (_single, 0.98),
+    "constant-column": (_with_constant, 0.9),
 }
 
 # --------------------------------------------------------------------------- other ways to compute
@@ -199,6 +210,82 @@ def _fitted_twice(word: str, X: Array, y: Array, new: Array) -> Places:
     return places(model, X, y, new)
 
 
+def _doubled(word: str, X: Array, y: Array, new: Array) -> Places:
+    """Fit every row twice: copies are one point, at the first of its rows."""
+    n = len(X)
+    both = places(build(word, X), np.concatenate([X, X]), np.concatenate([y, y]), new)
+    if both.graph:
+        return Places(both.fitted[:n, :n], both.mapped[:, :n], graph=True)
+    return Places(both.fitted[:n], both.mapped, graph=False)
+
+
+def _interrupted(word: str, X: Array, y: Array, new: Array) -> Places:
+    """Press Ctrl-C in every stage of a fit, one after the other, and fit once more."""
+    model = build(word, X)
+    stages = list(model.fit(X, y).fit_report_)
+    before = _threads_of_blas()
+    for stopped in stages:
+        try:
+            _stopped_in(model, stopped).fit(X, y)
+        except KeyboardInterrupt:
+            continue
+        raise RuntimeError(f"Ctrl-C in the stage {stopped!r} is lost")
+    if _threads_of_blas() != before:
+        raise RuntimeError("Ctrl-C leaves another number of threads to BLAS")
+    return places(model, X, y, new)
+
+
+def _stopped_in(model: Any, name: str) -> Any:
+    """Return an estimator like the given one that is interrupted when it enters a stage."""
+    kind = type(model)
+
+    class Stopped(kind):  # type: ignore[misc, valid-type]
+        __init__ = kind.__init__
+
+        @contextmanager
+        def _stage(self, entered: str) -> Iterator[None]:
+            with super()._stage(entered):
+                if entered == name:
+                    signal.raise_signal(signal.SIGINT)
+                yield
+
+    return Stopped(**model.get_params(deep=False))
+
+
+def _threads_of_blas() -> list[int]:
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+def _in_process(method: str) -> Callable[..., Places]:
+    def fit(word: str, X: Array, y: Array, new: Array) -> Places:
+        return _pool(method).submit(_fit, word, X, y, new).result()
+
+    return fit
+
+
+def _fit(word: str, X: Array, y: Array, new: Array) -> Places:
+    return places(build(word, X), X, y, new)
+
+
+@cache
+def _pool(method: str) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(1, mp_context=multiprocessing.get_context(method))
+
+
+@contextmanager
+def _on_dask() -> Iterator[None]:
+    _dask()
+    with parallel_config(backend="dask", n_jobs=2):
+        yield
+
+
+@cache
+def _dask() -> Any:
+    from distributed import Client
+
+    return Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None)
+
+
 EXACT: dict[str, Callable[..., Places]] = {
     "batches": _in_batches,
     "n-jobs-1": _with_jobs(1),
@@ -206,7 +293,15 @@ EXACT: dict[str, Callable[..., Places]] = {
     "block-size": _within(lambda: sklearn.config_context(working_memory=SMALL_MEMORY)),
     "backend-threading": _within(lambda: parallel_config(backend="threading", n_jobs=2)),
     "backend-loky": _within(lambda: parallel_config(backend="loky", n_jobs=2)),
+    "backend-multiprocessing": _within(
+        lambda: parallel_config(backend="multiprocessing", n_jobs=2)
+    ),
+    "backend-dask": _within(_on_dask),
+    "forked": _in_process("fork"),
+    "spawned": _in_process("spawn"),
     "two-fits-at-once": _in_threads,
+    "interrupted": _interrupted,
+    "doubled": _doubled,
     "pickle": _pickled,
     "fit-twice": _fitted_twice,
 }
@@ -219,12 +314,23 @@ def suited(name: str, word: str) -> str:
     parts = word.split(".")
     if name in ALIKE and parts[0] == "tsne":
         parts[0] = "isomap"  # t-SNE's optimiser takes rounding errors to other places
+    if name in ALIKE and parts[0] == "eigenmaps" and parts[3] in {"all", "over"}:
+        parts[3] = "stretched"  # equal weights of all pairs say nothing, as a warning tells
     if name == "rotation" and parts[2] == "diagonal-shrinkage":
         parts[2] = "shrinkage"  # a diagonal belongs to the axes
     if name == "permuted-rows" and parts[6] == "approximate":
         parts[6] = "exact"  # an approximate search depends on the order
-    if name.startswith(("scale", "unit")) and parts[1] == "euclidean":
-        parts[4] = parts[4].replace("dissimilarity", "cut")  # whose beta is no squared length
+    if name.startswith(("scale", "unit")):
+        if parts[1] == "euclidean":
+            parts[4] = parts[4].replace("dissimilarity", "cut")  # whose beta is no squared length
+        if parts[3] in {"lengths", "under"}:
+            # It compares distances, which have a unit, with divergences, which have none.
+            parts[4] = parts[4].replace("min-sum", "cut")
+    if name == "doubled":
+        if parts[3] == "auto":
+            parts[3] = "stretched"  # which compares candidates on a half of the rows
+        if parts[3] in {"lengths", "under"} and parts[2] not in {"-", "recommended"}:
+            parts[3] = "stretched"  # the papers' methods take every row as a point
     if name == "block-size" and parts[3] == "under":
         parts[3] = "lengths"  # working_memory says between which points patches are compared
     return ".".join(parts)
@@ -237,7 +343,7 @@ def broken(name: str, word: str, random: Random) -> str | None:
     y = (X[:, 0] > 1.1).astype(int)
     first = places(build(word, X), X, y, new)
     if name in EXACT:
-        regression = name == "batches" and word.split(".")[5] in {"krr", "linear"}
+        regression = name in {"batches", "doubled"} and word.split(".")[5] in {"krr", "linear"}
         again = EXACT[name](word, X, y, new)
         return unequal(first, again, rounding=ROUNDING if regression else 0.0)
     move, least = ALIKE[name]

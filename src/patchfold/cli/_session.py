@@ -241,7 +241,7 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[str | Path] =
         while not folder.exists():
             folder = folder.parent
         if not folder.is_dir():
-            raise Refused(f"{path}: {folder} is a file and no folder.")
+            raise Refused(f"{path}: {folder} is a file and no folder; choose another place.")
         if path.exists() and not os.access(path, os.W_OK):
             raise Refused(f"{path}: this file cannot be written to; name another.")
         ordinary = path.is_file() or not path.exists()

@@ -225,7 +225,9 @@ def _check_columns(
     extra = [name for name in columns if name not in allowed]
     if lacking:
         there = f"; there are {listed(extra)} that it does not know" if extra else ""
-        raise TableError(f"the model needs the columns {listed(lacking)}{there}.")
+        raise TableError(
+            f"the model needs the columns {listed(lacking)}{there}; add them to the table."
+        )
     if extra:
         raise TableError(
             f"the model does not know the columns {listed(extra)}; leave them out with --drop."

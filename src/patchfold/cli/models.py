@@ -162,7 +162,7 @@ def load_model(data: bytes) -> tuple[Pipeline, Origin]:
     if not ours:
         raise ModelError(
             f"the file holds a {type(pipeline).__name__} that 'patchfold embed --model' did not "
-            "write."
+            "write; give one that it wrote."
         )
     return pipeline, _origin(str(kept))
 

@@ -24,8 +24,10 @@ from patchfold._validation import (
     is_sparse,
     warn_user,
 )
+from patchfold.embedding._memory import graph_bytes
 from patchfold.embedding._strangers import StrangersMixin
 from patchfold.engines import engine_for
+from patchfold.engines.memory import check_memory
 from patchfold.engines.progress import shown
 from patchfold.graph.bridges import Bridges, suspicious_edges
 from patchfold.graph.building import build_graph
@@ -183,14 +185,30 @@ class BasePatchGraph(StrangersMixin, TransformerMixin, BaseEstimator):
         if cut:
             counted = f"{n} samples" if copies is None else f"{n} distinct samples"
             warn_user(f"{counted} have fewer neighbours than asked for: {'; '.join(cut)}.")
+        setting = self._setting(n)
+        self._check_memory(points, setting)
         if copies is None or rows is None:
-            graph = build_graph(X, self._setting(n), codes, self._stage, rows)
+            graph = build_graph(X, setting, codes, self._stage, rows)
             self.patch_graph_ = graph
         else:
             own = None if codes is None else codes[copies.first]
-            graph = build_graph(points, self._setting(n), own, self._stage)
+            graph = build_graph(points, setting, own, self._stage)
             self.patch_graph_ = expanded(graph, copies, X, rows, codes)
         return graph
+
+    def _check_memory(self, points: Any, setting: GraphSetting) -> None:
+        """Refuse a fit that will not fit into memory, before its first stage."""
+        n, m = points.shape
+        what = f"{type(self).__name__} of {n} points" + ("" if m == n else f" of {m} features")
+        check_memory(self._bytes(points, setting), what, self._thrift(points))
+
+    def _bytes(self, points: Any, setting: GraphSetting) -> int:
+        """Return about how many bytes a fit needs beside its points."""
+        return graph_bytes(points, setting)
+
+    def _thrift(self, points: Any) -> str:
+        """Say how a fit would need less memory."""
+        return "fit fewer rows, reduce the features, e.g. with PCA, or lower n_neighbors"
 
     def _merged(self, rows: RowTable, codes: Any) -> Copies | None:
         """Return which rows are one point; None where every row is a point of its own.

@@ -16,11 +16,12 @@ from patchfold.embedding._trust import TrustMixin
 from patchfold.engines.cluster.connection import connected
 from patchfold.evaluation.legibility import unreadable
 from patchfold.mapping import check_map, fit_map, predict_map
+from patchfold.mapping.kernel_ridge import check_kernel_memory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from patchfold.graph.patch_graph import PatchGraph
+    from patchfold.graph.patch_graph import GraphSetting, PatchGraph
     from patchfold.neighbors.copies import Copies
     from patchfold.neighbors.neighborhoods import Neighborhoods
 
@@ -161,6 +162,11 @@ class BasePatchEmbedding(FeaturesMixin, TrustMixin, ClassNamePrefixFeaturesOutMi
         # Labels gather classes, on dots if need be; a few points far out are no class.
         if found.rows or self.supervision is None:
             warn_user(str(found))
+
+    def _check_memory(self, points: Any, setting: GraphSetting) -> None:
+        super()._check_memory(points, setting)
+        if isinstance(self.out_of_sample, str) and self.out_of_sample == "krr":
+            check_kernel_memory(points.shape[0])
 
     def _plain(self) -> Any:
         # The map is fitted once, to the embedding that was chosen.

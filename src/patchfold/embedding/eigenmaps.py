@@ -13,12 +13,13 @@ from patchfold.embedding._embedding import BasePatchEmbedding
 from patchfold.graph import components
 from patchfold.graph.edges import laplacian
 from patchfold.mapping.nystrom import extended_eigenvectors, total_weights
+from patchfold.neighbors import DEFAULT_NEIGHBORS
 from patchfold.supervision import Cut, label_rule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from patchfold.graph.patch_graph import PatchGraph
+    from patchfold.graph.patch_graph import GraphSetting, PatchGraph
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.patches import GaussianPatch
 
@@ -32,6 +33,8 @@ LEAST_EXPONENT = 5.0
 # A point whose weights sum to less than this share of the largest sum is as good as alone.
 LOOSE = 1e-6
 LAPLACIANS = ("unnormalized", "random-walk", "symmetric")
+# Bytes that the weights, the Laplacian and its solver need for each edge (benchmarks/memory.py).
+SOLVER_BYTES = 30
 
 
 class PatchEigenmaps(BasePatchEmbedding):
@@ -208,6 +211,7 @@ class PatchEigenmaps(BasePatchEmbedding):
             self.bandwidth_ = self._bandwidth(graph.matrix)
             W = graph.matrix.astype(np.float64)
             W.data = self._kernel(W.data)
+            self._warn_of_symmetry(W)
             parts = self._parts(W, graph.matrix)
             # A point without weight is a part of its own, whose eigenvector has the eigenvalue zero
             # and is left out with those of the other parts: it stays at the origin.
@@ -232,6 +236,10 @@ class PatchEigenmaps(BasePatchEmbedding):
             )
             self.eigenvalues_[:count] = np.clip(values, 0, None)
             self.embedding_[held, :count] = vectors / root[:, None]
+
+    def _bytes(self, points: Any, setting: GraphSetting) -> int:
+        n, k = points.shape[0], setting.degree or DEFAULT_NEIGHBORS
+        return super()._bytes(points, setting) + int(SOLVER_BYTES * k * n)
 
     def _extend(self, near: Neighborhoods, X: Any) -> Floats:
         weights = self._kernel(near.distances)
@@ -265,6 +273,15 @@ class PatchEigenmaps(BasePatchEmbedding):
         with np.errstate(over="ignore"):  # an infinite bandwidth then weighs all edges alike
             widths = np.power([typical, needed], power) / [1.0, LEAST_EXPONENT]
         return float(max(*widths, np.finfo(float).tiny))
+
+    def _warn_of_symmetry(self, W: csr_array) -> None:
+        """Warn where every point has the same edges as any other."""
+        n = W.shape[0]
+        if n > 2 and W.nnz == n * (n - 1) and np.isinf(self.bandwidth_):
+            warn_user(
+                "all pairs of points are edges, and bandwidth=inf gives them the same weight: the "
+                "embedding is arbitrary. Lower n_neighbors, or use bandwidth='median'."
+            )
 
     def _kernel(self, lengths: Floats) -> Floats:
         if np.isinf(self.bandwidth_):

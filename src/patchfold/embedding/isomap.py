@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from patchfold.engines.cluster.graph import ClusterGraph
-    from patchfold.graph.patch_graph import PatchGraph
+    from patchfold.graph.patch_graph import GraphSetting, PatchGraph
     from patchfold.neighbors.copies import Copies
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.patches import GaussianPatch
@@ -271,7 +271,9 @@ class PatchIsomap(BasePatchEmbedding):
             rows = np.arange(n) if old.copies is None else old.copies.first
             self.landmarks_ = rows[drawn_rows(len(rows), PLACING_POINTS, 0)]
         landmarks = self.landmarks_
-        self._check_memory(graph, len(landmarks))
+        nbytes = 2 * graph.matrix.data.itemsize * len(graph) * len(landmarks)
+        what = f"PatchIsomap with {len(landmarks)} landmarks of {len(graph)} points"
+        check_memory(nbytes, what, "fit fewer landmarks")
         with self._stage("geodesics"):
             geodesics = graph.setting.engine.geodesics(graph.matrix, landmarks)
         with self._stage("embedding"):
@@ -356,27 +358,29 @@ class PatchIsomap(BasePatchEmbedding):
             parted = self._parted = PartedTriangulation(paths, means, axes, unit)
             return parted.of_fitted(graph)
 
+    def _bytes(self, points: Any, setting: GraphSetting) -> int:
+        n, itemsize = points.shape[0], points.dtype.itemsize
+        count = self._landmark_count(n, itemsize)
+        # All geodesics, and those that place new points, twice while their order changes.
+        paths = n * n + 2 * n * min(n, PLACING_POINTS) if count is None else 2 * n * count
+        return super()._bytes(points, setting) + int(itemsize * paths)
+
+    def _thrift(self, points: Any) -> str:
+        if self._landmark_count(points.shape[0], points.dtype.itemsize) is None:
+            return "give a number of landmarks, e.g. landmarks=500"
+        return f"give fewer landmarks, or {super()._thrift(points)}"
+
     def _landmark_count(self, n: int, itemsize: int) -> int | None:
-        """Return of how many points geodesics are found, None for all; check the memory for it."""
+        """Return of how many points geodesics are found, None for all."""
         count = self.landmarks
         if isinstance(count, str):
             least = int(self.n_components) + 1
             count = None if itemsize * n * n <= EXACT_BYTES else max(LANDMARKS, least)
-        if count is None or count >= n:
-            what = f"PatchIsomap of {n} points, which holds all their geodesics,"
-            check_memory(itemsize * n * n, what, "give a number of landmarks, e.g. landmarks=500")
-            return None
-        return int(count)
+        return None if count is None or count >= n else int(count)
 
     def _drawn(self, graph: PatchGraph, count: int) -> Indices:
         """Draw landmarks; copies of a point are one landmark, while there are others."""
-        self._check_memory(graph, count)
         distinct = graph.distinct()
         if len(distinct) < count:
             return drawn_rows(len(graph), count, self.random_state)
         return distinct[drawn_rows(len(distinct), count, self.random_state)]
-
-    def _check_memory(self, graph: PatchGraph, count: int) -> None:
-        what = f"PatchIsomap with {count} landmarks of {len(graph)} points"
-        nbytes = 2 * graph.matrix.data.itemsize * len(graph) * count
-        check_memory(nbytes, what, "give fewer landmarks")

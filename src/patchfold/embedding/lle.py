@@ -12,12 +12,13 @@ from patchfold.embedding._embedding import BasePatchEmbedding
 from patchfold.engines.arrays import to_numpy
 from patchfold.graph.edges import rows_of
 from patchfold.mapping.nystrom import weighted_places
+from patchfold.neighbors import DEFAULT_NEIGHBORS
 from patchfold.supervision import Cut, label_rule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from patchfold.graph.patch_graph import PatchGraph
+    from patchfold.graph.patch_graph import GraphSetting, PatchGraph
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.patches import GaussianPatch
 
@@ -27,6 +28,10 @@ WEIGHTS = ("euclidean", "entropic")
 
 # Differences outside this range are brought near one before they are multiplied.
 LEAST, LARGEST = 1e-140, 1e140
+
+# Bytes of the factorisation for each neighbour of a point, times the logarithm of the number of
+# points: graphs of surfaces need so much (benchmarks/memory.py).
+FACTOR_BYTES = 27
 
 
 class PatchLLE(BasePatchEmbedding):
@@ -201,6 +206,11 @@ class PatchLLE(BasePatchEmbedding):
                 (R.T @ R).tocsr(), n_components, skip=1
             )
             self.embedding_ = vectors.astype(near.distances.dtype, copy=False)
+
+    def _bytes(self, points: Any, setting: GraphSetting) -> int:
+        n, k = points.shape[0], setting.degree or DEFAULT_NEIGHBORS
+        # Where there is a small cut: of others the factorisation itself says what it needs.
+        return super()._bytes(points, setting) + int(FACTOR_BYTES * k * n * np.log2(n))
 
     def _extend(self, near: Neighborhoods, X: Any) -> Floats:
         """Write new points in their neighbours, and their places by the same weights."""

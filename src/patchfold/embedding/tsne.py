@@ -51,6 +51,9 @@ TIE = 16.0
 # that coincide at the start would never part.
 START_DEVIATION, START_NOISE = 1e-4, 1e-6
 
+# Bytes that affinities and the optimiser need for each neighbour (benchmarks/memory.py).
+AFFINITY_BYTES = 20
+
 # The start needs the leading eigenvectors only roughly; so many power iterations give them.
 POWER_ITERATIONS = 20
 
@@ -276,6 +279,11 @@ class PatchTSNE(BasePatchEmbedding):
     def _most(self, n: int) -> int:
         """Return how many neighbours have an affinity."""
         return min(n - 1, int(NEIGHBORS_PER_PERPLEXITY * self.perplexity_))
+
+    def _bytes(self, points: Any, setting: GraphSetting) -> int:
+        n = points.shape[0]
+        most = min(setting.degree or self._most(n), self._most(n))
+        return super()._bytes(points, setting) + int(AFFINITY_BYTES * n * most)
 
     def _embed(self, graph: PatchGraph, n_components: int) -> None:
         with self._stage("embedding"):

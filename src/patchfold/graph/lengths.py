@@ -342,7 +342,7 @@ class Lengths:
     def _distances(self, X: Floats, i: Indices, Z: Floats, j: Indices) -> Floats:
         """Return the distances of the points ``X[i]`` from ``Z[j]``, by differences."""
         parts = map_blocks(
-            lambda block: np.linalg.norm(X[i[block]] - Z[j[block]], axis=1),
+            lambda block: step_lengths(X[i[block]] - Z[j[block]]),
             len(i),
             3 * X.itemsize * X.shape[1],
             self.engine.n_jobs,
@@ -373,6 +373,24 @@ class Lengths:
         # Without patches lengths are Euclidean, or given: the only distances there are.
         known = distances if patches and distances is not None else lambda: lengths
         return Edges(lengths, kin, known, lambda: self.mean, between_patches=patches)
+
+
+def step_lengths(steps: Floats) -> Floats:
+    """Return the lengths of steps (n, m), also where their squares overflow or vanish.
+
+    Examples
+    --------
+    >>> step_lengths(np.array([[3.0, 4.0], [3e200, 4e200], [0.0, 0.0]]))
+    array([5.e+000, 5.e+200, 0.e+000])
+    """
+    with np.errstate(over="ignore"):
+        lengths = np.linalg.norm(steps, axis=1)
+    odd = np.flatnonzero(~np.isfinite(lengths) | (lengths == 0))
+    if len(odd):
+        units = np.abs(steps[odd]).max(axis=1, initial=0.0)
+        units[units == 0] = 1.0
+        lengths[odd] = np.linalg.norm(steps[odd] / units[:, None], axis=1) * units
+    return np.asarray(lengths)
 
 
 def even_pairs(n: int, most: int) -> tuple[Indices, Indices]:

@@ -119,11 +119,7 @@ def kernel_ridge(X: Any, Y: Any, *, most_rows: int = CHOICE_ROWS) -> Pipeline:
     """
     Y = np.asarray(Y, dtype=np.float64)
     n = len(Y)
-    check_memory(  # the kernel, and a copy while the system is solved
-        2 * 8 * n * n,
-        f"kernel ridge regression on {n} points",
-        "use out_of_sample='grnn' or 'nystrom'",
-    )
+    check_kernel_memory(n)
     scaler = DistanceScaler().fit(X)
     points = scaler.transform(X)
     rows = choice_rows(len(points), most_rows)
@@ -149,3 +145,12 @@ def _choose_kernel(points: Floats, Y: Floats) -> tuple[float, float]:
             residuals = (vectors * inverse) @ rotated / (squares @ inverse)[:, None]
             errors.append(float(np.square(residuals).sum()))
     return choices[int(np.argmin(errors))]
+
+
+def check_kernel_memory(n: int) -> None:
+    """Refuse kernel ridge regression on more points than there is memory for."""
+    check_memory(  # the kernel, and a copy while the system is solved
+        2 * 8 * n * n,
+        f"kernel ridge regression on {n} points",
+        "use out_of_sample='grnn' or 'nystrom'",
+    )

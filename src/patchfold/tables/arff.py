@@ -112,7 +112,8 @@ def _typed(name: str, values: Any, kind: str) -> Any:
         unknown = [value for value in values.dropna() if value not in set(declared)]
         if unknown:
             raise TableError(
-                f"column {quoted(name)} has the value {quoted(unknown[0])}, which is not declared."
+                f"column {quoted(name)} has the value {quoted(unknown[0])}, which is not declared; "
+                "declare it, or correct the value."
             )
         return pd.Categorical(values, categories=list(dict.fromkeys(declared)))
     if kind.lower().split()[0] in NUMERIC:

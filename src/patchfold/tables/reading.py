@@ -89,7 +89,8 @@ def read_table(
     table = _parse(data, ending.lower(), header, names, decimal)
     if not len(table.frame):
         raise TableError(
-            f"there are no rows, only names of columns: {listed(list(table.frame.columns))}."
+            f"there are no rows, only names of columns: {listed(list(table.frame.columns))}; "
+            "give a table with rows."
         )
     return table
 

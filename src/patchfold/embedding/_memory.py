@@ -1,0 +1,100 @@
+"""What the graph of a fit will need, estimated before the first stage.
+
+Estimates count the arrays that are alive at the peak. ``python -m benchmarks.memory`` prints them
+beside measured peaks, which its constants were fitted to.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from patchfold._validation import is_sparse
+from patchfold.engines.sampling import drawn_rows
+from patchfold.engines.threads import CACHE_BYTES
+from patchfold.graph.disagreement import TYPICAL_NEIGHBORS
+from patchfold.neighbors.exact import ExactNeighbors
+from patchfold.neighbors.points import TREE_FEATURES
+from patchfold.patches.fitting import MANY_NUMBERS
+
+if TYPE_CHECKING:
+    from patchfold.graph.patch_graph import GraphSetting
+
+# Bytes of an edge at the peak: found by the search; compared with what is typical, judged, and
+# stored both ways; measured by the divergence alone, or by the distance alone.
+FOUND, JUDGED, MEASURED, PLAIN = 24, 140, 75, 55
+
+# Points that tell how many neighbours are within a radius, and how many directions patches use.
+ASKED = 32
+
+
+def graph_bytes(X: Any, setting: GraphSetting) -> int:
+    """Return the bytes that building a graph needs beside its points.
+
+    Parameters
+    ----------
+    X : array of shape (n, m)
+        Points; for ``"precomputed"`` their distances, (n, n) or sparse.
+    setting : GraphSetting
+    """
+    n = X.shape[0]
+    reach = _reach(X, setting)
+    if setting.precomputed:
+        return CACHE_BYTES + int(n * reach * (FOUND + PLAIN))
+    needed = CACHE_BYTES + 16 * n + _search_bytes(X) + FOUND * n * reach
+    if setting.recipe is None:
+        return int(needed + n * reach * PLAIN)
+    needed += _patch_bytes(X, setting, reach)
+    if setting.stretched:
+        judged = max(setting.degree or reach, min(setting.patch_size, TYPICAL_NEIGHBORS))
+        needed += n * judged * JUDGED
+    else:
+        needed += n * (setting.degree or reach) * MEASURED
+    return int(needed)
+
+
+def _reach(X: Any, setting: GraphSetting) -> float:
+    """Return how many neighbours of a point are found; of a radius, by asking some points."""
+    n = X.shape[0]
+    if is_sparse(X):
+        return float(X.nnz / n)
+    if setting.radius is None:
+        return float(max(setting.degree or 0, setting.patch_size))
+    rows = drawn_rows(n, ASKED, 0)
+    apart = X[rows] if setting.precomputed else cdist(X[rows], X)
+    return float((apart <= setting.radius).sum() / len(rows))
+
+
+def _search_bytes(X: Any) -> int:
+    """Return what a search keeps: a tree, or a copy in single precision."""
+    n, m = X.shape
+    return int(n * (8 * m + 64 if m <= TREE_FEATURES else 4 * m))
+
+
+def _patch_bytes(X: Any, setting: GraphSetting, reach: float) -> int:
+    n, m = X.shape
+    recipe, size = setting.recipe, setting.patch_size or int(reach)
+    rank = max(1, size)
+    factored = rank < m and getattr(recipe, "covariance", "") != "diagonal-shrinkage"
+    numbers = m * (1 + (_directions(X, setting, rank) if factored else 2 * m))
+    needed = n * numbers * X.itemsize
+    if getattr(recipe, "denoise", False):
+        needed += n * m * X.itemsize + _search_bytes(X) + n * size * FOUND
+    return int(needed)
+
+
+def _directions(X: Any, setting: GraphSetting, rank: int) -> int:
+    """Return how many directions of a patch are kept; of flattened ones, by asking some patches."""
+    n, m = X.shape
+    recipe: Any = setting.recipe
+    if recipe.rank is not None and recipe.covariance == "low-rank":
+        return min(rank, int(recipe.rank))
+    if recipe.covariance != "flattened" or n * rank * m < MANY_NUMBERS:
+        return rank
+    rows = drawn_rows(n, ASKED, 0)
+    near = ExactNeighbors(rank + 1).build(X).query(X[rows])
+    patches = recipe.gaussians(X, near.nearest(rank), points=X[rows])
+    used = int(np.max(patches.used_ranks()))
+    return used if 2 * used <= rank else rank

@@ -1,0 +1,46 @@
+"""What a fit needs is estimated, and refused, before its first stage."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_swiss_roll
+
+from benchmarks.memory import CASES, estimate, in_a_process, points
+from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE, PatchSpace, PatchTSNE
+from patchfold.engines import memory
+
+ROLL = make_swiss_roll(300, random_state=0)[0]
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [PatchIsomap(), PatchIsomap(landmarks=50), PatchLLE(), PatchEigenmaps(), PatchTSNE()],
+)
+def test_a_fit_that_needs_too_much_is_refused_before_its_first_stage(estimator, monkeypatch):
+    monkeypatch.setattr(memory, "available_memory", lambda: 10**6)
+    with pytest.raises(MemoryError, match=r"of 300 points of 3 features needs about 0\.0 GB"):
+        estimator.fit(ROLL)
+    assert estimator.fit_report_ == {}
+
+
+def test_full_covariances_and_a_wide_radius_count(monkeypatch):
+    monkeypatch.setattr(memory, "available_memory", lambda: 60 * 2**20)
+    wide = np.random.default_rng(0).normal(size=(300, 200))
+    full = PatchSpace(patch=GaussianPatch(covariance="diagonal-shrinkage"))
+    with pytest.raises(MemoryError, match="reduce the features"):
+        full.fit(wide)
+    assert full.fit_report_ == {}
+    PatchSpace().fit(wide)
+    given = {"divergence": "euclidean", "knn": "exact"}
+    many, few = (estimate(PatchSpace(radius=r, **given), ROLL) for r in (100.0, 3.0))
+    assert many - 16 * 2**20 > 5 * (few - 16 * 2**20)  # beside the blocks of every fit
+
+
+def test_estimates_grow_with_what_they_count():
+    for name, (estimator, _, m, dtype) in CASES.items():
+        small, large = (estimate(estimator, points(n, m, dtype)) for n in (1100, 2200))
+        assert 1.2 * small < large < 5 * small or small < 40e6, name
+
+
+def test_estimate_is_near_the_peak():
+    expected, peak = in_a_process("isomap, few points")
+    assert 0.7 < expected / peak < 1.4
