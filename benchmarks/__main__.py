@@ -25,6 +25,7 @@ STUDIES = (
     "bridges",
     "strangers",
     "frames",
+    "pages",
     "cluster",
     "inverse",
     "loadings",

@@ -109,22 +109,28 @@ def bridges(
     if output is not None:
         say([f"Wrote {output}"])
     if as_json:
-        summary = {
-            "command": "bridges",
-            "data": data,
-            "rows": len(selection.features),
-            "rows_left_out": selection.n_rows - len(selection.features),
-            "edges": len(found),
-            "removed": int(found.removed.sum()),
-            "min_score": min_score,
-            "divergence": divergence,
-            "neighbors": pipeline[-1].n_neighbors_,
-            "notes": [*selection.notes, *warned],
-            "outputs": {} if output is None else {"output": str(output)},
-        }
+        summary = _summary(table, selection, found, [*selection.notes, *warned], output)
+        more = {"min_score": min_score, "neighbors": pipeline[-1].n_neighbors_}
+        summary |= more | {"divergence": divergence}
         print_result(json.dumps(summary, ensure_ascii=False) + "\n")
     elif output is None:
         print_result(encoded(result, ending, formulas=formulas))
+
+
+def _summary(
+    table: TableOptions, selection: Any, found: Any, notes: list[str], output: Path | None
+) -> dict[str, Any]:
+    """Return what ``--json`` prints of the table and its edges."""
+    return {
+        "command": "bridges",
+        "data": table.data,
+        "rows": len(selection.features),
+        "rows_left_out": selection.n_rows - len(selection.features),
+        "edges": len(found),
+        "removed": int(found.removed.sum()),
+        "notes": notes,
+        "outputs": {} if output is None else {"output": str(output)},
+    }
 
 
 def _pipeline(table: TableOptions, selection: Any, **parameters: Any) -> Any:
