@@ -29,6 +29,7 @@ STUDIES = (
     "cluster",
     "inverse",
     "loadings",
+    "growing",
 )
 
 

@@ -356,6 +356,33 @@ def trust() -> Figure:
     return figure
 
 
+def cells() -> Figure:
+    """Draw a simulated differentiation by type and by bridges, and blood cells."""
+    import scanpy as sc
+
+    from patchfold import anndata
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of names that are not unique
+        fates, blood = sc.datasets.krumsiek11(), sc.datasets.pbmc68k_reduced()
+        anndata.isomap(fates)
+        found = anndata.bridges(fates, "cell_type")
+        anndata.tsne(blood)
+    figure = Figure(figsize=(13, 3.4), layout="constrained")
+    left, middle, right = figure.subplots(1, 3, width_ratios=[1.1, 1, 1.25])
+    places = fates.obsm["X_patch_isomap"]
+    plot_embedding(places, fates.obs["cell_type"], ax=left).set_title("isomap: types of cells")
+    worst = fates.obs["patch_bridge"]
+    plot_embedding(places, worst, ax=middle).set_title("bridges: worst edge of a cell")
+    types = blood.obs["bulk_labels"].astype(str).str.split("/").str[-1]
+    plot_embedding(blood.obsm["X_patch_tsne"], types, ax=right).set_title("tsne: blood cells")
+    for ax in (left, middle, right):
+        bare(ax)
+        ax.set(xlabel="", ylabel="")
+    print(f"{len(found)} bridges")
+    return figure
+
+
 def bare(ax: Axes) -> None:
     """Take away ticks, and keep equal axes."""
     ax.set(xticks=[], yticks=[])
@@ -384,6 +411,7 @@ PICTURES: dict[str, tuple[str, Callable[[], Figure]]] = {
     "labels": ("guide/labels.png", labels),
     "memory": ("guide/memory.png", memory),
     "trust": ("guide/trust.png", trust),
+    "cells": ("guide/single-cells.png", cells),
     "method": ("method/steps.png", steps),
     "lengths": ("method/lengths.png", lengths),
 }

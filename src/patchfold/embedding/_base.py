@@ -302,7 +302,8 @@ class BasePatchGraph(StrangersMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         min_score : float, default=1.0
-            The least score of an edge that is listed; 0 lists all edges.
+            The least score of an edge that is listed; 0 lists all edges, also those that are
+            trusted because their patches agree or a short way leads around them.
 
         Returns
         -------

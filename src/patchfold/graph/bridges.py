@@ -172,7 +172,8 @@ def suspicious_edges(graph: PatchGraph, min_score: float = 1.0) -> Bridges:
     graph : PatchGraph
         One with patches.
     min_score : float, default=1.0
-        The least score of an edge that is listed; 0 lists all edges.
+        The least score of an edge that is listed; 0 lists all edges, also those that are trusted
+        because their patches agree or a short way leads around them.
 
     Returns
     -------
@@ -201,7 +202,7 @@ def suspicious_edges(graph: PatchGraph, min_score: float = 1.0) -> Bridges:
     typical, compared = cast("Typical", lengths.typical), evidence.compared.some(judged)
     values = compared.divergences.astype(np.float64) / typical.divergence
     score = values * np.minimum(ways, LONG_WAY) / (LONG_WAY * DIVERGES)
-    listed = score >= min_score
+    listed = (score >= min_score) & (~judgement.trusted | (min_score == 0))
     if evidence.own is not None:
         listed &= evidence.own[judged]
     rows = np.flatnonzero(listed)
