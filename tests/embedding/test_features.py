@@ -215,6 +215,15 @@ def test_loadings_turn_with_the_points():
     np.testing.assert_allclose(turned.local_loadings(), expected, atol=1e-6)
 
 
+def test_copies_have_the_loadings_of_the_point():
+    X = np.unique(load_iris().data, axis=0)
+    once, twice = PatchIsomap(n_neighbors=30), PatchIsomap(n_neighbors=30)
+    expected = once.fit(X).local_loadings()
+    found = twice.fit(np.repeat(X, 2, axis=0)).local_loadings()
+    np.testing.assert_array_equal(found[::2], found[1::2])
+    np.testing.assert_allclose(found[::2], expected, atol=1e-6)
+
+
 def test_a_row_that_was_fitted_has_its_loadings():
     X = load_iris().data.astype(np.float32)
     model = PatchLLE(n_neighbors=30).fit(X)

@@ -127,13 +127,15 @@ class FeaturesMixin:
         return loadings
 
     def _fitted_loadings(self, rows: Indices) -> Floats:
-        graph = self.patch_graph_
+        graph, points = self.patch_graph_, self.patch_graph_.lengths.points
+        rows = graph.fitted_as(points[rows])  # copies are joined to the first of them only
         near = rows_of(csr_array(graph.matrix[rows]))
+        kept = np.isin(near.indices, graph.distinct())
+        edges = (near.sources[kept], near.indices[kept], near.distances[kept])
         own = Neighborhoods(
             np.arange(len(rows) + 1), rows, np.zeros(len(rows), near.distances.dtype)
         )
-        points = graph.lengths.points
-        near = side_by_side(own, near)
+        near = side_by_side(own, Neighborhoods.from_edges(*edges, len(near)))
         return fitted_slopes(points, self.embedding_, near, points[rows], self.n_jobs)
 
     def _loadings_of_new(self, X: Floats, rows: Indices) -> Floats:

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
 
-# Neighbours in the embedding that are tried, the last of which has no weight.
+# Neighbours in the embedding that are tried, the last of which has no weight. These, the ridges and
+# their mixture were chosen on mnist, pendigits, satimage, segment, texture and mfeat-fourier.
 NEIGHBORS = (8, 15, 30, 60, 120)
 
 # Ridges that are tried, as shares of the mean variance of the neighbours in the embedding. The

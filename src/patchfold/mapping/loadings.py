@@ -30,8 +30,9 @@ NEIGHBORS = 30
 BAND = 1.3
 
 # Directions of the neighbours whose variance is below this share of the largest are left out, by
-# degrees: there are no slopes across a sheet of neighbours. BAND and CUT have the smallest angles
-# to the known coordinates of swiss rolls of 1000 and 2000 points, with and without noise.
+# degrees: there are no slopes across a sheet of neighbours. BAND and CUT were chosen by the angles
+# to the known coordinates of four swiss rolls, and by how well slopes predict the places of new
+# points of mnist, pendigits and satimage.
 CUT = 0.1
 
 # Differences are taken over this power of the precision, times the distance of the neighbours: the
