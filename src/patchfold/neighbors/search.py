@@ -82,13 +82,14 @@ class SharedNeighbors:
 
     def found(self, X: Any, search: _FoundNeighbors) -> _FoundNeighbors:
         """Return what was found for the rows of ``X`` if that is enough, else let it search."""
-        first, same = self._first, self._has(X)
-        if first is not None and same and first.n_neighbors >= search.n_neighbors:
-            return first
-        search.find(X)
-        if first is None or same:
-            self._first = search
-        return search
+        with self._making:  # two estimators at once
+            first, same = self._first, self._has(X)
+            if first is not None and same and first.n_neighbors >= search.n_neighbors:
+                return first
+            search.find(X)
+            if first is None or same:
+                self._first = search
+            return search
 
     def once(self, X: Any, key: Any, make: Callable[[], T]) -> T:
         """Return what ``make()`` gave the last time, if that was this of the same points."""
