@@ -1,6 +1,7 @@
 """Where the work runs: an engine is a small table of kernels, and everything else is written once.
 
-:mod:`~patchfold.engines.local` is the default engine. What engines are made of lies beside it:
+:mod:`~patchfold.engines.local` is the default engine; :mod:`~patchfold.engines.cluster` works on a
+Dask cluster. What engines are made of lies beside them:
 :mod:`~patchfold.engines.threads` starts threads, :mod:`~patchfold.engines.compiling` compiles,
 :mod:`~patchfold.engines.arrays` knows the libraries of arrays.
 """

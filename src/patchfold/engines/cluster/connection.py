@@ -8,6 +8,7 @@ from asyncio import CancelledError, run_coroutine_threadsafe
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from patchfold.engines import is_client
 from patchfold.engines.threads import progress
@@ -75,10 +76,12 @@ class Cluster:
     def __init__(self, client: Any, *, patience: float = WITHOUT_WORKERS) -> None:
         self.client = client
         self.patience = patience
+        # Others may work on the same cluster, and results are known by the names of their tasks.
+        self._name = uuid4().hex
 
     def run(self, function: Callable[..., Any], *arguments: Any, **common: Any) -> Any:
         """Return the future of one call; futures among the arguments stand for their results."""
-        name = f"{function.__name__.strip('_')}-{next(self._numbers)}-{id(self):x}"
+        name = f"{function.__name__.strip('_')}-{next(self._numbers)}-{self._name}"
         return self.client.submit(function, *arguments, key=name, **common)
 
     def each(
