@@ -47,7 +47,7 @@ def started(folder: Path, memory: str, workers: int) -> tuple[str, list[subproce
     file = folder / "scheduler.json"
     dask = [sys.executable, "-m", "dask"]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    where = ["--scheduler-file", str(file), "--no-dashboard"]
+    where = ["--scheduler-file", str(file), "--dashboard-address", ":0"]
     found = [subprocess.Popen([*dask, "scheduler", "--port", "0", *where], **quiet)]  # noqa: S603
     limits = ["--nthreads", "1", "--memory-limit", memory, "--local-directory", str(folder)]
     worker = [*dask, "worker", *where, *limits]

@@ -132,7 +132,7 @@ def test_no_backend_of_joblib_gets_the_work_which_threads_share_memory_for():
 def test_an_embedding_has_the_same_bits_under_every_backend_of_joblib(backend):
     if backend == "dask":
         distributed = pytest.importorskip("distributed")
-        started = distributed.Client(processes=False, dashboard_address=None)
+        started = distributed.Client(processes=False, dashboard_address=":0")
     else:
         started = contextlib.nullcontext()
     X = np.random.default_rng(0).normal(size=(90, 4))

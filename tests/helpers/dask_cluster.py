@@ -35,7 +35,15 @@ class DaskCluster:
         self.address = json.loads(self._file.read_text())["address"]
 
     def _start(self, command: str, *options: object) -> subprocess.Popen[bytes]:
-        run = [sys.executable, "-m", "dask", command, "--no-dashboard", *map(str, options)]
+        run = [
+            sys.executable,
+            "-m",
+            "dask",
+            command,
+            "--dashboard-address",
+            ":0",
+            *map(str, options),
+        ]
         with (self.folder / f"{command}.log").open("ab") as log:
             return subprocess.Popen(  # noqa: S603
                 run, stdout=log, stderr=log, cwd=self.folder

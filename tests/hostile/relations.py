@@ -283,7 +283,7 @@ def _on_dask() -> Iterator[None]:
 def _dask() -> Any:
     from distributed import Client
 
-    return Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None)
+    return Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0")
 
 
 EXACT: dict[str, Callable[..., Places]] = {
