@@ -17,7 +17,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LONGEST_MODULE = 450
 LONGEST_FUNCTION = 60
-MOST_ENTRIES = 21
+MOST_ENTRIES = 20
 
 
 # What stands around the names of layers in pyproject.toml: "a | b" must not know each other,

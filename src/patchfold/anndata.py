@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from patchfold._validation import check_count, ignored_warnings, is_sparse
 from patchfold.embedding import PatchIsomap, PatchSpace, PatchTSNE
 from patchfold.engines.memory import check_memory
+from patchfold.engines.validation import check_count, ignored_warnings, is_sparse
 from patchfold.graph.edges import rows_of
 
 if TYPE_CHECKING:

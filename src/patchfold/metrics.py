@@ -13,8 +13,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics.cluster import contingency_matrix
 
-from patchfold._validation import check_count, check_points, warn_user
 from patchfold.embedding import PatchIsomap
+from patchfold.engines.validation import check_count, check_points, warn_user
 from patchfold.evaluation.coranking import (
     Coranking,
     auc_log_rnx,

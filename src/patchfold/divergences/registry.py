@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from patchfold._validation import check_choice
 from patchfold.divergences.formulas import (
     Divergence,
     bhattacharyya,
@@ -18,6 +17,7 @@ from patchfold.divergences.formulas import (
     kl,
     wasserstein,
 )
+from patchfold.engines.validation import check_choice
 
 _REGISTRY: dict[str, Divergence] = {
     "kl": kl,

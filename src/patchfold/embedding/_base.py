@@ -12,7 +12,12 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from patchfold import divergences, selection
-from patchfold._validation import (
+from patchfold.embedding._memory import graph_bytes
+from patchfold.embedding._strangers import StrangersMixin
+from patchfold.engines import engine_for
+from patchfold.engines.memory import check_memory
+from patchfold.engines.progress import shown
+from patchfold.engines.validation import (
     can_change,
     check_choice,
     check_columns,
@@ -24,11 +29,6 @@ from patchfold._validation import (
     is_sparse,
     warn_user,
 )
-from patchfold.embedding._memory import graph_bytes
-from patchfold.embedding._strangers import StrangersMixin
-from patchfold.engines import engine_for
-from patchfold.engines.memory import check_memory
-from patchfold.engines.progress import shown
 from patchfold.graph.bridges import Bridges, suspicious_edges
 from patchfold.graph.building import build_graph
 from patchfold.graph.lengths import KINDS as LENGTHS

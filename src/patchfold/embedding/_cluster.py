@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold._validation import check_columns, warn_user
 from patchfold.embedding._base import BasePatchGraph
 from patchfold.engines.cluster.connection import Cluster, check_installed, is_collection
 from patchfold.engines.cluster.graph import ClusterGraph
+from patchfold.engines.validation import check_columns, warn_user
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

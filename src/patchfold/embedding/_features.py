@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from scipy.sparse import csr_array
 
-from patchfold._validation import check_points
 from patchfold.engines.memory import check_memory
+from patchfold.engines.validation import check_points
 from patchfold.graph.edges import rows_of, side_by_side
 from patchfold.mapping.inverse import fit_inverse
 from patchfold.mapping.loadings import fitted_slopes, map_slopes

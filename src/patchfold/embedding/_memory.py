@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from patchfold._validation import is_sparse
 from patchfold.engines.sampling import drawn_rows
 from patchfold.engines.threads import CACHE_BYTES
+from patchfold.engines.validation import is_sparse
 from patchfold.graph.disagreement import TYPICAL_NEIGHBORS
 from patchfold.neighbors.exact import ExactNeighbors
 from patchfold.neighbors.points import TREE_FEATURES

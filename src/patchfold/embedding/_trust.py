@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from patchfold._validation import check_count, collected_warnings
+from patchfold.engines.validation import check_count, collected_warnings
 from patchfold.evaluation.stability import FEWEST_REFITS, stability_of
 from patchfold.evaluation.trust import NEIGHBORS, trust
 

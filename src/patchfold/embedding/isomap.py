@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from patchfold._validation import check_choice, check_count, warn_user
 from patchfold.embedding._base import ordinary_arithmetic
 from patchfold.embedding._embedding import BasePatchEmbedding, widened
 from patchfold.engines.cluster.triangulating import PartedTriangulation, scaled_paths
 from patchfold.engines.memory import check_memory
 from patchfold.engines.sampling import drawn_rows
 from patchfold.engines.scaling import classical_mds, triangulation
+from patchfold.engines.validation import check_choice, check_count, warn_user
 from patchfold.mapping.nystrom import Triangulation, drift
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from patchfold._validation import (
+from patchfold.embedding._base import ordinary_arithmetic
+from patchfold.engines.validation import (
     can_change,
     check_columns,
     check_count,
@@ -19,7 +20,6 @@ from patchfold._validation import (
     checked_points,
     warn_user,
 )
-from patchfold.embedding._base import ordinary_arithmetic
 from patchfold.neighbors.fitted_rows import RowTable
 from patchfold.neighbors.search import neighbor_search
 from patchfold.patches.strangers import NEIGHBORS, Strangers

@@ -3,7 +3,8 @@
 :mod:`~patchfold.engines.local` is the default engine; :mod:`~patchfold.engines.cluster` works on a
 Dask cluster. What engines are made of lies beside them:
 :mod:`~patchfold.engines.threads` starts threads, :mod:`~patchfold.engines.compiling` compiles,
-:mod:`~patchfold.engines.arrays` knows the libraries of arrays.
+:mod:`~patchfold.engines.arrays` knows the libraries of arrays, and
+:mod:`~patchfold.engines.validation` checks what comes in.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from patchfold._validation import check_choice
+from patchfold.engines.validation import check_choice
 
 if TYPE_CHECKING:
     import numpy as np

@@ -16,9 +16,9 @@ from scipy.sparse.csgraph import connected_components, dijkstra, reverse_cuthill
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, lobpcg, splu
 from sklearn.exceptions import ConvergenceWarning
 
-from patchfold._validation import ignored_warnings, warn_user
 from patchfold.engines.memory import available_memory, check_memory
 from patchfold.engines.threads import one_blas_thread
+from patchfold.engines.validation import ignored_warnings, warn_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable

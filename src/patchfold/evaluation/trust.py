@@ -9,8 +9,8 @@ from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
 
-from patchfold._validation import check_points
 from patchfold.engines.threads import map_blocks
+from patchfold.engines.validation import check_points
 from patchfold.evaluation.coranking import check_data, check_size, largest_sum
 
 if TYPE_CHECKING:

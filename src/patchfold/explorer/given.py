@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold._validation import check_points
 from patchfold.engines.arrays import to_numpy
+from patchfold.engines.validation import check_points
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

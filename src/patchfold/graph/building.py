@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import sklearn
 
-from patchfold._validation import is_sparse, warn_user
+from patchfold.engines.validation import is_sparse, warn_user
 from patchfold.graph import components, edges
 from patchfold.graph.disagreement import TYPICAL_NEIGHBORS
 from patchfold.graph.lengths import Evidence, Lengths

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from patchfold._validation import check_positive
 from patchfold.engines.arrays import check_stored, to_numpy
 from patchfold.engines.threads import map_blocks
+from patchfold.engines.validation import check_positive
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

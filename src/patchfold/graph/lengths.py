@@ -15,9 +15,9 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from patchfold import divergences
-from patchfold._validation import check_choice, is_sparse
 from patchfold.engines.arrays import check_stored, to_numpy
 from patchfold.engines.threads import map_blocks
+from patchfold.engines.validation import check_choice, is_sparse
 from patchfold.graph.disagreement import NEAREST, Typical, leaving, medians, nearest, shares
 from patchfold.graph.short_circuits import stretches, trusted_of_new
 from patchfold.supervision import UNKNOWN, Edges, changed_lengths, kinship

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from patchfold._validation import check_count
+from patchfold.engines.validation import check_count
 from patchfold.graph import placing
 from patchfold.neighbors.given import at_zero
 from patchfold.neighbors.neighborhoods import Neighborhoods

@@ -13,9 +13,9 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
-from patchfold._validation import check_positive
 from patchfold.engines.arrays import check_stored
 from patchfold.engines.threads import map_blocks
+from patchfold.engines.validation import check_positive
 from patchfold.graph.geodesics import continued_paths
 from patchfold.neighbors.neighborhoods import Neighborhoods
 

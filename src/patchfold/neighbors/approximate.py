@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from patchfold._validation import check_count, check_points, ignored_warnings
 from patchfold.engines import locality
 from patchfold.engines.threads import map_blocks, n_threads
+from patchfold.engines.validation import check_count, check_points, ignored_warnings
 from patchfold.neighbors.points import (
     SearchedPoints,
     k_nearest,

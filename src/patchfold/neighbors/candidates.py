@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.neighbors import KDTree
 
-from patchfold._validation import is_sparse
 from patchfold.engines.threads import block_slices, map_blocks
+from patchfold.engines.validation import is_sparse
 
 if TYPE_CHECKING:
     from patchfold.neighbors.neighborhoods import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from patchfold._validation import check_count
+from patchfold.engines.validation import check_count
 from patchfold.plotting.embedding import plot_embedding
 
 if TYPE_CHECKING:

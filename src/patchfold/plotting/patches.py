@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from array_api_compat import array_namespace
 
-from patchfold._validation import check_choice, check_count, check_positive
+from patchfold.engines.validation import check_choice, check_count, check_positive
 from patchfold.plotting._axes import (
     CURVE_COLOR,
     DOT_COLOR,

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from patchfold._validation import warn_user
 from patchfold.engines.cluster import fitting, judging, learning, links, rows
 from patchfold.engines.cluster.graph import ClusterGraph, Fitted
 from patchfold.engines.cluster.halo import Exchange
 from patchfold.engines.cluster.joining import joined
 from patchfold.engines.cluster.paths import components
 from patchfold.engines.cluster.searching import Search
+from patchfold.engines.validation import warn_user
 from patchfold.graph.disagreement import TYPICAL_NEIGHBORS
 from patchfold.neighbors.search import exact_suits
 

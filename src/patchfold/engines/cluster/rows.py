@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from patchfold._validation import check_points
+from patchfold.engines.validation import check_points
 from patchfold.neighbors.copies import Copies
 from patchfold.neighbors.fitted_rows import RowTable
 from patchfold.neighbors.points import SearchedPoints

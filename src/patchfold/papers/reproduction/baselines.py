@@ -29,8 +29,8 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from patchfold._validation import check_choice
 from patchfold.engines.scaling import classical_mds
+from patchfold.engines.validation import check_choice
 from patchfold.evaluation.peers import umap
 from patchfold.evaluation.prediction import NEAREST
 from patchfold.graph.geodesics import shortest_paths

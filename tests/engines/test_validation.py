@@ -15,7 +15,7 @@ import pytest
 from scipy import sparse
 
 from patchfold import PatchIsomap, PatchSpace
-from patchfold._validation import (
+from patchfold.engines.validation import (
     check_choice,
     check_count,
     check_jobs,
