@@ -198,7 +198,7 @@ def test_purity_counts_the_commonest_class_of_each_cluster():
     ("call", "message"),
     [
         (lambda: metrics.intrinsic_dimension(POINTS, max_components=0), r"max_components=0 is too"),
-        (lambda: metrics.purity([0, 1], [0]), r"shapes \(2,\) and \(1,\); give one label a point"),
+        (lambda: metrics.purity([0, 1], [0]), r"shapes \(2,\) and \(1,\); give one label per"),
         (lambda: metrics.purity([], []), r"shapes \(0,\) and \(0,\)"),
     ],
 )

@@ -184,7 +184,7 @@ def purity(labels_true: Any, labels_pred: Any) -> float:
     if shapes[0] != shapes[1] or len(shapes[0]) != 1 or not shapes[0][0]:
         raise ValueError(
             f"labels_true and labels_pred have shapes {shapes[0]} and {shapes[1]}; "
-            "give one label a point in each."
+            "give one label per point in each."
         )
     # Sparse, as there may be as many clusters as points.
     table = contingency_matrix(labels_true, labels_pred, sparse=True)

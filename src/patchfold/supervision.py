@@ -46,7 +46,7 @@ class Edges:
     Parameters
     ----------
     lengths : array
-        What the divergence says, one value an edge, in any shape.
+        What the divergence says, one value per edge, in any shape.
     kin : array of the same shape
         1 where the ends have the same label, -1 where different ones, 0 where one has none.
     distances : callable

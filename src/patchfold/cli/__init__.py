@@ -1,4 +1,4 @@
-"""The command ``patchfold``: one module a group of commands.
+"""The command ``patchfold``: one module per group of commands.
 
 Help and completion import nothing large: the commands import what they need when they run.
 """

@@ -115,7 +115,7 @@ def to_paste(more: Iterable[str] = ()) -> str:
 
 
 def say(notes: Iterable[str]) -> None:
-    """Print sentences on standard error, one a line."""
+    """Print sentences on standard error, one per line."""
     console = stderr()
     for note in notes:
         console.print(_one_line(note))

@@ -72,7 +72,7 @@ def bridges(
 
     Each row is joined to its nearest. An edge is suspicious where the Gaussians of the two
     neighbourhoods differ much and the way around the edge is long: it jumps over a gap, or joins
-    groups that nothing else joins. The table has one line an edge, the most suspicious first: the
+    groups that nothing else joins. The table has one line per edge, the most suspicious first: the
     two rows by --id or by their numbers, and why the edge is suspicious; with --target also what
     that column has in both rows.
     """

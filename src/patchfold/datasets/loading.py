@@ -58,7 +58,7 @@ class Dataset:
     feature_names : tuple of str
         The names of the columns.
     kinds : tuple of str
-        "numeric" or "categorical", one a column.
+        "numeric" or "categorical", one per column.
     categories : dict
         The categories of each categorical column, in the order of their codes.
     """

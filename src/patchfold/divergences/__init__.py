@@ -1,6 +1,6 @@
 """Divergences between Gaussian patches: how far apart two neighbourhoods are.
 
-:mod:`~patchfold.divergences.formulas` has one function a divergence. :func:`paired` evaluates one
+:mod:`~patchfold.divergences.formulas` has one function per divergence. :func:`paired` evaluates one
 over an edge list, :func:`pairwise` over all pairs; :func:`register` adds one of your own.
 """
 

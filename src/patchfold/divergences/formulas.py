@@ -1,7 +1,7 @@
-"""One function a divergence: its formula, and where it comes from.
+"""One function per divergence: its formula, and where it comes from.
 
 A divergence is a function of two :class:`~patchfold.Patches` of equal length, ``a`` and ``b``,
-that returns one value a row: the divergence of ``a[i]`` and ``b[i]``. Notation in the formulas:
+that returns one value per row: the divergence of ``a[i]`` and ``b[i]``. Notation in the formulas:
 ``u = mu_a - mu_b``, ``G = (Sa + Sb) / 2``, ``m`` features, and ``d_R``, the affine-invariant
 distance ``sqrt(sum ln(lambda)^2)`` over the generalised eigenvalues of ``(Sa, Sb)``.
 

@@ -86,7 +86,7 @@ def paired(
     second = patches if other is None else other
     i, j = _edges("i", i, len(patches)), _edges("j", j, len(second))
     if i.shape != j.shape:
-        msg = f"i and j must have one entry an edge each, got {i.size} and {j.size}."
+        msg = f"i and j must have one entry per edge each, got {i.size} and {j.size}."
         raise ValueError(msg)
     xp = array_namespace(patches.means)
     if other is None:
@@ -289,7 +289,7 @@ def _checked(function: Divergence, value: Any, n: int) -> Array:
     name = getattr(function, "__name__", repr(function))
     if getattr(value, "shape", None) != (n,):
         msg = (
-            f"divergence {name!r} must return one value a row, shape ({n},), "
+            f"divergence {name!r} must return one value per row, shape ({n},), "
             f"got {getattr(value, 'shape', type(value).__name__)}."
         )
         raise ValueError(msg)

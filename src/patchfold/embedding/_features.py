@@ -73,7 +73,7 @@ class FeaturesMixin:
         if Z.shape[1] != d:
             raise ValueError(
                 f"Z has {Z.shape[1]} columns, and the embedding has n_components={d}; give places "
-                "in the embedding, one column a component."
+                "in the embedding, one column per component."
             )
         if "_inverse" not in vars(self):
             rows = self.patch_graph_.distinct()

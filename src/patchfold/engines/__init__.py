@@ -37,7 +37,7 @@ class Engine(Protocol):
         ...
 
     def patches(self, recipe: Any, X: Any, members: Any, search: Any = None) -> tuple[Any, Any]:
-        """Fit one Gaussian a neighbourhood; return them, and what denoising has learned.
+        """Fit one Gaussian per neighbourhood; return them, and what denoising has learned.
 
         ``search`` finds the neighbours of denoised points.
         """

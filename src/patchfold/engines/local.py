@@ -49,7 +49,7 @@ class Threads:
         members: Neighborhoods,
         search: NeighborSearch | None = None,
     ) -> tuple[Patches, Denoised | None]:
-        """Fit one Gaussian a neighbourhood; return them, and what denoising has learned."""
+        """Fit one Gaussian per neighbourhood; return them, and what denoising has learned."""
         if recipe.denoise:
             return fit_denoised(recipe, X, members, search, self.n_jobs)
         return recipe.gaussians(X, members, n_jobs=self.n_jobs), None

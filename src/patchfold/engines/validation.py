@@ -305,7 +305,7 @@ def _check_shape(shape: tuple[int, ...], name: str, min_samples: int) -> None:
             f"use {name}.reshape(-1, 1) if it has a single feature or {name}.reshape(1, -1) "
             "if it is a single sample"
             if len(shape) < 2
-            else f"use {name}.reshape(len({name}), -1) for one row a sample"
+            else f"use {name}.reshape(len({name}), -1) for one row per sample"
         )
         raise ValueError(
             f"Expected 2D array, got {len(shape)}D array instead: {name} has shape {shape}. "

@@ -128,7 +128,7 @@ def coranking(
         there, here = _ranks(data(block), own), _ranks(placed(block), own)
         kept = np.bincount(np.maximum(there, here).ravel(), minlength=n)
         part = np.stack([kept, *_crossings(here, there, n), *_crossings(there, here, n)])
-        # Into one array: one array a block would fill the memory. Sums of whole numbers are exact
+        # Into one array: one array per block would fill the memory. Sums of whole numbers are exact
         # in any order.
         with adding:
             np.add(sums, part, out=sums)
@@ -348,7 +348,7 @@ def check_data(X: Any, n: int, metric: str, sources: Indices) -> Callable[[slice
         return lambda block: np.asarray(data[block])
     if len(data) != n:
         raise ValueError(
-            f"X has {len(data)} rows and embedding has {n}; give one row a point in each."
+            f"X has {len(data)} rows and embedding has {n}; give one row per point in each."
         )
     return _rows_of_distances(data, sources)
 

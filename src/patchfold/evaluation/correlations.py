@@ -175,7 +175,7 @@ def _pairs(
     if D.shape != (len(rows), n):
         raise ValueError(
             f"distances has shape {D.shape} for {len(rows)} source(s) and {n} points; give one row "
-            "a source and one column a point, and name the sources where they are not all points."
+            "a source and one column per point, and name the sources where they are not all points."
         )
     least = np.fmin.reduce(D, axis=None)  # NaN is ignored
     if least < 0:

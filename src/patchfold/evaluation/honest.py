@@ -23,7 +23,7 @@ def honest_scores(
     Parameters
     ----------
     candidates : sequence
-        What is chosen from, for instance one embedding a number of neighbours. The first of
+        What is chosen from, for instance one embedding per number of neighbours. The first of
         equally good ones is chosen.
     splits : iterable of (inner, outer)
         Both are (train, test). The inner rows choose, and are among the outer training rows.

@@ -69,7 +69,7 @@ def _listed(name: str, values: Any, n: int) -> list[Any]:
         raise TypeError(f"{name} is {str(values)[:60]!r}; give a sequence of {n} values.")
     cells = _cells(values)
     if len(cells) != n:
-        raise ValueError(f"{name} has {len(cells)} values for {n} points; give one a point.")
+        raise ValueError(f"{name} has {len(cells)} values for {n} points; give one per point.")
     return [None if _is_missing(cell) else cell for cell in cells]
 
 

@@ -102,7 +102,7 @@ def fit_all(
     random_state: Any,
     progress: Progress,
 ) -> list[Fitted]:
-    """Fit one estimator a method, divergence and k, all on the same neighbours and patches."""
+    """Fit one estimator per method, divergence and k, all on the same neighbours and patches."""
     # What has patches first: the classical method shows the same, fitted to the same points.
     pairs = sorted(product(methods, divergences), key=lambda pair: pair[1] == "euclidean")
     total = len(ks) * len(pairs)

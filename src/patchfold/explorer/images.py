@@ -120,7 +120,7 @@ def pack_images(images: Any, n: int, store: ArrayStore) -> dict[str, Any]:
             f"images is {str(images)[:60]!r}; give an array of {n} pictures, or {n} paths."
         )
     if len(images) != n:
-        raise ValueError(f"images has {len(images)} pictures for {n} points; give one a point.")
+        raise ValueError(f"images has {len(images)} pictures for {n} points; give one per point.")
     if all(isinstance(one, str | os.PathLike) for one in images):
         small = _from_files(cast("Sequence[Any]", images), _side(n * COLOUR))
     else:

@@ -111,7 +111,7 @@ class Bridges:
         return {name: getattr(self, name) for name in COLUMNS}
 
     def to_frame(self, names: Any = None, labels: Any = None) -> Any:
-        """Return the table as a pandas data frame, one row an edge.
+        """Return the table as a pandas data frame, one row per edge.
 
         Parameters
         ----------

@@ -151,7 +151,7 @@ def drift(frame: Triangulation, places: Floats, n_before: int, targets: Indices)
 
 
 def weighted_places(near: Neighborhoods, weights: Floats, embedding: Floats) -> Floats:
-    """Return the sums of the places of neighbours by their weights, one an edge.
+    """Return the sums of the places of neighbours by their weights, one per edge.
 
     Examples
     --------

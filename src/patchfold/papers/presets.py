@@ -1,4 +1,4 @@
-"""One function a system: the paper's own parameters in, a configured estimator out.
+"""One function per system: the paper's own parameters in, a configured estimator out.
 
 Everything else can be changed afterwards by ``set_params``.
 """

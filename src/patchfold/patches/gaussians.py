@@ -1,4 +1,4 @@
-"""The fitted Gaussians: one mean and one covariance a point, factored or in full.
+"""The fitted Gaussians: one mean and one covariance per point, factored or in full.
 
 A covariance of rank below the number of features is never written out: it is kept as orthonormal
 directions, their variances and a ridge.
@@ -30,7 +30,7 @@ ORTHONORMAL = 100.0
 
 
 class Patches:
-    r"""Gaussians fitted to neighbourhoods: one mean and one covariance a point.
+    r"""Gaussians fitted to neighbourhoods: one mean and one covariance per point.
 
     A covariance is held in one of two forms:
 

@@ -118,7 +118,7 @@ class GaussianPatch(BaseEstimator):
         points: Array = None,
         n_jobs: int | None = None,
     ) -> Patches:
-        """Fit one Gaussian a neighbourhood.
+        """Fit one Gaussian per neighbourhood.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class GaussianPatch(BaseEstimator):
         Returns
         -------
         Patches
-            One patch a neighbourhood; float32 data gives float32 patches.
+            One patch per neighbourhood; float32 data gives float32 patches.
         """
         self._check()
         X = _points(X)

@@ -50,7 +50,7 @@ def check_edges(edges: Any, values: Any, n: int) -> tuple[Indices, Indices, Floa
     if i.ndim != 1 or not i.shape == j.shape == lengths.shape:
         raise ValueError(
             f"edges and values have shapes {i.shape}, {j.shape} and {lengths.shape}; "
-            "give one entry an edge in each."
+            "give one entry per edge in each."
         )
     for name, end in zip("ij", ends, strict=True):
         if end.size and (end.dtype.kind not in "iu" or end.min() < 0 or end.max() >= n):

@@ -287,7 +287,7 @@ def _classes_or_numbers(y: Any, n: int) -> tuple[Groups, Floats | None]:
         return [(None, np.ones(n, dtype=bool), CURVE_COLOR)], None
     given = host(y)
     if given.shape != (n,):
-        raise ValueError(f"y has shape {given.shape} for {n} points; give one value a point.")
+        raise ValueError(f"y has shape {given.shape} for {n} points; give one value per point.")
     numeric = given.dtype.kind in "iuf"
     if numeric:
         missing = ~np.isfinite(given)

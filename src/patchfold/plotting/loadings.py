@@ -116,7 +116,7 @@ def _names(model: Any, given: Sequence[str] | None, m: int) -> list[str]:
     names = [str(name) for name in given]
     if len(names) != m:
         raise ValueError(
-            f"feature_names has {len(names)} names for {m} features; give one name a feature."
+            f"feature_names has {len(names)} names for {m} features; give one name per feature."
         )
     return names
 

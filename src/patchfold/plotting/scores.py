@@ -25,7 +25,7 @@ def plot_stability(
     label: str = "score",
     limits: tuple[float, float] = (0.0, 1.0),
 ) -> Figure:
-    """Draw scores over noise and number of neighbours side by side, one heat map a method.
+    """Draw scores over noise and number of neighbours side by side, one heat map per method.
 
     Parameters
     ----------

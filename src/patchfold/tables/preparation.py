@@ -343,7 +343,7 @@ def _check_target(values: Any, notes: list[str]) -> None:
     known = values.dropna()
     if known.map(lambda value: isinstance(value, list | dict | np.ndarray)).any():
         raise TableError(
-            f"the target {quoted(values.name)} holds lists; name a column with one value a row."
+            f"the target {quoted(values.name)} holds lists; name a column with one value per row."
         )
     if known.nunique() < 2:
         found = f"one value only, {quoted(known.iloc[0])}" if len(known) else "no values"

@@ -72,7 +72,7 @@ class ClusterGraph:
         The patches of all rows.
     links : list of futures of Links
     edge_lengths : list of futures of arrays
-        One length an edge, infinite for edges that were removed.
+        One length per edge, infinite for edges that were removed.
     typical : Typical or None
     around : list of futures of arrays or None
         The divergence that is typical around each row.

@@ -119,7 +119,7 @@ class Exchange:
         return found
 
     def fill(self, values: list[Any]) -> list[Any]:
-        """Return the futures of arrays over all rows of the tables, of one number a row."""
+        """Return the futures of arrays over all rows of the tables, of one number per row."""
         return [
             self.cluster.run(_filled, table, values[part], *self.whole(part, values))
             for part, table in enumerate(self.tables)
@@ -128,8 +128,8 @@ class Exchange:
     def whole(self, part: int, values: list[Any]) -> tuple[list[Any], list[Any]]:
         """Return the values of the parts that a part needs rows of, and which rows it needs.
 
-        Where there is one number a row, it is quicker to send all of them than to start a task that
-        takes some.
+        Where there is one number per row, it is quicker to send all of them than to start a task
+        that takes some.
         """
         return [values[side] for side in self.sides[part]], self._wanted[part]
 

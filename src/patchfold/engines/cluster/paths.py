@@ -85,7 +85,7 @@ def relaxed(
     exchange : Exchange
     links : list of futures of Links
     lengths : list of futures of arrays
-        One length an edge, infinite for edges that are none.
+        One length per edge, infinite for edges that are none.
     sources : list of pairs of int
         The part of each source, and its place among the rows of the part; at most as many as
         :data:`patchfold.graph.relaxation.LANES`.

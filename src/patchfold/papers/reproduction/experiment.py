@@ -221,7 +221,7 @@ def accuracy(plane: Floats, y: Labels, new: Floats, truth: Labels) -> float:
 
 
 def quadratic_discriminant(plane: Floats, y: Labels, new: Floats) -> Labels:
-    """Classify by one Gaussian a class.
+    """Classify by one Gaussian per class.
 
     Written out because scikit-learn refuses small variances since 1.8, and planes of eigenvectors
     have nothing else. A class without any variance gave no number then, and won.

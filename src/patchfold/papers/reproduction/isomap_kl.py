@@ -113,7 +113,7 @@ def tasks(
 
 
 def compute(task: Task, *, grid: tuple[int, ...] = GRID, n_halves: int = HALVES) -> list[Result]:
-    """Compute the cells of a task: one in Table I, one a classifier in Tables II and III.
+    """Compute the cells of a task: one in Table I, one per classifier in Tables II and III.
 
     The labels choose K from ``grid``; the honest account has ``n_halves`` of small data sets.
     """

@@ -206,7 +206,7 @@ def _computed_rows(sheet: Sheet) -> list[str]:
 
 
 def _markdown_cells(sheet: Sheet) -> str:
-    """One line a cell: a column for every method and account would be too wide here."""
+    """One line per cell: a column for every method and account would be too wide here."""
     rows = []
     for key in product(_computed_rows(sheet), sheet.columns):
         texts = {

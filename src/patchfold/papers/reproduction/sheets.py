@@ -45,7 +45,7 @@ SUMMED = {("isomap-kl", "IV"): ("II", "III")}
 # The X-space paper compares each learner in its space with the three beside it (its section 6).
 LEARNERS = ("ISM", "LEM", "LLE", "tSNE")
 
-# One file a paper says why cells do not come out.
+# One file per paper says why cells do not come out.
 REASONS = resources.files(__package__) / "reasons"
 UNEXPLAINED = "not yet explained"
 
@@ -117,7 +117,7 @@ class Verdict:
 
 
 def build(paper: str, outcomes: Sequence[Outcome]) -> list[Sheet]:
-    """Join outcomes with the printed tables, one sheet a table.
+    """Join outcomes with the printed tables, one sheet per table.
 
     A table that only sums up others has a sheet where all of those have one.
     """

@@ -185,7 +185,7 @@ def compute(task: Task, tried: Grid | None = None) -> list[Result]:
 
 
 def scores(y: Any, clusterings: Any) -> Floats:
-    """Return ARI, NMI and purity of clusterings, one a row, as the paper scores them.
+    """Return ARI, NMI and purity of clusterings, one per row, as the paper scores them.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """The tables that the papers print, cell by cell.
 
-One CSV file a table: ``printed`` is the name in the paper, ``data_set`` the name for
+One CSV file per table: ``printed`` is the name in the paper, ``data_set`` the name for
 :func:`patchfold.datasets.load`, empty in rows of averages and the like; numbers have the digits of
 the paper. Table 2 of the X-space paper repeats the columns Euc and PCA four times, always with the
 same numbers; they are kept once.
