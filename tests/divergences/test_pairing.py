@@ -137,7 +137,7 @@ def test_negative_indices_count_from_the_end():
         (lambda p: divergences.paired(p, [0.5], [1]), ValueError, "i must be .* integers"),
         (lambda p: divergences.paired(p, [[0]], [1]), ValueError, "one-dimensional"),
         (lambda p: divergences.paired(p, [0, 1], [1]), ValueError, "2 and 1"),
-        (lambda p: divergences.paired(p, [0], [1], lambda a, b: 1.0), ValueError, "one value a"),
+        (lambda p: divergences.paired(p, [0], [1], lambda a, b: 1.0), ValueError, "one value per"),
         (
             lambda p: divergences.paired(p, [0], [1], lambda a, b: -np.ones(1)),
             ValueError,

@@ -70,7 +70,7 @@ def final(case_id: str, verdict: Verdict) -> Verdict:
 
 
 def table(results: Results) -> str:
-    """Return the counts, one row a kind and one column a verdict."""
+    """Return the counts, one row per kind and one column per verdict."""
     counts = Counter((case.split("/")[0], verdict.name) for case, verdict in results.items())
     rows = ["| kind | cases | " + " | ".join(VERDICTS) + " |", "|---" * (len(VERDICTS) + 2) + "|"]
     for kind in SHARES:

