@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+# What patches know of every point, beside the columns of the data.
+KNOWN = ("local dimension", "log density", "strangeness")
+
+
 def test_words_of_the_data_never_become_markup() -> None:
     X, _ = roll(30)
     hostile = [SCRIPT, "</script><img src=x onerror=alert(1)>", "<!--", "]]>", "\u2028"]
@@ -42,7 +46,7 @@ def test_words_of_the_data_never_become_markup() -> None:
     data = data_of(page)
     assert data["title"] == "</title>" + SCRIPT
     names = [column["name"] for column in data["columns"]]
-    assert names == ["target", "</style>", SCRIPT, "<b>", "&amp;", "@DATA@"]
+    assert names == ["target", "</style>", SCRIPT, "<b>", "&amp;", "@DATA@", *KNOWN]
     assert data["columns"][0]["texts"] == hostile
 
 
@@ -124,7 +128,7 @@ def test_names_of_columns_come_from_the_data() -> None:
     X, t = roll(30)
     frame = pd.DataFrame(X, columns=["x", "y", "z"])
     data = data_of(explore(frame, pd.Series(t, name="turn"), columns={"x": t}, n_neighbors=[4]))
-    assert [column["name"] for column in data["columns"]] == ["turn", "x", "y", "z"]
+    assert [column["name"] for column in data["columns"]] == ["turn", "x", "y", "z", *KNOWN]
     clash = data_of(explore(X, t, columns={"target": t}, n_neighbors=[4]))
     assert [column["name"] for column in clash["columns"]][:2] == ["target (target)", "target"]
 
@@ -137,20 +141,20 @@ def keys_of(page: Explorer) -> tuple[str, list[str]]:
 def test_no_two_columns_of_a_page_have_the_same_name() -> None:
     X, t = roll(30)
     options: dict[str, Any] = {"n_neighbors": [4], "divergences": ["kl"], "feature_names": "xyz"}
-    assert keys_of(explore(X, **options)) == ("row", ["x", "y", "z"])
+    assert keys_of(explore(X, **options)) == ("row", ["x", "y", "z", *KNOWN])
     assert keys_of(explore(X, columns={"row": t}, **options))[0] == "row number"
     assert keys_of(explore(X, ids=list(t), columns={"id": t}, **options))[0] == "id number"
     named = pd.Series(t, name="name")
     assert keys_of(explore(X, ids=named, columns={"name": t, "t": t}, **options)) == (
         "name",
-        ["t", "x", "y", "z"],
+        ["t", "x", "y", "z", *KNOWN],
     )
-    assert keys_of(explore(X, ids=pd.Series(t, name="y"), **options)) == ("y", ["x", "z"])
+    assert keys_of(explore(X, ids=pd.Series(t, name="y"), **options)) == ("y", ["x", "z", *KNOWN])
 
 
 def test_many_features_are_left_out() -> None:
     X = np.random.default_rng(0).standard_normal((20, 101))
-    assert data_of(explore(X, n_neighbors=[4]))["columns"] == []
+    assert keys_of(explore(X, n_neighbors=[4]))[1] == list(KNOWN)
 
 
 @pytest.mark.parametrize(

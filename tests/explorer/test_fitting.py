@@ -8,6 +8,7 @@ from scipy.spatial.distance import cdist
 from sklearn.manifold import LocallyLinearEmbedding
 
 from explorer_pages import data_of, roll, store_of, turned, unpacked
+from patchfold import PatchSpace
 from patchfold.embedding.methods import METHODS
 from patchfold.explorer import explore, fitting
 from patchfold.explorer.layout import placed
@@ -82,3 +83,25 @@ def test_the_classical_view_shows_the_patches_of_the_other() -> None:
     assert [one.divergence for one in both] == ["euclidean", "kl"]
     np.testing.assert_array_equal(both[0].ellipses, alone.ellipses)
     np.testing.assert_array_equal(both[0].colours, alone.colours)
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+def test_a_page_knows_what_patches_know_once(copies: int) -> None:
+    X = np.repeat(roll(60)[0], copies, axis=0)
+    silent = {"n_jobs": None, "random_state": 0, "progress": lambda *_: None}
+    fits = fitting.fit_all(X, ["isomap"], ["euclidean", "kl"], [8, 12], **silent)
+    (known,) = [one.known for one in fits if one.known]
+    space = PatchSpace(n_neighbors=12).fit(X)
+    np.testing.assert_allclose(known["local dimension"], space.patches_.dimension())
+    np.testing.assert_allclose(known["log density"], space.patches_.log_density())
+    np.testing.assert_allclose(known["strangeness"], -space.score_samples(X), atol=1e-9)
+    assert fitting.known_of(PatchSpace(divergence="euclidean").fit(X), X) == {}
+
+
+def test_what_patches_know_stands_beside_the_columns_and_never_for_one() -> None:
+    X, _ = roll(40)
+    values = np.arange(40.0)
+    page = explore(X, n_neighbors=[8], columns={"log density": values})
+    names = [column["name"] for column in data_of(page)["columns"]]
+    assert {"local dimension", "strangeness"} < set(names)
+    assert names.count("log density") == 1

@@ -103,6 +103,7 @@ def test_an_anndata_has_points_coordinates_columns_and_names(cells: Any) -> None
     assert [column["name"] for column in data["columns"]] == [
         *("type", "t"),
         *("pca 1", "pca 2", "pca 3"),
+        *("local dimension", "log density", "strangeness"),
     ]
     assert page.notes[0] == "the points are obsm['X_pca'] of the AnnData"
     more = explore(cells, embeddings={"patches": PatchIsomap(n_neighbors=8).fit(cells.X)})

@@ -48,10 +48,11 @@ def test_a_page_says_that_it_took_columns_for_pictures() -> None:
     assert "64 columns are taken for pictures of 8 x 8 pixels" in page.notes[0]
     data = data_of(page)
     assert (data["images"]["width"], data["images"]["height"]) == (8, 8)
-    assert data["columns"] == []  # a pixel alone says nothing
+    # A pixel alone says nothing; patches do.
+    assert [column["name"] for column in data["columns"]][1:] == ["log density", "strangeness"]
     refused = explore(digits, n_neighbors=[5], divergences=["kl"], images=False)
     assert data_of(refused)["images"] is None
-    assert len(data_of(refused)["columns"]) == 64
+    assert len(data_of(refused)["columns"]) == 64 + 3
     assert not any("pictures" in note for note in refused.notes)
     stacked = explore(digits.reshape(60, 8, 8), n_neighbors=[5], divergences=["kl"])
     assert data_of(stacked)["images"] == data["images"]

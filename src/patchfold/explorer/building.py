@@ -287,6 +287,8 @@ def _page_of(
     if not parts["pixels"] and X.size <= MOST_VALUES and X.shape[1] <= MOST_FEATURES:
         features = {name: X[:, place] for place, name in enumerate(feature_names)}
         columns = columns | {k: v for k, v in features.items() if k not in {given, *columns}}
+    known = next((one.known for one in fitted if one.known), {})
+    columns = columns | {k: v for k, v in known.items() if k not in {given, *columns}}
     key = _key("row" if ids is None else "id", columns) if given is None else str(given)
     views = views_of(fitted, X, n_jobs=n_jobs, random_state=random_state)
     description = {

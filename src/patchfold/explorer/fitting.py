@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any, cast
 
@@ -40,6 +40,8 @@ SLIDER = ((20_000, (6, 10, 15, 20, 30)), (100_000, (10, 15, 20)), (np.inf, (15,)
 COLOURING = "kl"
 # Patches of about so many directions, with more than so many bytes, are made of components instead.
 DIRECTIONS, MOST_BYTES, COMPONENTS = 16, 2**30, 100
+# What patches know is shown of data of at most so many values.
+MOST_KNOWN = 5_000_000
 # Neighbours of the patches behind coordinates of others, fewer for few points, and what is said.
 GIVEN_NEIGHBORS = 15
 GIVEN_NOTE = "coordinates as given; edges and patches are of X, with {k} neighbours"
@@ -65,6 +67,8 @@ class Fitted:
         The patches in the plane.
     notes : tuple of str
         What the fit had to say.
+    known : dict of str to array of shape (n,)
+        What patches know of every point; empty where another embedding of the page has it.
     """
 
     method: str
@@ -76,6 +80,7 @@ class Fitted:
     colours: Floats
     ellipses: Floats | None
     notes: tuple[str, ...] = ()
+    known: dict[str, Floats] = field(default_factory=dict)
 
 
 def choose_k(
@@ -131,7 +136,8 @@ def fit_all(
             measure = colouring if divergence == "euclidean" else divergence
             places, lengths = estimator.embedding_, estimator.graph_
             found = _found(places, lengths, patches, members, measure, n_jobs)
-            fitted.append(Fitted(method, divergence, k, *found, notes))
+            known = {} if any(one.known for one in fitted) else known_of(estimator, X)
+            fitted.append(Fitted(method, divergence, k, *found, notes, known))
     progress(total, total, "page")
     order: dict[Any, int] = {
         fit: place for place, fit in enumerate(product(ks, methods, divergences))
@@ -172,7 +178,8 @@ def from_estimators(
         if hasattr(estimator, "embedding_") and hasattr(estimator, "patch_graph_"):
             coordinates(label, estimator, len(X))
             found = _own(estimator, X, n_jobs)
-            fitted.append(Fitted(str(label), None, None, *found))
+            known = {} if any(one.known for one in fitted) else known_of(estimator, X)
+            fitted.append(Fitted(str(label), None, None, *found, (), known))
             continue
         places = coordinates(label, estimator, len(X))
         if space is None:
@@ -181,8 +188,28 @@ def from_estimators(
             parts = _parts(space, points, n_jobs)
             notes = (GIVEN_NOTE.format(k=space.n_neighbors_), *said)
         found = _found(places, space.graph_, *parts, COLOURING, n_jobs)
-        fitted.append(Fitted(str(label), None, None, *found, notes))
+        known = {} if any(one.known for one in fitted) else known_of(space, points)
+        fitted.append(Fitted(str(label), None, None, *found, notes, known))
     return fitted
+
+
+def known_of(estimator: Any, X: Floats) -> dict[str, Floats]:
+    """Return what the patches of a fitted estimator know of every point, by name.
+
+    The local dimension, the logarithm of the density, and how strange a point is among its
+    neighbours: minus :meth:`score_samples`. Nothing where there are no patches of neighbours, too
+    many values to be quick, or other features than those of the fit.
+    """
+    patches = estimator.patches_
+    if patches is None or patches.sample is None or X.size > MOST_KNOWN:
+        return {}
+    if X.shape[1] != estimator.n_features_in_:
+        return {}
+    return {
+        "local dimension": to_numpy(patches.dimension(estimator.n_jobs)),
+        "log density": to_numpy(patches.log_density(n_jobs=estimator.n_jobs)),
+        "strangeness": -np.asarray(estimator.score_samples(X)),
+    }
 
 
 def _own(
