@@ -96,7 +96,7 @@ def jeffreys_riemann(a: Patches, b: Patches) -> Array:
     ``sqrt(u'(Sa^-1 + Sb^-1)u/2) + d_R(Sa, Sb)``
 
     X-space eq. 9. A metric among patches of equal mean and among patches of equal covariance.
-    Between others the triangle inequality can fail, although the seed calls it a metric: from
+    Between others the triangle inequality can fail, although the paper calls it a metric: from
     N(0, 1) to N(100, 1) is 100, by way of N(50, 100) only 80. Patches of length n in, (n,) out.
     """
     xp = array_namespace(a.means)
@@ -111,7 +111,7 @@ def bhattacharyya_riemann(a: Patches, b: Patches) -> Array:
     ``sqrt(u'G^-1 u) + d_R(Sa, Sb)``
 
     X-space eq. 10. A metric among patches of equal mean and among patches of equal covariance.
-    Between others the triangle inequality can fail, although the seed calls it a metric: from
+    Between others the triangle inequality can fail, although the paper calls it a metric: from
     N(0, 1) to N(100, 1) is 100, by way of N(50, 100) only 23. Patches of length n in, (n,) out.
     """
     xp = array_namespace(a.means)

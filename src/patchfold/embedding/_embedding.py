@@ -9,8 +9,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
 from patchfold.embedding._base import ordinary_arithmetic
-from patchfold.embedding._cluster import FitsOnCluster, is_on_cluster, refuse_collection
 from patchfold.embedding._features import FeaturesMixin
+from patchfold.embedding._on_cluster import FitsOnCluster, is_on_cluster, refuse_collection
 from patchfold.embedding._trust import TrustMixin
 from patchfold.engines.cluster.connection import connected
 from patchfold.engines.validation import check_count, is_sparse, warn_user

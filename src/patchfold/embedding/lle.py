@@ -231,7 +231,7 @@ def _centres(graph: PatchGraph) -> Any:
 
 
 def entropic_weights(near: Neighborhoods, reg: float) -> Floats:
-    """Solve ``(d d' + reg I) w = 1`` for every row and divide by the sum, in closed form.
+    """Solve PELLE's ``(d d' + reg I) w = 1`` for every row and divide by the sum, in closed form.
 
     A rank-one update of a multiple of the identity has the solution
     ``w_j = (reg + k v + k a (a - d_j)) / (k reg + k^2 v)`` with ``a`` the mean and ``v`` the

@@ -11,7 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
 from patchfold.embedding._base import BasePatchGraph, ordinary_arithmetic
-from patchfold.embedding._cluster import refuse_collection
+from patchfold.embedding._on_cluster import refuse_collection
 from patchfold.embedding.isomap import PatchIsomap
 from patchfold.engines import is_client
 from patchfold.graph import edges

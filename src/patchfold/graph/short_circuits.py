@@ -9,6 +9,8 @@ edge that nothing goes around cannot be a short circuit.
 Where a closed manifold bends, all edges across a line may disagree, and the way around them is the
 whole manifold. The ends of such edges have neighbours in common, as those of short circuits rarely
 have. If what is shared explains nearly all short circuits, there are none.
+
+A short circuit gets an infinite length; :mod:`patchfold.graph.building` leaves such edges out.
 """
 
 from __future__ import annotations
