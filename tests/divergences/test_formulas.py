@@ -115,7 +115,7 @@ def test_full_patches_that_almost_coincide_keep_their_relative_accuracy():
 @pytest.mark.parametrize(("m", "r"), [(2, 1), (6, 4), (20, 5)])
 def test_factored_patches_that_almost_coincide_keep_their_relative_accuracy(m, r, apart, dtype):
     patches = factored_patches(np.random.default_rng(m), 1, m, r, 10.0)[[0, 0]]._map(
-        lambda field: field.astype(dtype)
+        lambda field: field.astype(dtype), np.arange(2)
     )
     patches.means[:] = 0
     patches.variances[1] *= 1 + dtype(apart)

@@ -343,7 +343,7 @@ def described(estimator, title="Parameters"):
 
 # What these two say in words of their own.
 OWN_WORDS = {
-    PatchIsomap: {"random_state"},
+    PatchIsomap: {"engine", "random_state"},
     PatchTSNE: {
         "n_components",
         "n_neighbors",
@@ -354,7 +354,7 @@ OWN_WORDS = {
         "random_state",
         "verbose",
     },
-    PatchSpace: {"n_neighbors"},
+    PatchSpace: {"n_neighbors", "engine"},
 }
 
 

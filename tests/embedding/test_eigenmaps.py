@@ -99,7 +99,12 @@ def test_a_new_point_that_loses_all_weight_is_named():
         fitted.transform([[0.0, 0, 0], [500.0, 0, 0]])
 
 
-def test_equal_weights_of_all_pairs_are_warned_of():
+def test_all_pairs_are_weighed_by_their_lengths():
     X = normal(0, 12, 3)
-    with pytest.warns(UserWarning, match="the embedding is arbitrary. Lower n_neighbors"):
-        PatchEigenmaps(n_neighbors=11, divergence="euclidean").fit(X)
+    fits = [
+        PatchEigenmaps(n_neighbors=11, divergence="euclidean", bandwidth=bandwidth).fit(X)
+        for bandwidth in (np.inf, "median")
+    ]
+    assert np.isfinite(fits[0].bandwidth_)
+    np.testing.assert_array_equal(fits[0].embedding_, fits[1].embedding_)
+    assert np.isinf(PatchEigenmaps(n_neighbors=5, divergence="euclidean").fit(X).bandwidth_)

@@ -65,7 +65,8 @@ def test_escape_leaves_the_path_to_a_reader_who_searches(reader: Reader) -> None
 def test_the_table_is_a_grid_with_a_header(reader: Reader) -> None:
     reader.ask("() => patchfold.select([5, 6])")
     table = reader.page.get_by_role("grid", name="Selected rows")
-    names = ["id", "target", "turn", "remark", "x", "y", "z"]
+    known = ["local dimension", "log density", "strangeness"]
+    names = ["id", "target", "turn", "remark", "x", "y", "z", *known]
     assert table.get_by_role("columnheader").all_text_contents() == names
     assert table.get_by_role("row").count() == 3
     assert table.get_by_role("gridcell").count() == 2 * len(names)

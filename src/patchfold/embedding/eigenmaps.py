@@ -96,7 +96,9 @@ class PatchEigenmaps(BasePatchEmbedding):
         ``t``. Infinite, all edges have the weight 1, as in scikit-learn's ``SpectralEmbedding``;
         long edges then do not tear a few points off the rest. ``"median"`` takes the median length
         of the edges (squared for the Gaussian kernel), or more where an edge that holds the graph
-        together would lose its weight. ELAP has 1 (:func:`patchfold.papers.elap`).
+        together would lose its weight. It is taken for an infinite one, too, if all pairs of points
+        are edges, as in tables of a few rows: equal weights would say nothing there. ELAP has 1
+        (:func:`patchfold.papers.elap`).
     laplacian : {"unnormalized", "random-walk", "symmetric"}, default="random-walk"
         ``L = D - W`` (ELAP), or one of the two normalised ones. These share their spectrum; both
         give the embedding ``D^(-1/2) u`` for the eigenvectors ``u`` of ``D^(-1/2) L D^(-1/2)``, as
@@ -211,7 +213,6 @@ class PatchEigenmaps(BasePatchEmbedding):
             self.bandwidth_ = self._bandwidth(graph.matrix)
             W = graph.matrix.astype(np.float64)
             W.data = self._kernel(W.data)
-            self._warn_of_symmetry(W)
             parts = self._parts(W, graph.matrix)
             # A point without weight is a part of its own, whose eigenvector has the eigenvalue zero
             # and is left out with those of the other parts: it stays at the origin.
@@ -262,7 +263,10 @@ class PatchEigenmaps(BasePatchEmbedding):
 
     def _bandwidth(self, graph: csr_array) -> float:
         """Return the bandwidth; the median one never lets the graph fall apart."""
-        if not isinstance(self.bandwidth, str):
+        n = graph.shape[0]
+        # If all pairs are edges, equal weights would make every embedding as good as any other.
+        blind = self.bandwidth == np.inf and n > 2 and graph.nnz == n * (n - 1)
+        if not isinstance(self.bandwidth, str) and not blind:
             return float(self.bandwidth)
         lengths = graph.data[graph.data > 0]
         if not len(lengths):
@@ -273,15 +277,6 @@ class PatchEigenmaps(BasePatchEmbedding):
         with np.errstate(over="ignore"):  # an infinite bandwidth then weighs all edges alike
             widths = np.power([typical, needed], power) / [1.0, LEAST_EXPONENT]
         return float(max(*widths, np.finfo(float).tiny))
-
-    def _warn_of_symmetry(self, W: csr_array) -> None:
-        """Warn where every point has the same edges as any other."""
-        n = W.shape[0]
-        if n > 2 and W.nnz == n * (n - 1) and np.isinf(self.bandwidth_):
-            warn_user(
-                "all pairs of points are edges, and bandwidth=inf gives them the same weight: the "
-                "embedding is arbitrary. Lower n_neighbors, or use bandwidth='median'."
-            )
 
     def _kernel(self, lengths: Floats) -> Floats:
         if np.isinf(self.bandwidth_):

@@ -50,7 +50,13 @@ class RowTable:
 
     def first(self) -> Indices:
         """Return the first point that each point equals: itself, or an earlier one."""
-        return self.find(self._points)
+        rows = np.arange(len(self._points))
+        # Only rows whose key is there twice can be copies: others are not gathered.
+        twice = self._keys[1:] == self._keys[:-1]
+        asked = self._order[np.append(twice, False) | np.append(False, twice)]
+        if len(asked):
+            rows[asked] = self.find(self._points[asked])
+        return rows
 
     def find(self, X: Floats) -> Indices:
         """Return the first point that each row equals, -1 where there is none.

@@ -172,8 +172,9 @@ def log_likelihoods(patches: Patches, X: Floats) -> Doubles:
     Examples
     --------
     >>> from patchfold import Patches
-    >>> log_likelihoods(Patches.from_moments(np.zeros((1, 1)), np.eye(1)[None]), np.zeros((1, 1)))
-    array([-0.91893853])
+    >>> patches = Patches.from_moments(np.zeros((1, 1)), np.eye(1)[None])
+    >>> log_likelihoods(patches, np.zeros((1, 1))).round(4)
+    array([-0.9189])
     """
     m = patches.n_features
     offsets = X.astype(np.float64) - _double(patches.means)

@@ -74,7 +74,7 @@ def read_numbers(cells: Any, decimal: str = ".") -> Written | None:
     >>> import pandas as pd
     >>> found = read_numbers(pd.Series(["1.234,50 €", "99,00 €"]))
     >>> found.values, found.how
-    (array([1234.5,   99. ]), "decimal comma, points between thousands, in €")
+    (array([1234.5,   99. ]), 'decimal comma, points between thousands, in €')
     """
     known = cells.dropna().astype(str).str.strip()
     parts = [WRITTEN.fullmatch(text) for text in known]
