@@ -36,8 +36,10 @@ export class App {
     this.n = description().n;
     this.columns = columns;
     this.ids = ids;
-    const { views, text, images } = description();
+    const { views, features, text, images } = description();
     this.views = views;
+    /** @type {string[]} names of the features that loadings are of */
+    this.features = features;
     /** @type {import("./data.js").Column | null} what is read in full */
     this.text = text === null ? null : columns[text];
     this.pictures = images && new Pictures(images);
@@ -47,7 +49,7 @@ export class App {
     this.k = this.ks[Math.floor(this.ks.length / 2)];
     // Colours of the page, set by the theme.
     this.ink = this.paper = this.accent = this.wash = "";
-    this.layers = { patch: true, trust: false, edges: false, threshold: 1, words: "classes" };
+    this.layers = { patch: true, loadings: true, trust: false, edges: false, threshold: 1, words: "classes" };
     this.tool = "move";
     this.title = "";
     this.pointed = -1;
@@ -400,6 +402,7 @@ export class App {
     this.setTheme(this.theme);
     dark.addEventListener("change", () => this.setTheme(dark.matches ? "dark" : "light"));
     bindControls(this);
+    byId("loadings").parentElement.hidden = !this.features.length;
     byId("neighbors").hidden = this.ks.length < 2;
     byId("k").max = String(this.ks.length - 1);
     byId("k-ticks").replaceChildren(...this.ks.map((k) => spanOf(String(k))));

@@ -1,5 +1,6 @@
 // The card beside the pointer: the row that is pointed at.
 
+import { loadingLines } from "./loadings.js";
 import { drawPicture } from "./pictures.js";
 import { byId, clipped, divergenceName, methodName, named } from "./words.js";
 
@@ -81,7 +82,7 @@ export class Card {
     for (const pane of app.panes.filter(({ trust }) => trust)) {
       list.append(...line(trustName(pane, app.panes), (pane.trust[row] / 255).toFixed(2)));
     }
-    const parts = [name, ...this.picture(row), ...this.text(row), list];
+    const parts = [name, ...this.picture(row), ...this.text(row), ...loadingLines(row, app), list];
     const more = columns.length - MOST_ROWS;
     if (more > 0) {
       const rest = document.createElement("p");

@@ -42,11 +42,13 @@ function bindColours(app, on) {
     for (const pane of app.order) pane.relabel();
     app.changed();
   });
-  on("patch", "change", (event) => {
-    app.layers.patch = event.target.checked;
-    app.repaint();
-    app.changed();
-  });
+  for (const name of ["patch", "loadings"]) {
+    on(name, "change", (event) => {
+      app.layers[name] = event.target.checked;
+      app.repaint();
+      app.changed();
+    });
+  }
 }
 
 function bindEdges(app, on) {

@@ -2,6 +2,7 @@
 
 import { Classes, Scale } from "./coloring.js";
 import { css, edgeColor } from "./colors.js";
+import { shaftOf } from "./loadings.js";
 import { named, rounded, viewName } from "./words.js";
 
 const HEAD = 30; // pixels above a pane, for its name
@@ -63,7 +64,7 @@ export function drawingOf(app) {
   const parts = frames.map(({ pane, x, name }, i) => {
     const clip = `<clipPath id="pane-${i}"><rect width="${pane.width}" height="${pane.height}"/></clipPath>`;
     const title = `<text x="${x + 8}" y="20" font-weight="600" font-size="13">${escaped(name)}</text>`;
-    const inner = [points(pane), edges(pane), path(pane), words(pane)].join("");
+    const inner = [points(pane), edges(pane), path(pane), loadings(pane), words(pane)].join("");
     return `${clip}${title}<g transform="translate(${x} ${HEAD})" clip-path="url(#pane-${i})">${inner}</g>`;
   });
   const legend = entries.map(
@@ -153,6 +154,16 @@ function path(pane) {
   if (!pane.path) return "";
   const places = pane.path.rows.map((row) => pane.toScreen(pane.place(row)).map((at) => at.toFixed(1)).join());
   return `<polyline points="${places.join(" ")}" fill="none" stroke="${pane.app.ink}" stroke-width="2.5"/>`;
+}
+
+function loadings({ app, moved }) {
+  return moved
+    .map(({ from, to, name, at: [x, y] }) => {
+      const halo = `stroke="${app.paper}" stroke-width="4" paint-order="stroke"`;
+      const shaft = `<path d="${shaftOf(from, to)}" fill="none" stroke="${app.ink}" stroke-width="2"/>`;
+      return `${shaft}<text x="${x.toFixed(1)}" y="${(y + 4).toFixed(1)}" font-size="12" ${halo}>${escaped(name)}</text>`;
+    })
+    .join("");
 }
 
 function words(pane) {

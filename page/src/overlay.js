@@ -2,6 +2,7 @@
 
 import { css, edgeColor } from "./colors.js";
 import { drawLabels } from "./labels.js";
+import { drawLoadings } from "./loadings.js";
 
 const FLOOD = 0.3; // of the pane
 
@@ -9,9 +10,9 @@ const FLOOD = 0.3; // of the pane
 export function drawOverlay(pane) {
   const { app, over, ratio } = pane;
   // Without anything on it, the canvas is not even there: it would cost as much as a full one.
-  const empty = app.pointed < 0 && !app.ends.length && !pane.lasso && !pane.labels.length;
+  const empty = app.pointed < 0 && !app.rows.length && !app.ends.length && !pane.lasso && !pane.labels.length;
   over.hidden = empty;
-  if (empty) pane.placed = [];
+  if (empty) [pane.placed, pane.moved] = [[], []];
   if (empty) return;
   const pen = over.getContext("2d");
   pen.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -21,6 +22,7 @@ export function drawOverlay(pane) {
   pen.lineCap = "round";
   drawLabels(pane, pen);
   if (app.pointed >= 0) drawPointed(pane, pen);
+  drawLoadings(pane, pen);
   if (pane.path) drawPath(pane, pen);
   app.ends.forEach((row, i) => drawEnd(pane, pen, row, "AB"[i]));
   if (pane.lasso) drawLasso(pane, pen);

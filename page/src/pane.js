@@ -8,6 +8,7 @@ import { Gestures } from "./gestures.js";
 import { Renderer } from "./gl.js";
 import { graphOf, gridOf, layoutOf } from "./kept.js";
 import { labelsOf } from "./labels.js";
+import { loadingsOf } from "./loadings.js";
 import { drawOverlay } from "./overlay.js";
 import { byId } from "./words.js";
 
@@ -63,6 +64,8 @@ export class Pane {
     this.labels = [];
     /** @type {import("./labels.js").Placed[]} where they are on the screen */
     this.placed = [];
+    /** @type {import("./loadings.js").NamedArrow[]} */
+    this.moved = [];
     /** @type {Place[] | null} */
     this.lasso = null;
     this.pace = IN_TIME;
@@ -86,9 +89,10 @@ export class Pane {
   async show(view) {
     if (view === this.view) return;
     this.view = view;
-    const [places, trust, ellipses] = await Promise.all([
+    const [places, trust, loadings, ellipses] = await Promise.all([
       array(view.positions),
       array(view.trust),
+      loadingsOf(view),
       view.ellipses && Promise.all(["centres", "axes", "angles"].map((part) => array(view.ellipses[part]))),
     ]);
     if (view !== this.view) return; // another one was chosen meanwhile
@@ -98,6 +102,7 @@ export class Pane {
     this.box = box;
     this.beyond = beyond;
     this.trust = trust;
+    this.loadings = loadings;
     this.ellipses = ellipses;
     this.graph = null;
     this.drawable = 0;

@@ -6,6 +6,8 @@ import { byId } from "./words.js";
 const PAUSE = 250; // milliseconds without a change before the address is written
 const MOST_ROWS = 20_000; // of a selection; of more there is no room in an address
 
+const LAYERS = ["patch", "loadings", "trust", "edges"];
+
 /** @typedef {import("./app.js").App} App */
 
 /** Write the address soon after a change. */
@@ -75,8 +77,8 @@ function writeColours(app, words) {
 }
 
 function writeLayers({ layers }, words) {
-  const on = ["patch", "trust", "edges"].filter((name) => layers[name]);
-  if (on.join() !== "patch") words.set("layers", on.join("."));
+  const on = LAYERS.filter((name) => layers[name]);
+  if (on.join() !== "patch,loadings") words.set("layers", on.join("."));
   if (layers.edges) words.set("threshold", String(layers.threshold));
   if (layers.words !== "classes") words.set("words", layers.words);
 }
@@ -102,7 +104,7 @@ function restore(app, words) {
   restoreFilter(app, words);
   if (words.has("layers")) {
     const on = words.get("layers").split(".");
-    for (const name of ["patch", "trust", "edges"]) set(name, on.includes(name));
+    for (const name of LAYERS) set(name, on.includes(name));
   }
   const threshold = Number(words.get("threshold"));
   if (threshold > 0 && threshold <= 1) set("threshold", String(100 * threshold), "input");

@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from patchfold.engines.memory import check_memory
 from patchfold.engines.validation import check_points
-from patchfold.graph.edges import rows_of, side_by_side
 from patchfold.mapping.inverse import fit_inverse
-from patchfold.mapping.loadings import fitted_slopes, map_slopes
-from patchfold.neighbors.neighborhoods import Neighborhoods
+from patchfold.mapping.loadings import fitted_slopes, map_slopes, neighbors_to_fit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,13 +126,7 @@ class FeaturesMixin:
     def _fitted_loadings(self, rows: Indices) -> Floats:
         graph, points = self.patch_graph_, self.patch_graph_.lengths.points
         rows = graph.fitted_as(points[rows])  # copies are joined to the first of them only
-        near = rows_of(csr_array(graph.matrix[rows]))
-        kept = np.isin(near.indices, graph.distinct())
-        edges = (near.sources[kept], near.indices[kept], near.distances[kept])
-        own = Neighborhoods(
-            np.arange(len(rows) + 1), rows, np.zeros(len(rows), near.distances.dtype)
-        )
-        near = side_by_side(own, Neighborhoods.from_edges(*edges, len(near)))
+        near = neighbors_to_fit(graph.matrix, rows, graph.distinct())
         return fitted_slopes(points, self.embedding_, near, points[rows], self.n_jobs)
 
     def _loadings_of_new(self, X: Floats, rows: Indices) -> Floats:

@@ -23,7 +23,7 @@ from patchfold.explorer.given import source_of
 from patchfold.explorer.images import pack_images, pictures_of
 from patchfold.explorer.packing import ArrayStore
 from patchfold.explorer.page import assemble, size_of
-from patchfold.explorer.views import pack_view, views_of
+from patchfold.explorer.views import pack_views, views_of
 from patchfold.explorer.widget import Shown
 from patchfold.tables.files import write_whole
 
@@ -236,7 +236,7 @@ def explore(
     # Many numbers are kept in half the room, which the eye does not see.
     points = points.astype(np.float32 if points.size > MOST_DOUBLE else np.float64, copy=False)
     known_names = source.feature_names if feature_names is None else feature_names
-    names = _feature_names(source.points, points.shape[1], known_names)
+    names = _feature_names(source.points, points.shape[1], known_names, pictures.names)
     columns = source.columns | dict(columns or {})
     columns = columns if y is None else _coloured(y, columns)
     parts: dict[str, Any] = {
@@ -298,7 +298,7 @@ def _page_of(
         "columns": [pack_column(name, cells, n, store) for name, cells in columns.items()],
         "text": list(columns).index(text) if text in columns else None,
         "images": None if images is None else pack_images(images, n, store),
-        "views": [pack_view(view, store) for view in views],
+        **pack_views(views, feature_names, store),
     }
     notes = [*parts["notes"], *_notes(fitted)]
     return Explorer(assemble(description, store), n, len(fitted), notes)
@@ -350,9 +350,11 @@ def _known(name: str, values: Any, allowed: Iterable[str]) -> list[str]:
     return [check_choice(name, value, allowed) for value in _listed(name, values)]
 
 
-def _feature_names(X: Any, m: int, given: Iterable[Any] | None) -> list[str]:
+def _feature_names(
+    X: Any, m: int, given: Iterable[Any] | None, pixels: Iterable[str] | None
+) -> list[str]:
     if given is None:
-        given = getattr(X, "columns", None)
+        given = getattr(X, "columns", pixels)
     names = [f"feature {place}" for place in range(m)] if given is None else list(map(str, given))
     if len(names) != m:
         raise ValueError(f"feature_names has {len(names)} names for {m} features; give one each.")

@@ -37,13 +37,15 @@ GREY, COLOUR, WITH_ALPHA = 1, 3, 4
 class Pictures:
     """Points as rows of numbers, with their pictures (None: they have none) and what to say.
 
-    Where the numbers are the pixels of the pictures, they are no columns to read.
+    Where the numbers are the pixels of the pictures, they are no columns to read, and are called by
+    row and column.
     """
 
     points: Any
     images: Any = None
     pixels: bool = False
     notes: tuple[str, ...] = ()
+    names: tuple[str, ...] | None = None
 
 
 def pictures_of(X: Any, images: Any) -> Pictures:
@@ -63,10 +65,11 @@ def pictures_of(X: Any, images: Any) -> Pictures:
     if len(shape) in {3, 4}:
         points = np.asarray(X).reshape(shape[0], -1)
         if images is False:
-            return Pictures(points, pixels=True)
+            return Pictures(points, pixels=True, names=pixel_names(shape[1:]))
         size = " x ".join(map(str, shape[1:]))
         note = f"X is taken for {shape[0]} pictures of {size} values, which the page shows"
-        return Pictures(points, np.asarray(X) if images is None else images, True, (note,))
+        shown = np.asarray(X) if images is None else images
+        return Pictures(points, shown, True, (note,), pixel_names(shape[1:]))
     if images is False:
         return Pictures(X)
     if images is not None:
@@ -78,7 +81,19 @@ def pictures_of(X: Any, images: Any) -> Pictures:
         f"the {side * side} columns are taken for pictures of {side} x {side} pixels, which the "
         "page shows; give images=False if they are none"
     )
-    return Pictures(X, np.asarray(X).reshape(-1, side, side), True, (note,))
+    names = pixel_names((side, side))
+    return Pictures(X, np.asarray(X).reshape(-1, side, side), True, (note,), names)
+
+
+def pixel_names(shape: Sequence[int]) -> tuple[str, ...]:
+    """Call the pixels of pictures by row and column, and by channel where there are some.
+
+    Examples
+    --------
+    >>> pixel_names((1, 2)), pixel_names((1, 1, 3))[-1]
+    (('pixel 0, 0', 'pixel 0, 1'), 'pixel 0, 0, 2')
+    """
+    return tuple("pixel " + ", ".join(map(str, place)) for place in np.ndindex(*shape))
 
 
 def pixel_side(X: Any) -> int | None:

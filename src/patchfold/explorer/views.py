@@ -10,11 +10,15 @@ import numpy as np
 from patchfold.evaluation.stability import turn
 from patchfold.evaluation.trust import pointwise_trust
 from patchfold.explorer.layout import turned_ellipses
+from patchfold.explorer.loadings import has_loadings, loadings_of, pack_loadings
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from patchfold.explorer.fitting import Fitted
+    from patchfold.explorer.loadings import Loadings
     from patchfold.explorer.packing import ArrayStore
 
     Floats = NDArray[np.float64]
@@ -26,31 +30,50 @@ MOST_EDGES = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """One pane of the page: an embedding, the ellipses of its patches, the trust of its points."""
+    """One pane of the page: an embedding, its patches, and the trust and loadings of its points."""
 
     fitted: Fitted
     plane: Floats
     ellipses: Floats | None
     trust: Floats
+    loadings: Loadings | None = None
 
 
 def views_of(
     fitted: list[Fitted], X: Floats, *, n_jobs: int | None = None, random_state: Any = 0
 ) -> list[View]:
-    """Rotate embeddings onto a common one, and add the trust of their points."""
+    """Rotate embeddings onto a common one, and add the trust and the loadings of their points.
+
+    There are no loadings of fits without features, nor where there are too many points or values.
+    """
     reference = fitted[_reference(fitted)].plane
     turns = [turn(one.plane, reference) for one in fitted]
     planes = [one.plane @ by for one, by in zip(fitted, turns, strict=True)]
     trust = pointwise_trust(X, planes, random_state=random_state, n_jobs=n_jobs)
+    few = has_loadings(X, len(fitted))
     return [
         View(
             one,
             plane,
             None if one.ellipses is None else turned_ellipses(one.ellipses, by),
             trusted,
+            loadings_of(plane, one.graph, X, n_jobs) if few and one.ellipses is not None else None,
         )
         for one, plane, by, trusted in zip(fitted, planes, turns, trust, strict=True)
     ]
+
+
+def pack_views(
+    views: Sequence[View], feature_names: Sequence[str], store: ArrayStore
+) -> dict[str, Any]:
+    """Put views into the store, and describe them and the features that move their points."""
+    described = [pack_view(view, store) for view in views]
+    loaded = [place for place, view in enumerate(views) if view.loadings is not None]
+    found = [one for view in views if (one := view.loadings) is not None]
+    names, packed = pack_loadings(found, feature_names, store) if found else ([], [])
+    for place, loadings in zip(loaded, packed, strict=True):
+        described[place]["loadings"] = loadings
+    return {"features": names, "views": described}
 
 
 def pack_view(view: View, store: ArrayStore, *, most_edges: int = MOST_EDGES) -> dict[str, Any]:
@@ -64,6 +87,7 @@ def pack_view(view: View, store: ArrayStore, *, most_edges: int = MOST_EDGES) ->
         "ellipses": None if view.ellipses is None else _pack_ellipses(view.ellipses, store),
         "trust": store.add(np.round(255 * view.trust).astype(np.uint8)),
         "graph": _pack_graph(fitted, store, most_edges),
+        "loadings": None,
         "notes": list(fitted.notes),
     }
 

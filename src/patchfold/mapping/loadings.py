@@ -10,15 +10,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from patchfold.engines.threads import block_slices, map_blocks
+from patchfold.graph.edges import rows_of, side_by_side
+from patchfold.neighbors.neighborhoods import Neighborhoods
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
-
-    from patchfold.neighbors.neighborhoods import Neighborhoods
 
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
@@ -45,6 +46,30 @@ LEAST_STEP = 1e3
 # If the differences to both sides have lengths of a higher ratio, the map jumps on the side of the
 # longer one, and the shorter one is the derivative.
 JUMP = 100.0
+
+
+def neighbors_to_fit(graph: csr_array, rows: Indices, distinct: Indices) -> Neighborhoods:
+    """Return points of a graph with their neighbours, themselves first, without copies.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (n, n)
+    rows : array of shape (n_rows,)
+        The points; for a copy, the first of those that are alike.
+    distinct : array of shape (n_distinct,)
+        The first of all points that are alike.
+
+    Examples
+    --------
+    >>> path = csr_array([[0.0, 2.0, 0.0], [2.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    >>> neighbors_to_fit(path, np.array([1, 2]), np.arange(3)).indices
+    array([1, 2, 0, 2, 1])
+    """
+    near = rows_of(csr_array(graph[rows]))
+    kept = np.isin(near.indices, distinct)
+    edges = (near.sources[kept], near.indices[kept], near.distances[kept])
+    own = Neighborhoods(np.arange(len(rows) + 1), rows, np.zeros(len(rows), near.distances.dtype))
+    return side_by_side(own, Neighborhoods.from_edges(*edges, len(near)))
 
 
 def fitted_slopes(

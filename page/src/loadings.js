@@ -1,0 +1,208 @@
+// Loadings: the features that move points most, and where to.
+
+import { array } from "./data.js";
+import { clipped } from "./words.js";
+
+const STEPS = 127; // as in loadings.py
+const STRONGEST = 5; // features that are named
+const MOST_ARROWS = 3;
+const SHORTEST = 0.35; // of the longest arrow
+const LONGEST = 54; // pixels
+const HEAD = 7; // pixels
+const LINE = 15; // pixels
+const MOST_LETTERS = 24; // of a name on the map
+const FONT = "600 12px system-ui, sans-serif";
+
+/**
+ * @typedef {import("./geometry.js").Place} Place
+ * @typedef {{ features: ArrayLike<number>, longest: ArrayLike<number>, moves: ArrayLike<number> }} Packed
+ * @typedef {{ feature: number, x: number, y: number, length: number }} Move one deviation more of a feature
+ * @typedef {{ feature: number, from: Place, to: Place }} Arrow
+ * @typedef {Arrow & { name: string, at: Place }} NamedArrow
+ */
+
+/**
+ * The loadings of a view, or null where it has none.
+ * @returns {Promise<Packed | null>}
+ */
+export async function loadingsOf({ loadings }) {
+  if (!loadings) return null;
+  const parts = ["features", "longest", "moves"].map((part) => array(loadings[part]));
+  const [features, longest, moves] = await Promise.all(parts);
+  return { features, longest, moves };
+}
+
+/**
+ * Where the strongest features move rows on average, the strongest first. What is not among the
+ * strongest of a row counts as no move of it.
+ * @param {Packed} packed
+ * @param {ArrayLike<number>} rows
+ * @returns {Move[]}
+ */
+export function strongest({ features, longest, moves }, rows) {
+  const each = features.length / longest.length;
+  const sums = new Map();
+  for (let i = 0; i < rows.length; i++) {
+    const unit = longest[rows[i]] / STEPS;
+    for (let place = each * rows[i]; place < each * (rows[i] + 1); place++) {
+      const sum = sums.get(features[place]) ?? [0, 0];
+      sum[0] += unit * (moves[2 * place] - STEPS);
+      sum[1] += unit * (moves[2 * place + 1] - STEPS);
+      sums.set(features[place], sum);
+    }
+  }
+  const found = [...sums].map(([feature, sum]) => {
+    const [x, y] = sum.map((value) => value / rows.length);
+    return { feature, x, y, length: Math.hypot(x, y) };
+  });
+  const moving = found.filter(({ length }) => length > 0);
+  return moving.sort((a, b) => b.length - a.length || a.feature - b.feature).slice(0, STRONGEST);
+}
+
+/**
+ * Arrows of the strongest moves from a place on the screen; the longest has a fixed length.
+ * @param {Move[]} moves
+ * @param {Place} from
+ * @returns {Arrow[]}
+ */
+export function arrowsOf(moves, [left, top]) {
+  const longest = moves[0]?.length;
+  const shown = moves.slice(0, MOST_ARROWS).filter(({ length }) => length >= SHORTEST * longest);
+  return shown.map(({ feature, x, y }) => {
+    const grow = LONGEST / longest;
+    return { feature, from: [left, top], to: [left + grow * x, top - grow * y] };
+  });
+}
+
+/** @type {WeakMap<object, { rows: number[], moves: Move[], centre: Place }>} by loadings */
+const summaries = new WeakMap();
+
+/** What moves the selected rows, and where they are on average; kept until others are selected. */
+function summaryOf({ loadings, places }, rows) {
+  const known = summaries.get(loadings);
+  if (known?.rows === rows) return known;
+  /** @type {Place} */
+  const centre = [0, 0];
+  for (const row of rows) {
+    centre[0] += places[2 * row] / rows.length;
+    centre[1] += places[2 * row + 1] / rows.length;
+  }
+  const summary = { rows, moves: strongest(loadings, rows), centre };
+  summaries.set(loadings, summary);
+  return summary;
+}
+
+/** Draw what moves the selected points as arrows from their middle, and keep where these are. */
+export function drawLoadings(pane, pen) {
+  const { app } = pane;
+  pane.moved = [];
+  if (!app.layers.loadings || !pane.loadings || !app.rows.length || pane.share < 1) return;
+  const { moves, centre } = summaryOf(pane, app.rows);
+  pen.font = FONT;
+  const widthOf = (text) => pen.measureText(text).width;
+  pane.moved = withWords(arrowsOf(moves, pane.toScreen(centre)), app.features, pane, widthOf);
+  for (const { from, to } of pane.moved) {
+    for (const [width, color] of [[5, app.paper], [2, app.ink]]) {
+      pen.lineWidth = width;
+      pen.strokeStyle = color;
+      pen.stroke(new Path2D(shaftOf(from, to)));
+    }
+  }
+  pen.textAlign = "left";
+  pen.textBaseline = "middle";
+  for (const { name, at } of pane.moved) {
+    pen.lineWidth = 4;
+    pen.strokeStyle = app.paper;
+    pen.strokeText(name, ...at);
+    pen.fillStyle = app.ink;
+    pen.fillText(name, ...at);
+  }
+}
+
+/**
+ * An arrow as a path of SVG.
+ * @param {Place} from
+ * @param {Place} to
+ */
+export function shaftOf(from, to) {
+  const angle = Math.atan2(to[1] - from[1], to[0] - from[0]);
+  const wing = (turn) => [0, 1].map((part) => {
+    const by = part ? Math.sin(angle + turn) : Math.cos(angle + turn);
+    return to[part] - HEAD * by;
+  });
+  const at = (place) => place.map((value) => value.toFixed(1)).join(" ");
+  return `M${at(from)}L${at(to)}M${at(wing(0.5))}L${at(to)}L${at(wing(-0.5))}`;
+}
+
+/**
+ * The names of arrows' features, and where they begin: beyond the tips, within the pane, and neither
+ * over each other nor over other words.
+ * @param {Arrow[]} arrows
+ * @param {string[]} features
+ * @param {{ width: number, placed: { left: number, top: number, width: number, height: number }[] }} pane
+ * @param {(text: string) => number} widthOf
+ * @returns {NamedArrow[]}
+ */
+export function withWords(arrows, features, pane, widthOf) {
+  const taken = pane.placed.map(({ left, top, width, height }) => ({ left, width, height, top: top + height / 2 }));
+  return arrows.map((arrow) => {
+    const { feature, from, to } = arrow;
+    const name = clipped(features[feature], MOST_LETTERS);
+    const width = widthOf(name);
+    const [x, y] = [to[0] - from[0], to[1] - from[1]];
+    const steep = Math.abs(x) < 0.4 * Math.hypot(x, y);
+    const beside = steep ? -width / 2 : x > 0 ? 6 : -6 - width;
+    const left = Math.max(2, Math.min(to[0] + beside, pane.width - width - 2));
+    const down = y > 0 ? LINE : -LINE;
+    let top = to[1] + (steep ? 0.7 * down : 0);
+    const covers = (other) =>
+      Math.abs(other.top - top) < (LINE + other.height) / 2 && left < other.left + other.width && other.left < left + width;
+    while (taken.some(covers)) top += down;
+    taken.push({ left, width, height: LINE, top });
+    return { ...arrow, name, at: /** @type {Place} */ ([left, top]) };
+  });
+}
+
+/**
+ * The strongest features of a row as lines: a name, and in every pane an arrow and a bar.
+ * @returns {HTMLElement[]}
+ */
+export function loadingLines(row, { panes, features, layers }) {
+  const shown = layers.loadings ? panes.filter(({ loadings }) => loadings) : [];
+  const moves = shown.map(({ loadings }) => strongest(loadings, [row]));
+  const all = moves.flatMap((some) => some.map((move) => ({ ...move, share: move.length / some[0].length })));
+  if (!all.length) return [];
+  all.sort((a, b) => b.share - a.share);
+  const named = [...new Set(all.map(({ feature }) => feature))].slice(0, STRONGEST);
+  const heads = shown.length > 1 ? ["1st pane", "2nd pane"] : [""];
+  const grid = document.createElement("div");
+  grid.className = "loadings";
+  grid.style.setProperty("--panes", String(shown.length));
+  for (const words of ["1 deviation more", ...heads]) {
+    const head = document.createElement("span");
+    head.className = "quiet";
+    head.textContent = words;
+    grid.append(head);
+  }
+  for (const feature of named) {
+    const name = document.createElement("span");
+    name.textContent = clipped(features[feature], 40);
+    name.dir = "auto";
+    grid.append(name, ...moves.map((some) => barOf(some, some.find((move) => move.feature === feature))));
+  }
+  return [grid];
+}
+
+/** @param {Move | undefined} move */
+function barOf(moves, move) {
+  const cell = document.createElement("span");
+  cell.className = "moves";
+  if (!move) return cell;
+  const [arrow, bar] = [document.createElement("span"), document.createElement("span")];
+  arrow.textContent = "\u2192";
+  bar.className = "length";
+  arrow.style.rotate = `${-Math.round((Math.atan2(move.y, move.x) * 180) / Math.PI)}deg`;
+  bar.style.width = `${Math.round((44 * move.length) / moves[0].length)}px`;
+  cell.append(arrow, bar);
+  return cell;
+}
