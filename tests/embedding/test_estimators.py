@@ -55,10 +55,11 @@ LABELS_AND_MAPS = [
 
 
 # Some of them fit on clusters far apart, and a graph in several parts is joined with a warning.
-# In some, a bandwidth of one isolates points, which is said as well.
+# In some, a bandwidth of one isolates points, and labels cut the graph into many parts.
 @pytest.mark.filterwarnings("ignore:.* samples have fewer neighbours than asked for:UserWarning")
 @pytest.mark.filterwarnings("ignore:the neighbourhood graph has:UserWarning")
 @pytest.mark.filterwarnings("ignore:bandwidth=1 is small:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*parts of the graph of PatchLLE:UserWarning")
 @parametrize_with_checks([*DEFAULTS, *OTHERS, *LABELS_AND_MAPS])
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)

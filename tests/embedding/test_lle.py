@@ -3,6 +3,7 @@
 import mpmath as mp
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist
 from sklearn.manifold import LocallyLinearEmbedding
 
@@ -14,7 +15,8 @@ from equations import (
     slow_space,
 )
 from patchfold import PatchLLE
-from patchfold.embedding.lle import entropic_weights, euclidean_weights
+from patchfold.embedding.lle import centred_bottom, entropic_weights, euclidean_weights
+from patchfold.engines.eigenvectors import bottom_eigenvectors
 from patchfold.neighbors.neighborhoods import Neighborhoods
 
 
@@ -131,3 +133,50 @@ def test_entropic_weights_are_those_without_a_ridge_where_squares_overflow(scale
     found = entropic_weights(Neighborhoods(rows, np.arange(8), d * scale), 1e-3)
     expected = entropic_weights(Neighborhoods(rows, np.arange(8), d * 1e30), 1e-3)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+# ------------------------------------------------------------------- too few neighbours
+
+
+def groups_written_in_themselves(count, size=5):
+    """Return ``(I - W)'(I - W)`` of points that are the means of the others of their group."""
+    W = np.kron(np.eye(count), (1 - np.eye(size)) / (size - 1))
+    R = np.eye(len(W)) - W
+    return csr_array(R.T @ R)
+
+
+def test_constant_is_no_part_of_the_embedding_where_three_groups_are_written_in_themselves():
+    M = groups_written_in_themselves(3)
+    values, Y = centred_bottom(bottom_eigenvectors, M, 2)
+    np.testing.assert_allclose(values, 0, atol=1e-13)
+    np.testing.assert_allclose(Y.sum(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(Y.T @ Y, np.eye(2), atol=1e-12)
+    corners = Y.reshape(3, 5, 2)
+    np.testing.assert_allclose(np.ptp(corners, axis=1), 0, atol=1e-12)
+    np.testing.assert_allclose(pdist(corners[:, 0]), (2 / 5) ** 0.5)
+
+
+def test_more_groups_than_dimensions_are_said_to_be_arbitrary():
+    M = groups_written_in_themselves(4)
+    with pytest.warns(UserWarning, match=r"more than 3 parts.*rounding decides which 2.*raise n_n"):
+        centred_bottom(bottom_eigenvectors, M, 2)
+    assert centred_bottom(bottom_eigenvectors, M, 3)[1].shape == (20, 3)  # without a warning
+
+
+def test_one_zero_eigenvalue_is_the_constant_and_left_out():
+    M = groups_written_in_themselves(1, size=9)
+    values, Y = centred_bottom(bottom_eigenvectors, M, 2)
+    expected = bottom_eigenvectors(M, 2, skip=1)
+    np.testing.assert_array_equal(values, expected[0])
+    np.testing.assert_array_equal(Y, expected[1])
+
+
+@pytest.mark.filterwarnings("ignore:.*components:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*unreadable|.*cannot be:UserWarning")
+def test_the_order_of_columns_changes_no_embedding_by_two_neighbours():
+    X = sheet(60)
+    first, second = (
+        PatchLLE(n_neighbors=2, divergence="euclidean").fit_transform(X[:, order])
+        for order in ([0, 1, 2], [2, 0, 1])
+    )
+    np.testing.assert_allclose(pdist(first), pdist(second), atol=1e-9)

@@ -18,8 +18,7 @@ from pathlib import Path
 import patchfold
 
 from .cases import SHARES, Case, drawn
-from .judging import CLEAR, FINE, KNOWN, RIGHT, VERDICTS, Verdict
-from .known import reason
+from .judging import FINE, VERDICTS, Verdict
 from .workers import verdicts
 
 KEPT = Path("studies/hostile-1")
@@ -28,12 +27,11 @@ Results = dict[str, Verdict]
 
 
 def main() -> int:
-    """Run what is asked for; 1 if a case is neither right, nor a clear error, nor known."""
+    """Run what is asked for; 1 if a case is neither right nor a clear error."""
     options = _options()
     if options.case:
         case = Case.from_id(options.case)
-        [(_, found)] = verdicts([case], jobs=1)
-        verdict = final(case.id, found)
+        [(_, verdict)] = verdicts([case], jobs=1)
         sys.stdout.write(f"{verdict.name}: {verdict.detail}\n")
         return verdict.name not in FINE
     cases = drawn(options.cases, options.seed)
@@ -60,13 +58,7 @@ def campaign(cases: list[Case], jobs: int) -> Results:
             if number % 100 == 0:
                 took = time.monotonic() - start
                 sys.stderr.write(f"{number} of {len(left)} cases, {took:.0f} s\n")
-    return {case.id: final(case.id, done[case.id]) for case in cases}
-
-
-def final(case_id: str, verdict: Verdict) -> Verdict:
-    """Return the verdict, *known* where a failure is one that is left."""
-    why = None if verdict.name in {RIGHT, CLEAR} else reason(case_id)
-    return verdict if why is None else Verdict(KNOWN, f"{why} ({verdict.name}: {verdict.detail})")
+    return {case.id: done[case.id] for case in cases}
 
 
 def table(results: Results) -> str:
@@ -85,7 +77,7 @@ def listed(results: Results) -> str:
     """Return the cases that are neither right nor a clear error, with the command of each."""
     lines = []
     for case, verdict in sorted(results.items(), key=lambda item: (item[1].name, item[0])):
-        if verdict.name not in {RIGHT, CLEAR}:
+        if verdict.name not in FINE:
             lines.append(f"{verdict.name}: {verdict.detail}")
             lines.append(f"    python -m tests.hostile --case '{case}'")
     return "\n".join(lines) + "\n" if lines else ""
@@ -96,8 +88,7 @@ def version() -> str:
     digest = hashlib.sha256()
     for folder in (Path(patchfold.__file__).parent, Path(__file__).parent):
         for path in sorted(folder.rglob("*.py")):
-            if path.name != "known.py":
-                digest.update(path.read_bytes())
+            digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
 
 

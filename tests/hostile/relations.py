@@ -96,7 +96,10 @@ def unlike(a: Places, b: Places, least: float) -> str | None:
         first, second = first / first.max(), second / second.max()
         agreement = 1 - np.abs(first - second).sum() / (first.sum() + second.sum())
     else:
-        agreement = float(spearmanr(first, second).statistic)
+        # Distances of rounding size are equal: their ranks say nothing.
+        unit = [ROUNDING * values.max(initial=0.0) or 1.0 for values in (first, second)]
+        ranked = spearmanr(np.rint(first / unit[0]), np.rint(second / unit[1]))
+        agreement = float(ranked.statistic)
     if agreement >= least:
         return None
     return f"agreement {agreement:.5f}, at least {least} is needed"

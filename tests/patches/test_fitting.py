@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gaussians import cloud, recipe
-from patchfold import GaussianPatch, Patches, divergences
+from patchfold import GaussianPatch, Patches, PatchSpace, divergences
 from patchfold.neighbors import ExactNeighbors, RadiusNeighbors, find_neighbors
+from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.patches.covariances import ESTIMATES
 from patchfold.patches.fitting import PatchFit
 
@@ -217,3 +218,16 @@ def test_features_of_other_units_are_not_taken_for_singular():
     np.testing.assert_allclose(
         divergences.pairwise(patches, "kl"), divergences.pairwise(plain, "kl"), rtol=1e-7
     )
+
+
+def test_full_covariances_of_very_many_features_are_refused_with_a_remedy():
+    X = cloud(12, 1001)
+    with pytest.raises(ValueError, match=r"full covariances of 1001 features.*'shrinkage'"):
+        GaussianPatch(size=3, covariance="diagonal-shrinkage").fit(X)
+    with pytest.raises(ValueError, match="full covariances of 1001 features"):
+        PatchSpace(n_neighbors=3, patch=GaussianPatch(covariance="diagonal-shrinkage")).fit(X)
+    wide = np.zeros((1002, 1001))
+    near = Neighborhoods(np.array([0, 1001]), np.arange(1, 1002), np.ones(1001))
+    with pytest.raises(ValueError, match="a size below the number of features"):
+        GaussianPatch().fit(wide, near, points=wide[:1])
+    assert GaussianPatch(size=3, covariance="shrinkage").fit(X).factored

@@ -17,7 +17,7 @@ from patchfold.engines.validation import is_sparse
 from patchfold.graph.disagreement import TYPICAL_NEIGHBORS
 from patchfold.neighbors.exact import ExactNeighbors
 from patchfold.neighbors.points import TREE_FEATURES
-from patchfold.patches.fitting import MANY_NUMBERS
+from patchfold.patches.fitting import MANY_NUMBERS, check_full
 
 if TYPE_CHECKING:
     from patchfold.graph.patch_graph import GraphSetting
@@ -75,12 +75,17 @@ def _search_bytes(X: Any) -> int:
 
 def _patch_bytes(X: Any, setting: GraphSetting, reach: float) -> int:
     n, m = X.shape
-    recipe, size = setting.recipe, setting.patch_size or int(reach)
+    recipe: Any = setting.recipe
+    size = setting.patch_size or int(reach)
     rank = max(1, size)
-    factored = rank < m and getattr(recipe, "covariance", "") != "diagonal-shrinkage"
+    if recipe.covariance == "low-rank" and recipe.rank is not None:
+        rank = min(rank, int(recipe.rank))
+    factored = rank < m and recipe.covariance != "diagonal-shrinkage"
+    if not factored:
+        check_full(m, recipe.covariance)
     numbers = m * (1 + (_directions(X, setting, rank) if factored else 2 * m))
     needed = n * numbers * X.itemsize
-    if getattr(recipe, "denoise", False):
+    if recipe.denoise:
         needed += n * m * X.itemsize + _search_bytes(X) + n * size * FOUND
     return int(needed)
 
@@ -89,8 +94,6 @@ def _directions(X: Any, setting: GraphSetting, rank: int) -> int:
     """Return how many directions of a patch are kept; of flattened ones, by asking some patches."""
     n, m = X.shape
     recipe: Any = setting.recipe
-    if recipe.rank is not None and recipe.covariance == "low-rank":
-        return min(rank, int(recipe.rank))
     if recipe.covariance != "flattened" or n * rank * m < MANY_NUMBERS:
         return rank
     rows = drawn_rows(n, ASKED, 0)

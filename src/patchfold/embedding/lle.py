@@ -9,6 +9,7 @@ from scipy.sparse import csr_array, eye_array
 
 from patchfold.embedding._embedding import BasePatchEmbedding
 from patchfold.engines.arrays import to_numpy
+from patchfold.engines.eigenvectors import fix_signs
 from patchfold.engines.validation import check_choice, check_positive, warn_user
 from patchfold.graph.edges import rows_of
 from patchfold.mapping.nystrom import weighted_places
@@ -16,6 +17,8 @@ from patchfold.neighbors import DEFAULT_NEIGHBORS
 from patchfold.supervision import Cut, label_rule
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from patchfold.graph.patch_graph import GraphSetting, PatchGraph
@@ -32,6 +35,9 @@ LEAST, LARGEST = 1e-140, 1e140
 # Bytes of the factorisation for each neighbour of a point, times the logarithm of the number of
 # points: graphs of surfaces need so much (benchmarks/memory.py).
 FACTOR_BYTES = 27
+
+# An eigenvalue below this share of the largest entry of the matrix is zero up to rounding.
+ZERO = 1e-14
 
 
 class PatchLLE(BasePatchEmbedding):
@@ -202,9 +208,8 @@ class PatchLLE(BasePatchEmbedding):
             weights = self._weights(near, graph)
             W = csr_array((weights, near.indices, near.indptr), (n, n))
             R = eye_array(n, format="csr", dtype=W.dtype) - W
-            self.eigenvalues_, vectors = graph.setting.engine.bottom_eigenvectors(
-                (R.T @ R).tocsr(), n_components, skip=1
-            )
+            bottom = graph.setting.engine.bottom_eigenvectors
+            self.eigenvalues_, vectors = centred_bottom(bottom, (R.T @ R).tocsr(), n_components)
             self.embedding_ = vectors.astype(near.distances.dtype, copy=False)
 
     def _bytes(self, points: Any, setting: GraphSetting) -> int:
@@ -228,6 +233,32 @@ class PatchLLE(BasePatchEmbedding):
 def _centres(graph: PatchGraph) -> Any:
     """Return where the patches are: denoised, or the points themselves."""
     return graph.lengths.points if graph.patches is None else to_numpy(graph.patches.points)
+
+
+def centred_bottom(
+    bottom: Callable[..., tuple[Floats, Floats]], M: csr_array, count: int
+) -> tuple[Floats, Floats]:
+    """Return the bottom eigenpairs of ``(I - W)'(I - W)`` but the constant, which it maps to zero.
+
+    Where points have few neighbours, or labels cut edges, parts of the graph are written in
+    themselves alone. Then other vectors are mapped to zero, too, an eigensolver mixes the constant
+    with them, and it is taken out again. If more than ``count`` are left, a warning says that
+    there is no telling which are the embedding.
+    """
+    values, vectors = bottom(M, count + 1, skip=0)
+    largest = ZERO * float(abs(M).max())
+    zeros = int((values <= largest).sum())
+    if zeros <= 1 or float(np.abs(M.sum(axis=1)).max()) > largest * M.shape[0]:
+        return values[1:], vectors[:, 1:]
+    if zeros == count + 1 and bottom(M, count + 2, skip=0)[0][-1] <= largest:
+        warn_user(
+            f"more than {zeros} parts of the graph of PatchLLE are written in themselves alone, "
+            f"and rounding decides which {count} directions show them; raise n_neighbors or "
+            "n_components, or use PatchIsomap."
+        )
+    mixed = vectors[:, :zeros] - vectors[:, :zeros].mean(axis=0)
+    free = np.linalg.svd(mixed, full_matrices=False)[0][:, : zeros - 1]
+    return values[1:], fix_signs(np.concatenate([free, vectors[:, zeros:]], axis=1))
 
 
 def entropic_weights(near: Neighborhoods, reg: float) -> Floats:

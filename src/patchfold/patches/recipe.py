@@ -65,7 +65,8 @@ class GaussianPatch(BaseEstimator):
         - ``"ridge"``: ``C + gamma I``;
         - ``"ridge-if-singular"``: the same, only where the condition number exceeds ``1 / eps``;
         - ``"shrinkage"``: ``(1 - gamma) C + gamma tr(C)/m I``;
-        - ``"diagonal-shrinkage"``: ``(1 - gamma) C + gamma diag(C)``, always a full matrix;
+        - ``"diagonal-shrinkage"``: ``(1 - gamma) C + gamma diag(C)``, always a full matrix, of at
+          most 1000 features;
         - ``"ledoit-wolf"``, ``"oas"``: shrinkage of estimated intensity;
         - ``"low-rank"``: the leading ``rank`` directions of ``C``, plus ``gamma I``;
         - ``"hazan"``: Algorithm 1 of X-space on ``C + gamma I``, stopped after ``rank`` steps;
