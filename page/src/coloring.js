@@ -129,8 +129,8 @@ class Plain {
     return true;
   }
 
-  paint(colors) {
-    const color = classColor(0);
+  paint(colors, theme) {
+    const color = classColor(0, theme);
     for (let start = 0; start < colors.length; start += 4) colors.set(color, start);
   }
 }

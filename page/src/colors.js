@@ -35,20 +35,27 @@ function between(stops, share) {
   return stops[low].map((value, i) => value + (stops[low + 1][i] - value) * (place - low));
 }
 
-/** @type {(place: number, theme?: string) => number[]} */
-export function classColor(place) {
-  if (place >= CLASSES.length) CLASSES.push(...furtherColors(CLASSES, MOST_CLASSES - CLASSES.length));
-  return CLASSES[place];
+// How light (in OKLab) colours must be so as not to fade into the ground.
+const LIGHTNESS = { light: [0.38, 0.84], dark: [0.54, 0.9] };
+// The colours of classes on each ground: on a dark one, those that are light enough.
+const palettes = { light: CLASSES, dark: CLASSES.filter((color) => perceived(color)[0] > 0.52) };
+
+export function classColor(place, theme = "light") {
+  const palette = palettes[theme];
+  if (place >= palette.length) {
+    palette.push(...furtherColors(palette, MOST_CLASSES - palette.length, LIGHTNESS[theme]));
+  }
+  return palette[place];
 }
 
 /** Colours that are as far from the given ones and from each other as can be, one after the other. */
-function furtherColors(given, count) {
+function furtherColors(given, count, [darkest, lightest]) {
   const candidates = [];
   for (let code = 0; code < 4096; code++) {
     const color = [code >> 8, (code >> 4) & 15, code & 15].map((level) => 17 * level);
     const [light, a, b] = perceived(color);
-    // Neither so dark or light that it fades into the ground, nor as grey as what is missing, nor glaring.
-    if (light > 0.38 && light < 0.84 && Math.hypot(a, b) > 0.06 && Math.hypot(a, b) < 0.22) {
+    // Neither fading into the ground, nor as grey as what is missing, nor glaring.
+    if (light > darkest && light < lightest && Math.hypot(a, b) > 0.06 && Math.hypot(a, b) < 0.22) {
       candidates.push({ color, at: [light, a, b], gap: Infinity });
     }
   }

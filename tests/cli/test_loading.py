@@ -167,3 +167,41 @@ def test_what_a_note_offers_can_be_pasted(call):
     table().reset_index(names="row of the sheet").to_csv("data.csv", index=False)
     result = done(call("embed", "data.csv", "-o", "out.csv"))
     assert "(--feature 'row of the sheet' embeds it)" in result.stderr
+
+
+def test_a_page_shows_numbers_as_numbers_however_they_are_written(call, folder):
+    words = ("--dates", "--info", "Kommentar", "--drop", "Klasse", "--neighbors", 8, "--no-open")
+    frame = german().assign(Art=["neu", "alt", "neu"] * 20)
+    frame.to_csv("daten.csv", index=False, sep=";")
+    done(call("explore", "daten.csv", *words))
+    text = (folder / "daten-explorer.html").read_text(encoding="utf-8")
+    columns = json.loads(re.search(r'id="data">(.*?)</script>', text)[1])["columns"]
+    kinds = {column["name"]: column["kind"] for column in columns}
+    assert kinds["Umsatz"] == kinds["Einwohner"] == kinds["Anteil"] == "number"
+    assert (kinds["Datum"], kinds["Datum as a number"]) == ("text", "number")
+    assert columns[0]["name"] == "Art"  # the classes to colour by
+    assert not [name for name in kinds if "=" in name]  # "Art = neu" would say it again
+
+
+def test_a_column_beside_pixels_holds_classes(call, folder):
+    digits = load_digits()
+    frame = pd.DataFrame(digits.data[:150].astype(int)).add_prefix("pixel ")
+    for place in (0, 64):
+        named = frame.copy()
+        named.insert(place, "drawn digit", digits.target[:150])
+        named.to_csv("digits.csv", index=False)
+        words = ("--neighbors", 8, "--no-open", "--json")
+        result = done(call("explore", "digits.csv", *words))
+        assert "beside the pixels of images of 8 x 8 and is taken for --target" in result.stderr
+        assert len(json.loads(result.stdout)["features"]) == 64
+    result = done(call("explore", "digits.csv", "--feature", "drawn digit", *words))
+    assert len(json.loads(result.stdout)["features"]) == 65
+
+
+def test_texts_alone_are_refused_without_a_command_that_leads_nowhere(call, folder):
+    texts = [f"A post about the number {row} and more" for row in range(40)]
+    pd.DataFrame({"topic": ["a", "b"] * 20, "post": texts}).to_csv("posts.csv", index=False)
+    result = call("explore", "posts.csv", "--no-open")
+    assert result.exit_code == 2
+    assert "Try:" not in result.stderr
+    assert "Make numbers of texts first" in result.stderr

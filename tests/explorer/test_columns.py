@@ -9,7 +9,13 @@ import pandas as pd
 import pytest
 
 from explorer_pages import unpacked
-from patchfold.explorer.columns import MISSING, pack_column, pack_ids, with_text
+from patchfold.explorer.columns import (
+    MISSING,
+    best_to_colour,
+    pack_column,
+    pack_ids,
+    with_text,
+)
 from patchfold.explorer.packing import ArrayStore
 
 
@@ -97,3 +103,19 @@ def test_texts_are_a_column_by_name_or_their_own() -> None:
     assert with_text(["x", "y"], columns) == ({**columns, "text (text)": ["x", "y"]}, "text (text)")
     with pytest.raises(ValueError, match="text='body' is none of the columns"):
         with_text("body", columns)
+
+
+@pytest.mark.parametrize(
+    ("columns", "first"),
+    [
+        ({"constant": [1.0] * 6, "width": [1.0, 2.0] * 3, "kind": list("ababab")}, "kind"),
+        ({"constant": [1.0] * 6, "width": [1.0, 2.0] * 3, "name": list("abcdef")}, "width"),
+        ({"name": list("abcdef"), "one": ["x"] * 6}, "name"),
+        ({"gap": [None] * 6, "kind": ["a", None, "b", None, "a", "b"]}, "kind"),
+    ],
+)
+def test_points_are_coloured_by_classes_or_by_what_varies(
+    columns: dict[str, Any], first: str
+) -> None:
+    found = list(best_to_colour(columns, 6))
+    assert found == [first, *(name for name in columns if name != first)]

@@ -123,3 +123,23 @@ def test_only_addresses_of_the_web_are_links(at_digits: Reader) -> None:
     card = at_digits.page.locator("#card")
     assert card.locator(".text").text_content() == "javascript:alert(1) <b>bold</b>"
     assert card.locator("a, b").count() == 0
+
+
+def test_a_card_with_a_picture_has_few_other_rows(at_digits: Reader) -> None:
+    point(at_digits, 5)
+    terms = at_digits.page.locator("#card dt").all_text_contents()
+    assert terms[0] == "target"
+    assert len([term for term in terms if not term.startswith("trust")]) <= 6
+
+
+def test_a_contact_sheet_fits_on_a_phone(browser: Any, digits_file: Path) -> None:
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    reader = Reader(browser, digits_file, **phone)
+    reader.ask("() => patchfold.select([...Array(100).keys()])")
+    reader.settle()
+    assert reader.ask("() => [document.documentElement.scrollWidth, innerWidth]") == [390, 390]
+    for button in ("#as-table", "#export", "#clear"):
+        box = reader.page.locator(button).bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+    reader.leave()

@@ -3,12 +3,20 @@
 import difflib
 import sys
 from dataclasses import dataclass, replace
+from math import isqrt
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import numpy as np
 
 from patchfold.cli._session import Refused, about, say, to_paste, working
+
+# What to do where all columns are texts to read.
+NOTHING_ELSE = (
+    "No other column is there to embed. Make numbers of texts first, for example by scikit-learn's "
+    "TfidfVectorizer and TruncatedSVD; patchfold.explore(numbers, text=texts) then shows both."
+)
 
 
 @dataclass(frozen=True)
@@ -139,6 +147,9 @@ class TableOptions:
         # Whatever they look like, coordinates are neither ids nor classes.
         roles, notes = assign(table, replace(given, features=(*given.features, *shown)))
         roles = replace(roles, features=given.features)
+        if roles.target is None:
+            roles, said = _beside_pixels(table.frame, roles)
+            notes += said
         apart = {roles.target, roles.ids, *roles.info, *roles.drop}
         if set(names) - apart - shown:
             roles = replace(roles, info=(*roles.info, *(name for name in names if name in shown)))
@@ -184,7 +195,12 @@ def pair_of(words: str, names: Any) -> tuple[str, str]:
 
 
 def columns(selection: Any) -> dict[str, list[Any]]:
-    """Return what a page shows of each row, the target first; None where nothing is."""
+    """Return what a page shows of each row, the target first; None where nothing is.
+
+    Numbers that are written with signs, as in "1.234,50 €", are numbers on the page, too.
+    """
+    from pandas.api.types import is_numeric_dtype
+
     from patchfold.explorer.building import MOST_FEATURES
 
     frame, target = selection.others, selection.roles.target
@@ -192,7 +208,16 @@ def columns(selection: Any) -> dict[str, list[Any]]:
     if selection.features.shape[1] > MOST_FEATURES:
         names = [name for name in names if name not in selection.features.columns]
     order = sorted(names, key=lambda name: name != target)
-    return {name: [_shown(value) for value in frame[name]] for name in order}
+    shown = {name: [_shown(value) for value in frame[name]] for name in order}
+    for name in set(order) & set(selection.features.columns):
+        numbers = selection.features[name]
+        if numbers.dtype != float or is_numeric_dtype(frame[name]):
+            continue
+        if name in selection.dates:  # to read as they are written, and to colour by
+            shown[f"{name} as a number"] = numbers.tolist()
+        else:
+            shown[name] = [_shown(value) for value in numbers]
+    return shown
 
 
 def pixels_of(selection: Any) -> tuple[int, ...]:
@@ -204,6 +229,29 @@ def pixels_of(selection: Any) -> tuple[int, ...]:
     kinds = {dtype.kind for dtype in selection.features.dtypes}
     side = pixel_side(selection.features.to_numpy()) if kinds == {"f"} else None
     return () if side is None else (side, side)
+
+
+def _beside_pixels(frame: Any, roles: Any) -> tuple[Any, list[str]]:
+    """Take the first or the last column for classes if all the others are pixels of images."""
+    from patchfold.explorer.images import pixel_side
+    from patchfold.tables.roles import MOST_CLASSES
+
+    apart = {roles.ids, *roles.info, *roles.drop}
+    names = [name for name in frame.columns if name not in apart]
+    if len(names) < 2 or isqrt(len(names) - 1) ** 2 != len(names) - 1:
+        return roles, []
+    for name in (names[-1], names[0]):
+        if name in roles.features or not 1 < frame[name].nunique() <= MOST_CLASSES:
+            continue
+        pixels = frame[[other for other in names if other != name]]
+        side = pixel_side(pixels.to_numpy())
+        if side is not None:
+            note = (
+                f"column '{name}' stands beside the pixels of images of {side} x {side} and is "
+                f"taken for --target, not embedded (--feature {quote(name)} embeds it)"
+            )
+            return replace(roles, target=name), [note]
+    return roles, []
 
 
 def images_of(selection: Any) -> Any:
@@ -262,7 +310,7 @@ def _refused(data: str, error: Any) -> Refused:
     """Name all problems of a table, and a command that settles them."""
     name = "standard input" if data == "-" else data
     words = [problem.words for problem in error.problems]
-    attempt = f"Try: {to_paste(error.options)}"
+    attempt = f"Try: {to_paste(error.options)}" if error.settled else NOTHING_ELSE
     if len(words) == 1:
         return Refused(f"{name}: {words[0]}.", more=[attempt])
     return Refused(

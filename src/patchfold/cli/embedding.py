@@ -272,12 +272,13 @@ def _model(done: _Done) -> bytes:
 
 
 def _page(table: TableOptions, done: _Done) -> str:
-    from patchfold.explorer import Explorer
+    from patchfold.explorer import explore
 
     prepare, estimator = done.pipeline[:-1], done.pipeline[-1]
-    page = Explorer.from_estimators(
-        {f"{type(estimator).__name__} {estimator.divergence}": estimator},
+    page = explore(
         prepare.transform(done.selection.features),
+        done.selection.roles.target,
+        embeddings={f"{type(estimator).__name__} {estimator.divergence}": estimator},
         columns=columns(done.selection),
         ids=row_names(done.selection),
         feature_names=list(prepare.get_feature_names_out()),

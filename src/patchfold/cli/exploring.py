@@ -180,6 +180,7 @@ def _page(table: TableOptions, selection: Any, **parameters: Any) -> tuple[Any, 
 
         built = build(
             prepare.fit_transform(selection.features),
+            selection.roles.target,
             embeddings=given or None,
             columns=columns(selection),
             ids=row_names(selection),

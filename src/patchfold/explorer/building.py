@@ -10,7 +10,7 @@ import numpy as np
 from patchfold import divergences as known
 from patchfold.embedding.methods import METHODS
 from patchfold.engines.validation import check_choice, check_count, check_points
-from patchfold.explorer.columns import pack_column, pack_ids, with_text
+from patchfold.explorer.columns import best_to_colour, pack_column, pack_ids, with_text
 from patchfold.explorer.fitting import (
     Fitted,
     choose_k,
@@ -170,7 +170,7 @@ def explore(
         first of the ``embeddings`` for the points.
     y : array of shape (n_samples,), str or None
         Classes or values to colour the points by; they do not change the embeddings. A name is one
-        of the ``columns``.
+        of the ``columns``. None takes a column of at most 20 classes, or else one that varies.
     embeddings : mapping of labels to coordinates, or None
         Coordinates that are computed already, (n_samples, n_components), or fitted estimators of
         any library that have ``embedding_``. They are shown instead of fits of ``methods``, the
@@ -245,6 +245,7 @@ def explore(
         "images": pictures.images,
         "pixels": pictures.pixels,
         "text": text,
+        "coloured": y is not None,
         "title": title,
         "notes": [*source.notes, *pictures.notes],
     }
@@ -286,7 +287,10 @@ def _page_of(
     columns = {name: cells for name, cells in columns.items() if given is None or name != given}
     if not parts["pixels"] and X.size <= MOST_VALUES and X.shape[1] <= MOST_FEATURES:
         features = {name: X[:, place] for place, name in enumerate(feature_names)}
-        columns = columns | {k: v for k, v in features.items() if k not in {given, *columns}}
+        shown = {given, *columns}
+        columns = columns | {k: v for k, v in features.items() if not _is_shown(k, shown)}
+    if not parts["coloured"]:
+        columns = best_to_colour(columns, n)
     known = next((one.known for one in fitted if one.known), {})
     columns = columns | {k: v for k, v in known.items() if k not in {given, *columns}}
     key = _key("row" if ids is None else "id", columns) if given is None else str(given)
@@ -321,6 +325,11 @@ def _key(name: str, columns: dict[Any, Any]) -> str:
     while name in taken:
         name += " number"
     return name
+
+
+def _is_shown(feature: str, columns: set[Any]) -> bool:
+    """Whether columns have a feature, or the category that it is 1 for, as in "colour = red"."""
+    return feature in columns or feature.partition(" = ")[0] in columns
 
 
 def _silent(done: int, total: int, what: str) -> None:

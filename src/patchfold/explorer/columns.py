@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # The code of a missing text.
 MISSING = 2**32 - 1
+# Texts that repeat are classes to colour by while there are no more than so many of them.
+MOST_CLASSES = 20
 # Integers beyond are not exact as floating point numbers, and are shown as text.
 LARGEST_EXACT = 2**53
 # pandas' words for missing, known by name, as pandas need not be there.
@@ -61,6 +63,32 @@ def with_text(text: Any, columns: dict[Any, Any]) -> tuple[dict[Any, Any], Any]:
     while name in columns:
         name = f"{name} (text)"
     return {**columns, name: text}, name
+
+
+def best_to_colour(columns: dict[Any, Any], n: int) -> dict[Any, Any]:
+    """Put the column first that points are coloured by where nobody says which.
+
+    The first of a few classes, or else the first whose values differ; names of points and free
+    texts are neither.
+
+    Examples
+    --------
+    >>> list(best_to_colour({"one": [1, 1, 1, 1], "two": [1, 2, 3, 4], "kind": list("abab")}, 4))
+    ['kind', 'one', 'two']
+    """
+    fitness = {name: _fitness(f"column {str(name)!r}", cells, n) for name, cells in columns.items()}
+    first = max(columns, key=lambda name: fitness[name], default=None)
+    return dict(sorted(columns.items(), key=lambda item: item[0] != first))
+
+
+def _fitness(name: str, values: Any, n: int) -> int:
+    """Return how well a column colours points: 2 by classes, 1 by what differs, 0 hardly."""
+    cells = [cell for cell in _listed(name, values, n) if cell is not None]
+    numbers = all(map(_is_number, cells))
+    different = len(set(cells if numbers else map(str, cells)))
+    if numbers:
+        return int(different > 1)
+    return 2 * int(1 < different <= min(MOST_CLASSES, n // 2))
 
 
 def _listed(name: str, values: Any, n: int) -> list[Any]:

@@ -145,7 +145,11 @@ def select(
         raise TableError("no column is left as a feature; give at least one that is not named.")
     found = features_of(frame, others, decimal=decimal, dates=dates)
     if found.problems:
-        raise ColumnsError([*found.problems, *_missing(found.frame, missing)])
+        aside = {"--info", "--drop"}
+        settled = found.frame.shape[1] > 0 or any(
+            problem.options[0] not in aside for problem in found.problems
+        )
+        raise ColumnsError([*found.problems, *_missing(found.frame, missing)], settled=settled)
     notes = found.notes
     selection = _selection(
         frame.drop(columns=list(drop)),

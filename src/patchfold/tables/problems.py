@@ -33,10 +33,13 @@ class ColumnsError(TableError):
     Attributes
     ----------
     problems : list of Problem
+    settled : bool
+        Whether the options that settle them leave anything to embed.
     """
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(self, problems: Sequence[Problem], *, settled: bool = True) -> None:
         self.problems = list(problems)
+        self.settled = settled
         words = "; ".join(problem.words for problem in self.problems[:NAMED])
         more = len(self.problems) - NAMED
         super().__init__(f"{words}; and {more} more." if more > 0 else f"{words}.")
