@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -56,6 +57,17 @@ def test_the_table_is_written_in_the_format_of_its_ending(call, expected, name):
     assert table["removed"].dtype == bool
 
 
+def test_a_picture_has_the_same_edges_and_is_written_beside_them(call, expected):
+    bridges, frame = expected
+    result = done(call("bridges", "iris.csv", *WORDS, "--png", "bridges.png"))
+    table = pd.read_csv(io.StringIO(result.stdout))
+    assert table["source"].tolist() == frame["name"][bridges.source].tolist()
+    np.testing.assert_allclose(table["score"], bridges.score, rtol=1e-9)
+    assert Path("bridges.png").read_bytes().startswith(b"\x89PNG")
+    assert "By PatchIsomap(" in result.stderr
+    assert "Wrote bridges.png" in result.stderr
+
+
 def test_all_edges_are_listed_from_a_score_of_zero(call, expected):
     every = done(call("bridges", "iris.csv", *WORDS, "--min-score", "0")).stdout
     assert len(every.splitlines()) > 1500
@@ -76,5 +88,6 @@ def test_what_cannot_be_done_is_refused(call):
         call("bridges", "iris.csv", "--divergence", "euclidean")
     )
     assert "--min-score" in told(call("bridges", "iris.csv", "--min-score", "-1"))
+    assert "plot.gif" in told(call("bridges", "iris.csv", "--png", "plot.gif"))
     assert "out.xlsx" in told(call("bridges", "iris.csv", "-o", "out.xlsx"))
     assert "no such file" in told(call("bridges", "irs.csv")).lower()

@@ -1,4 +1,4 @@
-"""What ``embed`` and ``apply`` write: a table of coordinates, and a picture of them."""
+"""What ``embed``, ``apply`` and ``bridges`` write: tables, and a picture of the embedding."""
 
 import io
 import warnings
@@ -8,6 +8,8 @@ from typing import Any
 from patchfold.cli._session import Refused, about
 
 PICTURE_DPI, PICTURE_INCHES = 150, (8.0, 6.0)
+# Suspicious edges in a picture: more of them would hide the points.
+MOST_EDGES = 300
 # The most letters of a class in the legend, which must leave room for the embedding.
 LEGEND_LETTERS = 24
 
@@ -73,18 +75,22 @@ def encoded(result: Any, ending: str, *, formulas: bool) -> bytes:
     return encode_table(result, ending, formulas=formulas)
 
 
-def picture(places: Any, target: Any) -> bytes:
-    """Draw the embedding, without a window anywhere."""
+def picture(places: Any, target: Any, bridges: Any = None) -> bytes:
+    """Draw the embedding and the most suspicious of its edges, without a window anywhere."""
     from matplotlib.figure import Figure
 
-    from patchfold.plotting import plot_embedding
+    from patchfold.plotting import plot_bridges, plot_embedding
 
     figure = Figure(figsize=PICTURE_INCHES, layout="constrained")
     solid = places.shape[1] == 3
     ax = figure.add_subplot(projection="3d" if solid else None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of signs that the font lacks
-        plot_embedding(places, None if target is None else _legible(target), labels=True, ax=ax)
+        y = None if target is None else _legible(target)
+        if bridges is None:
+            plot_embedding(places, y, labels=True, ax=ax)
+        else:
+            plot_bridges(places, bridges, y, most=MOST_EDGES, ax=ax)
         if not solid:
             ax.spines[["top", "right"]].set_visible(False)
             ax.spines[["bottom", "left"]].set_color("0.8")

@@ -9,7 +9,7 @@ import typer
 
 from patchfold.cli import _options as options
 from patchfold.cli._loading import TableOptions, row_names
-from patchfold.cli._output import check_endings, check_packages, encoded
+from patchfold.cli._output import MOST_EDGES, check_endings, check_packages, encoded, picture
 from patchfold.cli._session import (
     about,
     check_outputs,
@@ -45,6 +45,14 @@ Output = Annotated[
         show_default=False,
     ),
 ]
+PictureFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help=f"A picture: the rows by Isomap, coloured by --target, and up to {MOST_EDGES} of the "
+        "edges (.png).",
+    ),
+]
 
 
 def bridges(
@@ -65,6 +73,7 @@ def bridges(
     header: options.Header = None,
     seed: options.Seed = 0,
     output: Output = None,
+    png: PictureFile = None,
     formulas: options.Formulas = False,
     as_json: options.Json = False,
 ) -> None:
@@ -90,36 +99,32 @@ def bridges(
         categories=categories,
         standardize=standardize,
     )
-    ending = check_endings({"output": output})
-    check_outputs([output], inputs=[data])
-    check_packages({"model": None, "png": None}, ending)
+    ending = check_endings({"output": output, "png": png})
+    check_outputs([output, png], inputs=[data])
+    check_packages({"model": None, "png": png}, ending)
     selection = table.load()
     say([table.described(selection), *options.noted(selection.notes)])
-    parameters = {"n_neighbors": options.neighbors(neighbors), "random_state": seed}
-    pipeline = _pipeline(table, selection, divergence=divergence, **parameters)
+    parameters = {"n_neighbors": options.neighbors(neighbors), "divergence": divergence}
+    pipeline = _pipeline(table, selection, png, random_state=seed, **parameters)
     say([f"By {options.call_of(pipeline[-1])}.bridges(), as in Python"])
-    start = time.monotonic()
-    with about(data), working("Looking for bridges ...") as warned:
-        found = pipeline.fit(selection.features)[-1].bridges(min_score)
-    seconds = time.monotonic() - start
+    found, warned, seconds = _looked_for(pipeline, data, selection, min_score)
     result = _table(found, selection, written=ending != ".parquet")
-    if output is not None:
-        write_outputs({output: encoded(result, ending, formulas=formulas)})
-    say([*options.noted(warned), f"{_counted(len(found))}: {duration(seconds)}"])
-    if output is not None:
-        say([f"Wrote {output}"])
+    contents = {} if output is None else {output: encoded(result, ending, formulas=formulas)}
+    if png is not None:
+        contents[png] = picture(pipeline[-1].embedding_, selection.target, found)
+    write_outputs(contents)
+    wrote = [f"Wrote {path}" for path in contents]
+    say([*options.noted(warned), f"{_counted(len(found))}: {duration(seconds)}", *wrote])
     if as_json:
-        summary = _summary(table, selection, found, [*selection.notes, *warned], output)
-        more = {"min_score": min_score, "neighbors": pipeline[-1].n_neighbors_}
-        summary |= more | {"divergence": divergence}
+        summary = _summary(table, selection, found, [*selection.notes, *warned])
+        summary |= {"outputs": _named(output=output, png=png), "min_score": min_score}
+        summary |= {"neighbors": pipeline[-1].n_neighbors_, "divergence": divergence}
         print_result(json.dumps(summary, ensure_ascii=False) + "\n")
     elif output is None:
         print_result(encoded(result, ending, formulas=formulas))
 
 
-def _summary(
-    table: TableOptions, selection: Any, found: Any, notes: list[str], output: Path | None
-) -> dict[str, Any]:
+def _summary(table: TableOptions, selection: Any, found: Any, notes: list[str]) -> dict[str, Any]:
     """Return what ``--json`` prints of the table and its edges."""
     return {
         "command": "bridges",
@@ -129,20 +134,39 @@ def _summary(
         "edges": len(found),
         "removed": int(found.removed.sum()),
         "notes": notes,
-        "outputs": {} if output is None else {"output": str(output)},
     }
 
 
-def _pipeline(table: TableOptions, selection: Any, **parameters: Any) -> Any:
+def _named(**outputs: Path | None) -> dict[str, str]:
+    return {kind: str(path) for kind, path in outputs.items() if path is not None}
+
+
+def _looked_for(
+    pipeline: Any, data: str, selection: Any, min_score: float
+) -> tuple[Any, list[str], float]:
+    """Return the bridges, what the fit warned of, and how many seconds it took."""
+    start = time.monotonic()
+    with about(data), working("Looking for bridges ...") as warned:
+        found = pipeline.fit(selection.features)[-1].bridges(min_score)
+    return found, warned, time.monotonic() - start
+
+
+def _pipeline(table: TableOptions, selection: Any, png: Path | None, **parameters: Any) -> Any:
+    """Return what finds the edges, and places for a picture of them; both find the same edges."""
     from sklearn.pipeline import Pipeline
 
-    from patchfold.embedding import PatchSpace
+    from patchfold.embedding import PatchIsomap, PatchSpace
     from patchfold.tables import preprocessor
 
     features = selection.features
     prepare = preprocessor(features, **table.coding(selection))
-    space = PatchSpace(n_jobs=options.threads(len(features)), **parameters)
-    return Pipeline([("columns", prepare), ("space", space)])
+    kind = PatchSpace if png is None else PatchIsomap
+    return Pipeline(
+        [
+            ("columns", prepare),
+            ("graph", kind(n_jobs=options.threads(len(features)), **parameters)),
+        ]
+    )
 
 
 def _table(found: Any, selection: Any, *, written: bool) -> Any:
