@@ -1,5 +1,7 @@
 """The way back from an embedding, on arrays."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import sklearn
@@ -22,16 +24,20 @@ def bent(n, m=4, seed=0, noise=0.05):
     return places, wave + noise * random.standard_normal((n, m))
 
 
-def test_a_candidate_is_weighted_ridge_regression():
+@pytest.mark.parametrize("by_features", [False, True])
+def test_a_candidate_is_weighted_ridge_regression(by_features):
     places, points = bent(40)
     z, near = np.array([0.1, -0.2]), np.arange(25)
-    distances = np.linalg.norm(places[near] - z, axis=1)
+    given = np.linalg.norm(points[near] - points[30], axis=1) if by_features else None
+    distances = np.linalg.norm(places[near] - z, axis=1) if given is None else given
     w = (1 - (distances / distances.max()) ** 3 + BORDER) ** 3
     w /= w.sum()
     A = places[near] - w @ places[near]
     B = points[near] - w @ points[near]
     gram = A.T @ (A * w[:, None])
-    weights = _Steps.of(places, z[None], near[None]).weights()[0]
+    weights = _Steps.of(
+        places, z[None], near[None], None if given is None else given[None]
+    ).weights()[0]
     for ridge, own in zip(RIDGES, weights, strict=True):
         shrinking = ridge * np.trace(gram) / 2 * np.eye(2)
         slopes = np.linalg.solve(gram + shrinking, A.T @ (B * w[:, None]))
@@ -56,6 +62,19 @@ def test_what_is_bent_and_noisy_comes_back_better_than_from_the_nearest_point():
     nearest = points[fitted][apart.argmin(axis=1)]
     clean = bent(600, noise=0)[1]
     assert np.square(back - clean[new]).mean() < 0.5 * np.square(nearest - clean[new]).mean()
+
+
+def test_a_squeezed_embedding_comes_back_by_points_of_similar_features():
+    random = np.random.default_rng(0)
+    angle, height = random.uniform(0, 6, 800), random.uniform(0, 6, 800)
+    points = np.column_stack([np.cos(angle), np.sin(angle), height])
+    places = np.column_stack([0.1 * angle, height])
+    back = fit_inverse(places[:600], points[:600])
+    once = replace(back, close=(), mixture=back.first)
+    errors = [
+        np.square(way(places[600:]) - points[600:]).sum(axis=1).mean() for way in (back, once)
+    ]
+    assert errors[0] < 0.3 * errors[1]
 
 
 def test_the_mixture_of_two_candidates_has_the_least_error():

@@ -43,9 +43,11 @@ class FeaturesMixin:
         fitted to the nearest fitted points in the embedding, the nearer ones counting more, for 8
         to 120 of them and six ridges. The mixture of these functions has the least error in
         predicting fitted points that are left out; it is found in the first call, and kept until
-        the next ``fit``. Fitted points come back near themselves, without the noise that the
-        embedding does not know of. Outside of the embedding, features stay like those at its
-        border.
+        the next ``fit``. A second look adds functions of those points whose features are the
+        nearest to what the first has found, as an embedding may squeeze some directions.
+
+        Fitted points come back near themselves, without the noise that the embedding does not know
+        of. Outside of the embedding, features stay like those at its border.
 
         Parameters
         ----------
