@@ -7,7 +7,7 @@ by this library's defaults; of larger sets 2000 points. Beside each other stand 
 (``metrics.visible_share``) and the accuracy of seven nearest neighbours in the plane, by five
 folds. ``--images`` takes digits at k = 10, 15, 20 and 30, and 5000 images of MNIST and
 Fashion-MNIST, and UMAP beside them, where it is installed. Finished cells are kept in
-``studies/real-1/``, and a run that was stopped goes on; raise the number when something here or in
+``studies/real-2/``, and a run that was stopped goes on; raise the number when something here or in
 the methods changes. ``--picture`` draws four data sets.
 """
 
@@ -35,7 +35,7 @@ from patchfold.evaluation.sampling import folds
 from patchfold.metrics import visible_share
 from patchfold.tables.files import write_whole
 
-FOLDER = Path("studies/real-1")
+FOLDER = Path("studies/real-2")
 K, MOST, LEAST = 15, 2000, 60
 IMAGES, MOST_IMAGES, IMAGE_SEED = ("fashion-mnist", "mnist"), 5000, 1
 DIGITS_DEGREES = (10, 15, 20, 30)
@@ -90,7 +90,7 @@ def tables(jobs, chosen):
     names = [
         entry.name
         for entry, source in datasets.available()
-        if source not in {"", "OpenML"} and entry.shape[0] >= LEAST and entry.name not in IMAGES
+        if source not in {"", "OpenML"} and entry.shape[0] >= LEAST
     ]
     cells = [
         (name, kind, method, K)
@@ -116,7 +116,9 @@ def tables(jobs, chosen):
         low = {one: share for one, share in shares.items() if share < 0.5}
         print(f"{method}: less than half of {classical}'s visible share on {len(low)} data sets")
         for (name, kind), share in sorted(low.items(), key=lambda item: item[1]):
-            print(f"    {name}, {kind}: {share:.2f}")
+            X, _ = points(name, kind)
+            distinct = f"{len(np.unique(X, axis=0))} of {len(X)} rows are distinct"
+            print(f"    {name}, {kind}: {share:.2f}; {distinct}")
 
 
 def images(jobs):

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 import slow_reference as slow
 from equations import (
@@ -14,6 +15,8 @@ from equations import (
     slow_space,
 )
 from patchfold import PatchEigenmaps
+from patchfold.embedding.eigenmaps import VISIBLE, WEIGHTS
+from patchfold.metrics import visible_share
 
 JOINED = "the neighbourhood graph has .* components"
 
@@ -108,3 +111,34 @@ def test_all_pairs_are_weighed_by_their_lengths():
     assert np.isfinite(fits[0].bandwidth_)
     np.testing.assert_array_equal(fits[0].embedding_, fits[1].embedding_)
     assert np.isinf(PatchEigenmaps(n_neighbors=5, divergence="euclidean").fit(X).bandwidth_)
+
+
+def places(graph, removed, weight):
+    """Return the plane of a graph whose short circuits have a weight, by all eigenvectors."""
+    W = (graph.toarray() > 0).astype(float)
+    for i, j in removed:
+        W[i, j] = W[j, i] = max(W[i, j], weight)
+    root = np.sqrt(W.sum(axis=1))
+    values, vectors = np.linalg.eigh(np.eye(len(W)) - W / np.outer(root, root))
+    return values[1:3], vectors[:, 1:3] / root[:, None]
+
+
+def test_short_circuits_get_the_least_weight_that_makes_points_visible():
+    X, y = load_digits(return_X_y=True)
+    found = PatchEigenmaps(n_neighbors=8).fit(X[np.isin(y, [0, 1, 4, 6])][:200])
+    graph, removed = found.graph_, found.patch_graph_.removed
+    assert (graph[removed[:, 0], removed[:, 1]] == 0).all()
+    needed = VISIBLE * visible_share(places(graph, removed, 1.0)[1])
+    enough = [w for w in (0.0, *WEIGHTS) if visible_share(places(graph, removed, w)[1]) >= needed]
+    assert found.short_circuit_weight_ == enough[0] > 0
+    values, plane = places(graph, removed, enough[0])
+    np.testing.assert_allclose(found.eigenvalues_, values, rtol=1e-8)
+    assert_equal_up_to_sign(found.embedding_, plane, 1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:the embedding is unreadable")  # which the weight is for
+@pytest.mark.parametrize("setting", [{"bandwidth": "median"}, {"n_components": 1}])
+def test_where_weights_are_chosen_or_nothing_is_plotted_short_circuits_have_none(setting):
+    X, y = load_digits(return_X_y=True)
+    X = X[np.isin(y, [0, 1, 4, 6])][:200]
+    assert PatchEigenmaps(n_neighbors=8, **setting).fit(X).short_circuit_weight_ == 0

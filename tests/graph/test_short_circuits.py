@@ -17,11 +17,13 @@ from patchfold.graph.short_circuits import (
     CEILING,
     LANDMARKS,
     LEFT,
+    LONGEST,
     SHARED,
     SHORT_DISAGREES,
     SUSPICION,
     landmark_ways,
     spanning_tree,
+    stretched_lengths,
     stretches,
     trusted_of_new,
 )
@@ -321,6 +323,27 @@ def test_a_rung_between_two_sheets_is_a_short_circuit_if_its_patches_disagree(at
     found = stretches(*edges)
     assert np.isinf(found[rung])
     assert (np.delete(found, rung) == 1).all()
+
+
+@pytest.mark.parametrize("times", [0.99, 1.01])
+def test_an_edge_that_is_long_already_is_no_short_circuit(times):
+    *edges, rung = folded(0)
+    typical = 1 / (times * LONGEST)
+    assert np.isinf(stretches(*edges, typical=typical)[rung]) == (times < 1)
+    assert (np.delete(stretches(*edges, typical=typical), rung) == 1).all()
+
+
+@given(SEEDS, st.floats(1e-3, 1e3), st.sampled_from([np.float32, np.float64]))
+def test_no_edge_is_stretched_beyond_the_longest(seed, typical, dtype):
+    rng = np.random.default_rng(seed)
+    distances = (typical * rng.uniform(0, 2 * LONGEST, size=50)).astype(dtype)
+    factors = rng.choice([1.0, 2.5, CEILING, np.inf], size=50)
+    found = stretched_lengths(distances, factors, typical)
+    assert found.dtype == dtype
+    for length, distance, factor in zip(found, distances, factors, strict=True):
+        plain = distance / typical
+        expected = plain * factor if plain * factor < LONGEST else max(plain, LONGEST)
+        assert length == pytest.approx(np.inf if np.isinf(factor) else expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("value", [0.0, 0.5, 1.0, 1.2])

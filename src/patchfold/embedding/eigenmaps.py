@@ -10,8 +10,9 @@ from scipy.sparse import csr_array
 
 from patchfold.embedding._embedding import BasePatchEmbedding
 from patchfold.engines.validation import check_choice, warn_user
+from patchfold.evaluation.legibility import visible_share
 from patchfold.graph import components
-from patchfold.graph.edges import laplacian
+from patchfold.graph.edges import laplacian, symmetric
 from patchfold.mapping.nystrom import extended_eigenvectors, total_weights
 from patchfold.neighbors import DEFAULT_NEIGHBORS
 from patchfold.supervision import Cut, label_rule
@@ -32,6 +33,11 @@ KERNELS = ("gaussian", "exponential")
 LEAST_EXPONENT = 5.0
 # A point whose weights sum to less than this share of the largest sum is as good as alone.
 LOOSE = 1e-6
+# Short circuits get the first of these weights with which a plot tells at least this part of the
+# points apart that it does if they count like other edges. Chosen on the tables and images of
+# benchmarks/real.py and seeds 4 and 5 of the rolls in docs/stability.md: one weight of 0.25 for all
+# data makes the same pictures readable, but short-circuits rolls.
+WEIGHTS, VISIBLE = (0.03, 0.1, 0.3), 0.55
 LAPLACIANS = ("unnormalized", "random-walk", "symmetric")
 # Bytes that the weights, the Laplacian and its solver need for each edge (benchmarks/memory.py).
 SOLVER_BYTES = 30
@@ -42,7 +48,8 @@ class PatchEigenmaps(BasePatchEmbedding):
 
     Every point becomes the Gaussian of its neighbourhood, its patch. Edges that short-circuit the
     manifold are removed, all others count alike. The embedding consists of the eigenvectors of the
-    graph's Laplacian with the smallest eigenvalues above zero.
+    graph's Laplacian with the smallest eigenvalues above zero. Where a plot of it would hide most
+    points, short circuits get a small weight back.
 
     A finite bandwidth ``t`` gives edges the weight ``exp(-d^2 / t)`` (ELAP eq. 42) or
     ``exp(-d / t)`` (X-space, section 4.1) of their length ``d``. Points that the kernel leaves
@@ -121,6 +128,9 @@ class PatchEigenmaps(BasePatchEmbedding):
         The eigenvalues that belong to the embedding, rising.
     bandwidth_ : float
         The bandwidth used.
+    short_circuit_weight_ : float
+        The weight of short circuits, where other edges have 1: 0, or more where the embedding
+        would hide most points.
     n_neighbors_ : int or None
         The degree, as given, cut or chosen; None with a radius.
     patch_ : GaussianPatch or None
@@ -147,8 +157,9 @@ class PatchEigenmaps(BasePatchEmbedding):
 
     eigenvalues_: Floats
     bandwidth_: float
+    short_circuit_weight_: float
 
-    _own = ("embedding_", "eigenvalues_", "bandwidth_")
+    _own = ("embedding_", "eigenvalues_", "bandwidth_", "short_circuit_weight_")
 
     def __init__(
         self,
@@ -214,29 +225,65 @@ class PatchEigenmaps(BasePatchEmbedding):
             W = graph.matrix.astype(np.float64)
             W.data = self._kernel(W.data)
             parts = self._parts(W, graph.matrix)
-            # A point without weight is a part of its own, whose eigenvector has the eigenvalue zero
-            # and is left out with those of the other parts: it stays at the origin.
-            held = np.flatnonzero(np.bincount(parts)[parts] > 1)
-            labels, of_held = np.unique(parts[held], return_inverse=True)
-            count = min(n_components, len(held) - len(labels))
-            self.eigenvalues_ = np.zeros(n_components)
-            self.embedding_ = np.zeros((len(graph), n_components), dtype=graph.matrix.dtype)
-            if count < 1:
-                return
-            L, degrees = laplacian(csr_array(W[held][:, held]))
-            root = np.ones_like(degrees)
-            if self.laplacian != "unnormalized":
-                root = np.sqrt(degrees)
-                L = csr_array(L.multiply(1 / root[:, None]).multiply(1 / root[None, :]))
-            values, vectors = graph.setting.engine.bottom_eigenvectors(
-                L,
-                count,
-                skip=len(labels),
-                kernel=root,
-                parts=of_held if len(labels) > 1 else None,
-            )
-            self.eigenvalues_[:count] = np.clip(values, 0, None)
-            self.embedding_[held, :count] = vectors / root[:, None]
+            self.eigenvalues_, places = self._eigenvectors(W, parts, graph, n_components)
+            self.short_circuit_weight_ = 0.0
+            if np.isinf(self.bandwidth_) and self.supervision is None and n_components > 1:
+                places = self._readable(places, W, graph)
+            self.embedding_ = places.astype(graph.matrix.dtype, copy=False)
+
+    def _eigenvectors(
+        self, W: csr_array, parts: Indices, graph: PatchGraph, n_components: int
+    ) -> tuple[Floats, Floats]:
+        """Return the eigenvalues and places of points with weights that hold parts together."""
+        # A point without weight is a part of its own, whose eigenvector has the eigenvalue zero
+        # and is left out with those of the other parts: it stays at the origin.
+        held = np.flatnonzero(np.bincount(parts)[parts] > 1)
+        labels, of_held = np.unique(parts[held], return_inverse=True)
+        count = min(n_components, len(held) - len(labels))
+        eigenvalues, places = np.zeros(n_components), np.zeros((len(graph), n_components))
+        if count < 1:
+            return eigenvalues, places
+        L, degrees = laplacian(csr_array(W[held][:, held]))
+        root = np.ones_like(degrees)
+        if self.laplacian != "unnormalized":
+            root = np.sqrt(degrees)
+            L = csr_array(L.multiply(1 / root[:, None]).multiply(1 / root[None, :]))
+        values, vectors = graph.setting.engine.bottom_eigenvectors(
+            L,
+            count,
+            skip=len(labels),
+            kernel=root,
+            parts=of_held if len(labels) > 1 else None,
+        )
+        eigenvalues[:count] = np.clip(values, 0, None)
+        places[held, :count] = vectors / root[:, None]
+        return eigenvalues, places
+
+    def _readable(self, places: Floats, W: csr_array, graph: PatchGraph) -> Floats:
+        """Give short circuits some weight back, if that makes much more of the points visible."""
+        share = visible_share(places)
+        if share >= VISIBLE or graph.removed is None or not len(graph.removed):
+            return places
+        i, j = graph.removed.T
+        removed = symmetric(i, j, np.ones(len(i)), len(graph))
+
+        def solved(weight: float) -> tuple[Floats, Floats]:
+            weights = csr_array(W.maximum(weight * removed))
+            parts = components.n_components(weights)[1]
+            return self._eigenvectors(weights, parts, graph, places.shape[1])
+
+        alike = solved(1.0)
+        needed = VISIBLE * visible_share(alike[1])
+        if share >= needed:
+            return places
+        for weight in WEIGHTS:
+            self.short_circuit_weight_, found = weight, solved(weight)
+            if visible_share(found[1]) >= needed:
+                break
+        else:
+            self.short_circuit_weight_, found = 1.0, alike
+        self.eigenvalues_ = found[0]
+        return found[1]
 
     def _bytes(self, points: Any, setting: GraphSetting) -> int:
         n, k = points.shape[0], setting.degree or DEFAULT_NEIGHBORS

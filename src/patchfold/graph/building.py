@@ -115,6 +115,7 @@ def build_graph(
         found.pooled,
         denoised,
         RowTable(X) if rows is None and not setting.precomputed else rows,
+        removed=np.column_stack([i[~held], j[~held]]),
     )
 
 

@@ -19,7 +19,7 @@ from patchfold.engines.arrays import check_stored, to_numpy
 from patchfold.engines.threads import map_blocks
 from patchfold.engines.validation import check_choice, is_sparse
 from patchfold.graph.disagreement import NEAREST, Typical, leaving, medians, nearest, shares
-from patchfold.graph.short_circuits import stretches, trusted_of_new
+from patchfold.graph.short_circuits import stretched_lengths, stretches, trusted_of_new
 from patchfold.supervision import UNKNOWN, Edges, changed_lengths, kinship
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ class Lengths:
         factors = stretches(**self.judging(evidence))
         own, distances = evidence.own, evidence.compared.distances
         distances = distances if own is None else distances[own]
-        return np.asarray(distances / typical.distance * factors, dtype=distances.dtype)
+        return stretched_lengths(distances, factors, typical.distance)
 
     def judging(self, evidence: Evidence) -> dict[str, Any]:
         """Return what :func:`patchfold.graph.short_circuits.stretches` judges edges by."""
@@ -221,6 +221,7 @@ class Lengths:
             "own": own,
             "asked": asked,
             "quiet": typical.quiet,
+            "typical": typical.distance,
             "n_jobs": self.engine.n_jobs,
         }
 

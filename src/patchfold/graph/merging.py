@@ -63,6 +63,7 @@ def expanded(
         denoised=None if graph.denoised is None else _denoised(graph.denoised, copies),
         rows=rows,
         copies=copies,
+        removed=None if graph.removed is None else copies.first[graph.removed],
     )
 
 

@@ -143,6 +143,8 @@ class PatchGraph:
         The points, to find them again.
     copies : Copies or None
         Which rows were merged to one point; None where none were.
+    removed : array of shape (n_removed, 2) or None
+        The ends of the edges that were left out as short circuits; None in a graph out of a file.
     """
 
     setting: GraphSetting
@@ -156,6 +158,7 @@ class PatchGraph:
     denoised: Denoised | None = None
     rows: RowTable | None = None
     copies: Copies | None = None
+    removed: Indices | None = None
 
     def __len__(self) -> int:
         return int(self.matrix.shape[0])
@@ -187,8 +190,9 @@ class PatchGraph:
             self.denoised.check(shape)
 
     def __getstate__(self) -> dict[str, Any]:
-        # What can be computed again is not in a file.
-        return {name: value for name, value in vars(self).items() if name != "strangers"}
+        # What can be computed again, or is of use in a fit only, is not in a file.
+        left_out = ("strangers", "removed")
+        return {name: value for name, value in vars(self).items() if name not in left_out}
 
     @cached_property
     def strangers(self) -> Strangers:

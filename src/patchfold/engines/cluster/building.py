@@ -15,6 +15,7 @@ from patchfold.engines.cluster.paths import components
 from patchfold.engines.cluster.searching import Search
 from patchfold.engines.validation import warn_user
 from patchfold.graph.disagreement import TYPICAL_NEIGHBORS
+from patchfold.graph.short_circuits import stretched_lengths
 from patchfold.neighbors.search import exact_suits
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def _lengths(
     degree = setting.degree or 0
     typical, around, evidence = learning.learned(exchange, known, compared, degree)
     mirror = links.Mirror(cluster, known, exchange)
-    judge = judging.Judge(exchange, mirror, known, evidence, typical.quiet)
+    judge = judging.Judge(exchange, mirror, known, evidence, typical.quiet, typical.distance)
     factors = judge.factors()
     return cluster.each(_stretched, evidence, factors, unit=typical.distance), typical, around
 
@@ -143,8 +144,7 @@ def _distances(known: links.Links) -> Any:
 
 def _stretched(evidence: learning.Evidence, factors: Any, unit: float) -> Any:
     distances = evidence.distances
-    factors = np.asarray(factors, dtype=distances.dtype)
-    lengths = np.asarray(distances / unit * factors, dtype=distances.dtype)
+    lengths = stretched_lengths(distances, factors, unit)
     return np.where(evidence.own, lengths, np.asarray(np.inf, dtype=distances.dtype))
 
 

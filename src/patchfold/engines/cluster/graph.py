@@ -176,12 +176,16 @@ class ClusterGraph:
         args = self.fitted.rows, self.found, self.links, self.edge_lengths
         parts = cluster.get(cluster.each(_chosen_lengths, *args, degree=self.setting.degree))
         rows, columns, lengths = (np.concatenate(column) for column in zip(*parts, strict=True))
-        near = Neighborhoods.from_edges(rows, columns, lengths, n)
+        left = np.isfinite(lengths)
+        near = Neighborhoods.from_edges(rows[left], columns[left], lengths[left], n)
+        removed = np.sort(np.column_stack([rows[~left], columns[~left]]), axis=1)
         if self.bridges:
             i, j, extra = zip(*self.bridges, strict=True)
             ends = np.array(i, dtype=np.intp), np.array(j, dtype=np.intp)
             near = with_edges(near, *ends, np.array(extra, dtype=self.dtype))
-        return Collected(self.setting, with_incoming(near, matrix), matrix, self)
+        return Collected(
+            self.setting, with_incoming(near, matrix), matrix, self, np.unique(removed, axis=0)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,12 +199,15 @@ class Collected:
     matrix : csr_array of shape (n, n)
     lengths : ClusterGraph
         Which knows what is typical, and has no points here.
+    removed : array of shape (n_removed, 2)
+        The ends of the edges that were left out as short circuits.
     """
 
     setting: GraphSetting
     neighborhoods: Neighborhoods
     matrix: csr_array
     lengths: ClusterGraph
+    removed: Indices
 
     def __len__(self) -> int:
         return int(self.matrix.shape[0])
@@ -209,15 +216,13 @@ class Collected:
 def _chosen_lengths(
     rows: Rows, found: Found, links: Links, lengths: Floats, degree: int
 ) -> tuple[Indices, Indices, Floats]:
-    """Return the edges from rows to their nearest neighbours that are left, by numbers."""
+    """Return the edges from rows to their nearest neighbours, by numbers."""
     table, ids = links.table, found.nodes.ids[:, :degree]
     starts, ends = np.repeat(rows.ids, ids.shape[1]), ids.ravel()
     a, b = table.find(starts), table.find(ends)
     n = len(table)
     codes = np.minimum(a, b) * n + np.maximum(a, b)
-    values = lengths[np.searchsorted(links.i * n + links.j, codes)]
-    kept = np.isfinite(values)
-    return starts[kept], ends[kept], values[kept]
+    return starts, ends, lengths[np.searchsorted(links.i * n + links.j, codes)]
 
 
 def table_of_links(links: Links) -> Any:

@@ -47,8 +47,8 @@ class Judge:
     exchange : Exchange
     mirror : Mirror
     links, evidence : lists of futures
-    quiet : float
-        How far distances can be relied on.
+    quiet, typical : float
+        How far distances can be relied on, and the length of a typical edge.
     together : int
         Edges up to which one worker looks for ways around short edges.
     """
@@ -58,6 +58,7 @@ class Judge:
     links: list[Any]
     evidence: list[Any]
     quiet: float
+    typical: float
     together: int = TOGETHER
 
     def factors(self) -> list[Any]:
@@ -123,6 +124,7 @@ class Judge:
             labels,
             large=large,
             within=1.0 if kin else short_circuits.CEILING,
+            typical=self.typical,
             **how,
         )
         factors = cluster.each(getitem, judged, [0] * len(judged))
@@ -248,6 +250,7 @@ def _without_ways(
     labels: Indices,
     large: Indices,
     within: float,
+    typical: float,
     counts: float,
     doubt: float,
 ) -> tuple[Floats, Indices]:
@@ -256,7 +259,7 @@ def _without_ways(
     big = np.isin(labels, large)
     i, j = links.i, links.j
     between = (labels[i] != labels[j]) & big[i] & big[j]
-    settled = trusted | tree
+    settled = trusted | tree | short_circuits.is_far(evidence.distances, typical)
     factors = short_circuits.bounded_stretch(disagreement, settled, between, doubt, within)
     short = short_circuits.suspects(disagreement, settled, between)
     return factors, np.flatnonzero(short & some & links.mine)
