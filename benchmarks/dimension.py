@@ -90,7 +90,7 @@ def draw(path):
         low, high = np.quantile(values, [0.01, 0.99])
         dots = ax.scatter(*X.T, c=values, s=4, vmin=low, vmax=high, cmap="viridis")
         ax.set_title(title, fontsize=11, y=1.0)
-        ax.set_box_aspect(np.ptp(X, axis=0), zoom=1.2)
+        ax.set_box_aspect(np.ptp(X, axis=0), zoom=1.0 if place == 1 else 1.2)
         ax.set_axis_off()
         ax.view_init(*((20, -70) if place == 1 else (10, -80)))
         figure.colorbar(dots, ax=ax, shrink=0.7, pad=0.0)

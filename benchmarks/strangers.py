@@ -218,7 +218,7 @@ def draw(path):
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
     for points_, label, colour in (
         (new, "new points of the roll", "C0"),
-        (strange, "1 beside it", "C3"),
+        (strange, "the same, moved out by 1", "C3"),
     ):
         left.hist(
             isomap.off_manifold(points_),
