@@ -11,6 +11,7 @@ import zlib
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 from sklearn.preprocessing import StandardScaler
 
 from command_line import done, iris
@@ -195,3 +196,21 @@ def test_coordinates_alone_are_the_points(call, folder, opened):
     assert (
         "'petal width' of --xy has no value in row 5" in call("explore", "map.csv", *words).stderr
     )
+
+
+def test_images_come_from_the_paths_of_a_column(call, folder, opened):
+    (folder / "data").mkdir()
+    frame = iris().head(20).assign(photo=[f"{row}.png" for row in range(20)])
+    for row in range(20):
+        Image.new("RGB", (8, 6), (10 * row, 0, 0)).save(folder / "data" / f"{row}.png")
+    frame.to_csv("data/flowers.csv", index=False)
+    words = ("--images", "photo", "--neighbors", 5, "--no-open", "-o", "page.html")
+    done(call("explore", "data/flowers.csv", *words))
+    data = views_of(folder / "page.html")
+    assert data["images"]["channels"] == 3
+    assert "photo" in {column["name"] for column in data["columns"]}
+    (folder / "data" / "7.png").unlink()
+    assert "images[7] cannot be read" in call("explore", "data/flowers.csv", *words).stderr
+    frame.assign(photo=["0.png", None] * 10).to_csv("data/flowers.csv", index=False)
+    refused = call("explore", "data/flowers.csv", *words).stderr
+    assert "column 'photo' of --images has no path in row 2" in refused

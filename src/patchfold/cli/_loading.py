@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from patchfold.cli._cells import read_any
 from patchfold.cli._session import Refused, about, say, to_paste, working
 
 # What to do where all columns are texts to read.
@@ -31,6 +32,7 @@ class TableOptions:
     feature: list[str] | None = None
     xy: list[str] | None = None
     text: str | None = None
+    images: str | None = None
     missing: str = "error"
     header: bool | None = None
     dates: bool = False
@@ -48,11 +50,11 @@ class TableOptions:
         if self.data == "-" and sys.stdin is not None and sys.stdin.isatty():
             say(["Reading standard input; Ctrl-D ends it."])
         known = {self.target, self.ids, *(self.info or ())}
-        told = [] if self.text is None or self.text in known else [self.text]
+        told = [name for name in (self.text, self.images) if name is not None and name not in known]
         given = Roles(
             self.target,
             self.ids,
-            (*(self.info or ()), *told),
+            (*(self.info or ()), *dict.fromkeys(told)),
             tuple(self.drop or ()),
             tuple(self.feature or ()),
         )
@@ -74,9 +76,9 @@ class TableOptions:
             except ColumnsError as error:
                 raise _refused(self.data, error) from error
             check_rows(selection)
-        selection = replace(selection, roles=roles, shape=table.shape)
+        selection = replace(selection, roles=roles, shape=table.shape, one_unit=table.one_unit)
         selection.notes[:0] = [*table.notes, *notes]
-        if self.standardize is None and not self.scaled(selection):
+        if self.standardize is None and pixels_of(selection):
             size = " x ".join(map(str, pixels_of(selection)))
             selection.notes.append(
                 f"the features look like the pixels of images of {size}: they are taken as they "
@@ -106,9 +108,24 @@ class TableOptions:
             found[", ".join(names)] = np.column_stack(numbers)
         return found
 
+    def pictures(self, selection: Any) -> Any:
+        """Return the images that a page shows of each row: of the paths in --images, or None."""
+        from patchfold.tables import TableError
+
+        if self.images is None:
+            return images_of(selection)
+        paths = selection.others[self.images]
+        if paths.isna().any():
+            row = selection.rows[int(paths.isna().argmax())] + 1
+            raise TableError(f"column '{self.images}' of --images has no path in row {row}.")
+        folder = Path() if self.data == "-" else Path(self.data).parent
+        return [folder / str(path) for path in paths]
+
     def scaled(self, selection: Any) -> bool:
-        """Whether numbers are standardised: as asked for, else unless they are pixels."""
-        return not pixels_of(selection) if self.standardize is None else self.standardize
+        """Whether numbers are standardised: as asked for, else unless they have one unit."""
+        if self.standardize is None:
+            return not (selection.one_unit or pixels_of(selection))
+        return self.standardize
 
     def coding(self, selection: Any) -> dict[str, Any]:
         """How columns become points, as arguments of :func:`patchfold.tables.preprocessor`."""
@@ -157,15 +174,13 @@ class TableOptions:
 
     def _read(self, given: Any) -> Any:
         """Read the file, or load the data set of that name where there is no such file."""
-        from patchfold.tables import read_table
-
         if self.data != "-" and not Path(self.data).exists():
             table = _dataset(self.data)
             if table is not None:
                 return table
         named = [name for name in (given.target, given.ids) if name is not None]
         others = [*given.info, *given.drop, *given.features]
-        return read_table(
+        return read_any(
             self.data, header=self.header, expected=others, keep=named, decimal=self.decimal
         )
 
@@ -205,7 +220,7 @@ def columns(selection: Any) -> dict[str, list[Any]]:
 
     frame, target = selection.others, selection.roles.target
     names = list(frame.columns)
-    if selection.features.shape[1] > MOST_FEATURES:
+    if selection.features.shape[1] > MOST_FEATURES or pixels_of(selection):
         names = [name for name in names if name not in selection.features.columns]
     order = sorted(names, key=lambda name: name != target)
     shown = {name: [_shown(value) for value in frame[name]] for name in order}
@@ -310,7 +325,7 @@ def _refused(data: str, error: Any) -> Refused:
     """Name all problems of a table, and a command that settles them."""
     name = "standard input" if data == "-" else data
     words = [problem.words for problem in error.problems]
-    attempt = f"Try: {to_paste(error.options)}" if error.settled else NOTHING_ELSE
+    attempt = NOTHING_ELSE if error.only_texts else f"Try: {to_paste(error.options)}"
     if len(words) == 1:
         return Refused(f"{name}: {words[0]}.", more=[attempt])
     return Refused(

@@ -56,8 +56,8 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="CSV, TSV, Parquet, ARFF, NPY or NPZ, also compressed by gzip; '-' reads standard "
-        "input; or a name that 'patchfold datasets' lists.",
+        help="CSV, TSV, Parquet, ARFF, NPY or NPZ, also compressed by gzip; H5AD; '-' reads "
+        "standard input; or a name that 'patchfold datasets' lists.",
     ),
 ]
 Target = Annotated[

@@ -7,6 +7,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from patchfold.cli import _options as options
+from patchfold.cli._cells import read_any
 from patchfold.cli._output import (
     check_endings,
     check_names,
@@ -183,11 +184,11 @@ def _read(
     decimal: str | None,
 ) -> Any:
     """Read new rows and choose the columns that the model takes; notes are in the selection's."""
-    from patchfold.tables import conform, read_table
+    from patchfold.tables import conform
 
     numbers, known = columns.numbers, columns.categories
     keep = [name for name in (ids, origin.ids, origin.target) if name is not None]
-    table = read_table(new, header=header, expected=numbers, text=known, keep=keep, decimal=decimal)
+    table = read_any(new, header=header, expected=numbers, text=known, keep=keep, decimal=decimal)
     present = list(table.frame.columns)
     _check_columns(present, [*numbers, *known], ids, drop, origin)
     there = set(present) - set(drop)

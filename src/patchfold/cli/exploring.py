@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from patchfold.cli import _options as options
-from patchfold.cli._loading import TableOptions, columns, images_of, row_names, title
+from patchfold.cli._loading import TableOptions, columns, row_names, title
 from patchfold.cli._session import (
     about,
     check_outputs,
@@ -29,7 +29,7 @@ HOST = "127.0.0.1"
 # What a page has where options name nothing else, as in patchfold.explore.
 METHODS, DIVERGENCES = ("isomap",), ("euclidean", "kl")
 # Of tables, which the name of a page does without.
-ENDINGS = re.compile(r"(\.(csv|tsv|txt|parquet|arff|npy|npz))?(\.gz)?$", re.IGNORECASE)
+ENDINGS = re.compile(r"(\.(csv|tsv|txt|parquet|arff|npy|npz|h5ad))?(\.gz)?$", re.IGNORECASE)
 
 
 def _check_stops(values: list[str] | None) -> list[str] | None:
@@ -75,6 +75,13 @@ Text = Annotated[
     str | None,
     typer.Option(metavar="COL", help="A column of texts to read in full beside the points."),
 ]
+Images = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COL",
+        help="A column of paths of images to show, relative to the folder of the table.",
+    ),
+]
 PageFile = Annotated[
     Path | None,
     typer.Option(
@@ -103,6 +110,7 @@ def explore(
     feature: options.Feature = None,
     xy: Coordinates = None,
     text: Text = None,
+    images: Images = None,
     method: Methods = None,
     divergence: Divergences = None,
     neighbors: Stops = None,
@@ -134,6 +142,7 @@ def explore(
         feature=feature,
         xy=xy,
         text=text,
+        images=images,
         missing=missing,
         header=header,
         dates=dates,
@@ -143,11 +152,10 @@ def explore(
     )
     place = _place(data, output, serve=serve)
     selection = table.load()
-    stops = [k if k == "auto" else int(k) for k in neighbors or ()]
     built, warned = _page(
         table,
         selection,
-        n_neighbors=stops or None,
+        n_neighbors=[k if k == "auto" else int(k) for k in neighbors or ()] or None,
         methods=tuple(method or METHODS),
         divergences=tuple(divergence or DIVERGENCES),
         random_state=seed,
@@ -185,7 +193,7 @@ def _page(table: TableOptions, selection: Any, **parameters: Any) -> tuple[Any, 
             columns=columns(selection),
             ids=row_names(selection),
             feature_names=list(prepare.get_feature_names_out()),
-            images=images_of(selection),
+            images=table.pictures(selection),
             text=table.text,
             title=title(table.data),
             n_jobs=options.threads(len(selection.features)),

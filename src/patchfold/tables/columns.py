@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -285,7 +285,7 @@ def _check_categories(name: str, values: Any, *, declared: bool = False) -> None
             f"has {distinct} different texts in {len(known)} rows, such as "
             f"{quoted(known.iloc[0])}, too many for categories"
         )
-        raise ColumnsError([beside(name, words)])
+        raise ColumnsError([replace(beside(name, words), texts=True)])
 
 
 def _leave_out(name: str) -> str:

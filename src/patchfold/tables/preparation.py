@@ -63,6 +63,8 @@ class Selection:
         How dates are written in the columns where they became numbers.
     shape : tuple of int
         The shape of a row that was laid out as one line of numbers; empty for others.
+    one_unit : bool
+        Whether the features are compared as they are, such as principal components.
     roles : Roles
         What the columns are for.
     """
@@ -77,6 +79,7 @@ class Selection:
     notes: list[str] = field(default_factory=list)
     dates: dict[str, str] = field(default_factory=dict)
     shape: tuple[int, ...] = ()
+    one_unit: bool = False
     roles: Roles = field(default_factory=Roles)
 
 
@@ -145,11 +148,8 @@ def select(
         raise TableError("no column is left as a feature; give at least one that is not named.")
     found = features_of(frame, others, decimal=decimal, dates=dates)
     if found.problems:
-        aside = {"--info", "--drop"}
-        settled = found.frame.shape[1] > 0 or any(
-            problem.options[0] not in aside for problem in found.problems
-        )
-        raise ColumnsError([*found.problems, *_missing(found.frame, missing)], settled=settled)
+        texts = found.frame.empty and all(problem.texts for problem in found.problems)
+        raise ColumnsError([*found.problems, *_missing(found.frame, missing)], only_texts=texts)
     notes = found.notes
     selection = _selection(
         frame.drop(columns=list(drop)),

@@ -21,10 +21,13 @@ class Problem:
         A sentence without its end: what was found, and what can be done.
     options : tuple of str
         Words of the command line that settle it.
+    texts : bool
+        Whether it is a column of texts to read.
     """
 
     words: str
     options: tuple[str, ...]
+    texts: bool = False
 
 
 class ColumnsError(TableError):
@@ -33,13 +36,13 @@ class ColumnsError(TableError):
     Attributes
     ----------
     problems : list of Problem
-    settled : bool
-        Whether the options that settle them leave anything to embed.
+    only_texts : bool
+        Whether there is nothing but texts, so that options leave nothing to embed.
     """
 
-    def __init__(self, problems: Sequence[Problem], *, settled: bool = True) -> None:
+    def __init__(self, problems: Sequence[Problem], *, only_texts: bool = False) -> None:
         self.problems = list(problems)
-        self.settled = settled
+        self.only_texts = only_texts
         words = "; ".join(problem.words for problem in self.problems[:NAMED])
         more = len(self.problems) - NAMED
         super().__init__(f"{words}; and {more} more." if more > 0 else f"{words}.")

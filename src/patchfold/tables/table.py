@@ -30,6 +30,8 @@ class Table:
         Columns that the file keeps apart from the points.
     shape : tuple of int
         The shape of a row that was laid out as one line of numbers; empty for others.
+    one_unit : bool
+        Whether the points are compared as they are, such as principal components.
     """
 
     frame: Any
@@ -39,6 +41,7 @@ class Table:
     index: str | None = None
     beside: tuple[str, ...] = ()
     shape: tuple[int, ...] = ()
+    one_unit: bool = False
 
 
 @dataclass(frozen=True)
