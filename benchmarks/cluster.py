@@ -2,9 +2,13 @@
 
 Run ``python benchmarks/cluster.py --rows 50000``. A scheduler and two workers, each limited to
 ``--memory``, are started by Dask's own commands. Reported are the seconds of every stage, the peak
-memory of this process (the client), the time of one process with all memory, and what the stages
-predict for 10 and 100 million rows on ``--threads`` threads: stages are proportional to rows a
-thread.
+memory of this process (the client) and of the workers, the time of one process with all memory, and
+what the stages predict for 10 and 100 million rows on ``--threads`` threads: stages are
+proportional to rows a thread. Beside the time that has passed, the seconds of processors are given,
+which other work on the machine does not change.
+
+With ``--fit cluster`` or ``--fit alone`` only one of the two is fitted. Rows are written in float32
+to ``--folder`` and stay there, if it is given.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ from patchfold import PatchIsomap
 FEATURES = 50
 # The dimension of the manifold, which bends into all features.
 DIMENSION = 3
-GROUP = 25_000
+GROUP = 102_400
 PREDICTED = (10_000_000, 100_000_000)
 
 
@@ -39,6 +43,7 @@ def write_rows(folder: Path, n: int) -> None:
         places = rng.uniform(-2, 2, size=(min(GROUP, n - start), DIMENSION))
         X = np.sin(places @ ways) + 0.02 * rng.normal(size=(len(places), FEATURES))
         frame = pd.DataFrame(X, columns=[f"x{column}" for column in range(FEATURES)])
+        frame = frame.astype(np.float32)
         frame.to_parquet(folder / f"{part:05}.parquet", index=False)
 
 
@@ -57,31 +62,49 @@ def started(folder: Path, memory: str, workers: int) -> tuple[str, list[subproce
     return json.loads(file.read_text())["address"], found
 
 
+def spent() -> tuple[float, float]:
+    """Return the seconds of processors that this process has used, and its peak memory in GB."""
+    return time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+
+
 def on_cluster(folder: Path, memory: str, setting: dict[str, Any]) -> dict[str, Any]:
     """Fit from Parquet on two workers; return the seconds of the stages and the peak memory."""
     import dask.dataframe as dd
     from distributed import Client
 
-    address, processes = started(folder.parent, memory, 2)
-    try:
-        with Client(address, timeout=120) as client:
-            client.wait_for_workers(2, 120)
-            start = time.perf_counter()
-            isomap = PatchIsomap(engine=client, **setting).fit(dd.read_parquet(folder))
-            seconds = time.perf_counter() - start
-            parts = len(isomap.patch_graph_.links)
-    finally:
-        for process in reversed(processes):
-            process.terminate()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    return {"seconds": seconds, "stages": isomap.fit_report_, "client_gb": peak, "parts": parts}
+    with tempfile.TemporaryDirectory() as name:
+        address, processes = started(Path(name), memory, 2)
+        try:
+            with Client(address, timeout=120) as client:
+                client.wait_for_workers(2, 120)
+                start, before = time.perf_counter(), spent()[0]
+                isomap = PatchIsomap(engine=client, **setting).fit(dd.read_parquet(folder))
+                seconds = time.perf_counter() - start
+                graph = isomap.patch_graph_
+                cpu, peaks = zip(*client.run(spent).values(), strict=True)
+                scheduler = client.run_on_scheduler(spent)[0]
+        finally:
+            for process in reversed(processes):
+                process.terminate()
+    used, peak = spent()
+    return {
+        "seconds": seconds,
+        "cpu": sum(cpu) + scheduler + used - before,
+        "stages": isomap.fit_report_,
+        "client_gb": peak,
+        "worker_gb": max(peaks),
+        "parts": len(graph.links),
+        "recall": graph.recall,
+    }
 
 
-def alone(folder: Path, setting: dict[str, Any]) -> float:
-    """Return the seconds of one process with two threads and all memory."""
-    start = time.perf_counter()
-    PatchIsomap(n_jobs=2, **setting).fit(pd.read_parquet(folder))
-    return time.perf_counter() - start
+def alone(folder: Path, setting: dict[str, Any]) -> tuple[float, float, float, dict[str, float]]:
+    """Return the seconds of one process with two threads, of processors, and the peak memory."""
+    X = pd.read_parquet(folder)
+    start, before = time.perf_counter(), spent()[0]
+    isomap = PatchIsomap(n_jobs=2, **setting).fit(X)
+    used, peak = spent()
+    return time.perf_counter() - start, used - before, peak, isomap.fit_report_
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -92,23 +115,41 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--landmarks", type=int, default=500)
     parser.add_argument("--knn", default="auto")
     parser.add_argument("--threads", type=int, default=64)
+    parser.add_argument("--fit", choices=("both", "cluster", "alone"), default="both")
+    parser.add_argument("--folder", type=Path)
     asked = parser.parse_args([] if arguments is None else arguments)
     setting = {"landmarks": asked.landmarks, "random_state": 0, "knn": asked.knn}
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name) / "rows"
-        folder.mkdir()
-        write_rows(folder, asked.rows)
-        found = on_cluster(folder, asked.memory, setting)
-        single = alone(folder, setting)
+        folder = (asked.folder or Path(name)) / f"rows{asked.rows}"
+        if not folder.exists():
+            folder.mkdir(parents=True)
+            write_rows(folder, asked.rows)
+        found = None
+        if asked.fit != "alone":
+            found = on_cluster(folder, asked.memory, setting)
+            report(asked, found)
+        if asked.fit != "cluster":
+            seconds, cpu, peak, stages = alone(folder, setting)
+            print(f"one process: {seconds:.1f} s, {cpu:.1f} s of processors, {peak:.2f} GB")
+            print(", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in stages.items()))
+            if found is not None:
+                times = found["seconds"] / seconds, found["cpu"] / cpu
+                print(f"the cluster takes {times[0]:.2f} times as long, {times[1]:.2f} in work")
+
+
+def report(asked: argparse.Namespace, found: dict[str, Any]) -> None:
+    """Print what a fit on a cluster took."""
     print(f"{asked.rows} x {FEATURES}, {found['parts']} parts, 2 workers of {asked.memory}")
     for stage, seconds in found["stages"].items():
         print(f"  {stage:24}{seconds:9.1f} s{1e6 * seconds * 2 / asked.rows:12.0f} us a row")
-    print(f"  {'all':24}{found['seconds']:9.1f} s; client {found['client_gb']:.2f} GB at most")
-    ratio = found["seconds"] / single
-    print(f"  {'one process':24}{single:9.1f} s; the cluster takes {ratio:.2f} times as long")
+    print(f"  {'all':24}{found['seconds']:9.1f} s, {found['cpu']:.1f} s of processors")
+    print(f"  client {found['client_gb']:.2f} GB, workers {found['worker_gb']:.2f} GB at most")
+    print(f"  recall of the search {found['recall']:.3f}")
     for rows in PREDICTED:
-        hours = found["seconds"] * 2 / asked.rows * rows / asked.threads / 3600
-        print(f"  {rows:,} rows on {asked.threads} threads: {hours:.1f} hours predicted")
+        hours = found["cpu"] / asked.rows * rows / asked.threads / 3600
+        print(
+            f"  {rows:,} rows on {asked.threads} threads: {hours:.1f} hours predicted", flush=True
+        )
 
 
 if __name__ == "__main__":

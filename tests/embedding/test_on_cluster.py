@@ -67,12 +67,13 @@ def test_a_numpy_array_with_a_client_gives_numpy_arrays(client, roll, new_points
 @pytest.mark.parametrize(
     "estimator",
     [
-        PatchEigenmaps(divergence="euclidean"),
+        PatchIsomap(landmarks=40, random_state=3),
+        PatchLLE(),
+        PatchEigenmaps(),
+        PatchTSNE(random_state=0),
         PatchLLE(divergence="euclidean", weights="entropic"),
-        PatchTSNE(divergence="euclidean", random_state=0),
-        PatchIsomap(divergence="euclidean", landmarks=40, random_state=3),
     ],
-    ids=lambda estimator: type(estimator).__name__,
+    ids=repr,
 )
 def test_every_estimator_of_a_data_frame_has_the_bits_of_one_process(
     client, estimator, roll, new_points
@@ -88,6 +89,15 @@ def test_every_estimator_of_a_data_frame_has_the_bits_of_one_process(
     np.testing.assert_array_equal(estimator.embedding_.compute(), alone)
     there = estimator.transform(dd.from_pandas(new, npartitions=2))
     np.testing.assert_array_equal(there.compute(), mapped)
+
+
+def test_an_approximate_search_tells_its_recall(client, roll):
+    setting = {"divergence": "euclidean", "landmarks": 40, "random_state": 0}
+    found = PatchIsomap(knn="approximate", engine=client, **setting).fit(roll).patch_graph_
+    assert 0.9 < found.recall <= 1
+    exact = PatchIsomap(knn="exact", engine=client, **setting).fit(roll).patch_graph_
+    assert exact.recall == 1
+    assert abs(found.matrix - exact.matrix).sum() < 0.2 * exact.matrix.sum()
 
 
 def test_components_are_joined_as_in_one_process(client):

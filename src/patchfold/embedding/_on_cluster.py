@@ -10,6 +10,7 @@ import numpy as np
 from patchfold.embedding._base import BasePatchGraph
 from patchfold.engines.cluster.connection import Cluster, check_installed, is_collection
 from patchfold.engines.cluster.graph import ClusterGraph
+from patchfold.engines.cluster.halo import take_rows
 from patchfold.engines.validation import check_columns, warn_user
 
 if TYPE_CHECKING:
@@ -75,7 +76,6 @@ class FitsOnCluster(BasePatchGraph):
             "out_of_sample": (not self._by_graph(), "use 'nystrom'"),
             "knn": (not isinstance(self.knn, str), "use 'auto', 'exact' or 'approximate'"),
             "n_neighbors": (isinstance(self.n_neighbors, str), "choose it on a sample"),
-            "weights": (getattr(self, "weights", None) == "euclidean", "use 'entropic'"),
         }
         for name, (unknown, remedy) in refused.items():
             if unknown:
@@ -123,9 +123,20 @@ class FitsOnCluster(BasePatchGraph):
         mapped = self._here[same]
         new = np.flatnonzero(same < 0)
         if len(new):
-            places = self._extend(near[new], None)
+            places = self._extend(near[new], self._new_points(chunks, new))
             mapped[new] = np.pad(places, ((0, 0), (0, mapped.shape[1] - places.shape[1])))
         return _as_chunks(mapped, chunks)
+
+    def _new_points(self, chunks: Any, new: Any) -> Any:
+        """Return some of the new rows, where an embedding in this process asks for them."""
+        if not self._needs_points():
+            return None
+        cluster: Cluster = self.patch_graph_.fitted.cluster
+        parts = []
+        for start, size, future in zip(chunks.starts, chunks.sizes, chunks.futures, strict=True):
+            some = new[(new >= start) & (new < start + size)] - start
+            parts += cluster.get([cluster.run(take_rows, future, some)])
+        return np.concatenate(parts)
 
     @property
     def _places(self) -> Floats:
@@ -136,6 +147,10 @@ class FitsOnCluster(BasePatchGraph):
     def _embed_in_parts(self, graph: ClusterGraph, n_components: int) -> list[Any] | None:
         """Return futures of the embedding of every part; None where there is no way to do so."""
         return None
+
+    def _needs_points(self) -> bool:
+        """Tell whether new points are placed by where they are, and not by lengths alone."""
+        return False
 
     def _by_graph(self) -> bool:
         raise NotImplementedError

@@ -8,7 +8,6 @@ import numpy as np
 from scipy.sparse import csr_array, eye_array
 
 from patchfold.embedding._embedding import BasePatchEmbedding
-from patchfold.engines.arrays import to_numpy
 from patchfold.engines.eigenvectors import fix_signs
 from patchfold.engines.validation import check_choice, check_positive, warn_user
 from patchfold.graph.edges import rows_of
@@ -217,6 +216,9 @@ class PatchLLE(BasePatchEmbedding):
         # Where there is a small cut: of others the factorisation itself says what it needs.
         return super()._bytes(points, setting) + int(FACTOR_BYTES * k * n * np.log2(n))
 
+    def _needs_points(self) -> bool:
+        return self.weights == "euclidean"
+
     def _extend(self, near: Neighborhoods, X: Any) -> Floats:
         """Write new points in their neighbours, and their places by the same weights."""
         weights = self._weights(near, self.patch_graph_, X)
@@ -226,13 +228,8 @@ class PatchLLE(BasePatchEmbedding):
         """Return the weights of neighbours, of ``points`` if they are not those of the graph."""
         if self.weights == "entropic":
             return entropic_weights(near, self.reg)
-        centres = _centres(graph)
+        centres = graph.centres
         return euclidean_weights(near, centres if points is None else points, centres, self.reg)
-
-
-def _centres(graph: PatchGraph) -> Any:
-    """Return where the patches are: denoised, or the points themselves."""
-    return graph.lengths.points if graph.patches is None else to_numpy(graph.patches.points)
 
 
 def centred_bottom(

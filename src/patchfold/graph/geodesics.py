@@ -37,6 +37,9 @@ LOADED_WORK = 10**6
 # together, and are taken one after the other.
 SPARSE = 8
 
+# Sources from which it pays to reorder a graph, and to drop edges that no shortest path takes.
+REORDERED = 8
+
 # Sources of bounded paths that one thread takes at a time.
 BOUNDED_SOURCES = 1024
 
@@ -218,13 +221,15 @@ def _relaxed(
     # Here and not above: small data should not wait for the compiler to be imported.
     from patchfold.graph import relaxation
 
-    # Neighbours in the graph become neighbours in memory.
-    order = np.ascontiguousarray(reverse_cuthill_mckee(graph, symmetric_mode=True), np.intp)
-    compact = _without_detours(graph[order][:, order])
+    order, compact = np.arange(graph.shape[0]), graph
+    if len(sources) >= REORDERED:
+        # Neighbours in the graph become neighbours in memory.
+        order = np.ascontiguousarray(reverse_cuthill_mckee(graph, symmetric_mode=True), np.intp)
+        compact = _without_detours(graph[order][:, order])
     edges = (
         compact.indptr.astype(np.intp),
         compact.indices.astype(np.intp),
-        compact.data,
+        compact.data.astype(np.float64, copy=False),
     )
     starts = places(order)[sources]
     lengths = np.empty((len(sources), len(order)), dtype)

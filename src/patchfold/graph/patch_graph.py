@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from patchfold.engines.arrays import to_numpy
 from patchfold.engines.validation import check_count
 from patchfold.graph import placing
 from patchfold.neighbors.given import at_zero
@@ -193,6 +194,11 @@ class PatchGraph:
         # What can be computed again, or is of use in a fit only, is not in a file.
         left_out = ("strangers", "removed")
         return {name: value for name, value in vars(self).items() if name not in left_out}
+
+    @property
+    def centres(self) -> Any:
+        """Where the patches are: denoised, or the points themselves."""
+        return self.lengths.points if self.patches is None else to_numpy(self.patches.points)
 
     @cached_property
     def strangers(self) -> Strangers:

@@ -9,6 +9,6 @@ the same functions on arrays as the engine for one machine, and gives the same b
 - ``rows``: from the user's chunks into parts of space, and back; ``halo``: rows of other parts.
 - ``building``: the steps, one after the other: ``searching`` neighbours, ``fitting`` patches,
   ``links`` (the edges of a part), ``learning`` what is typical, ``judging`` short circuits by the
-  ``ways`` around them, ``joining`` components; the result is the ``graph``.
-- ``triangulating``: landmark Isomap, by the shortest ``paths``; ``placing``: new rows.
+  ``ways`` around them, ``joining`` ``components``; the result is the ``graph``.
+- ``triangulating``: landmark Isomap, by ``geodesics``; ``placing``: new rows.
 """

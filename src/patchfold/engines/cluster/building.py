@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from patchfold.engines.cluster import fitting, judging, learning, links, rows
+from patchfold.engines.cluster.components import components
 from patchfold.engines.cluster.graph import ClusterGraph, Fitted
 from patchfold.engines.cluster.halo import Exchange
 from patchfold.engines.cluster.joining import joined
-from patchfold.engines.cluster.paths import components
 from patchfold.engines.cluster.searching import Search
 from patchfold.engines.validation import warn_user
 from patchfold.graph.disagreement import TYPICAL_NEIGHBORS
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from patchfold.patches.recipe import GaussianPatch
 
     Stage = Callable[[str], AbstractContextManager[None]]
+
+
+# Recall of an approximate search below which a fit warns.
+LOW_RECALL = 0.9
 
 
 def build_on_cluster(
@@ -57,10 +61,15 @@ def build_on_cluster(
     with stage("neighbours"):
         scale = rows.mean_variance_of(cluster, chunks)
         points = cluster.each(_points, shared.rows)
-        search = Search(cluster, shared.rows, points, exact=exact)
+        search = Search(cluster, shared.rows, points, shared.tree, exact=exact)
         found = search.own(reach)
         cluster.wait(found)
-    fitted = Fitted(cluster, shared, points, search, scale)
+        recall = search.recall(found, reach)
+    if recall < LOW_RECALL:
+        warn_user(
+            f"the approximate search found {recall:.0%} of the nearest rows; knn='exact' finds all."
+        )
+    fitted = Fitted(cluster, shared, points, search, scale, recall)
     patches = None
     if setting.recipe is not None:
         with stage("patches"):
@@ -92,7 +101,8 @@ def _patches(fitted: Fitted, found: list[Any], setting: GraphSetting) -> fitting
         moved = cluster.each(
             fitting.denoised_rows, exchange.tables, parts, halo, members, scale=fitted.scale
         )
-        places, search = moved, Search(cluster, parts, moved, exact=fitted.search.exact)
+        tree, exact = fitted.shared.tree, fitted.search.exact
+        places, search = moved, Search(cluster, parts, moved, tree, exact=exact)
         members = search.own(setting.patch_size)
         exchange = Exchange(cluster, cluster.each(fitting.table_of_found, numbers, parts, members))
         halo, halo_moved = exchange.fetch(fitted.points), exchange.fetch(moved)

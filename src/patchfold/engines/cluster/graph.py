@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from patchfold.engines.cluster.geodesics import geodesics, grounds_of
 from patchfold.engines.cluster.halo import Exchange
-from patchfold.engines.cluster.paths import relaxed
 from patchfold.engines.memory import check_memory
 from patchfold.engines.sampling import drawn_rows
 from patchfold.graph.edges import symmetric, with_edges, with_incoming
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from patchfold.engines.cluster.connection import Cluster
-    from patchfold.engines.cluster.fitting import PartPatches
+    from patchfold.engines.cluster.fitting import Packed, PartPatches
     from patchfold.engines.cluster.links import Links
     from patchfold.engines.cluster.rows import Rows, Shared
     from patchfold.engines.cluster.searching import Found, Search
@@ -44,6 +45,8 @@ class Fitted:
     search : Search
     scale : float
         The mean variance of the features.
+    recall : float
+        The share of the nearest rows that the search has found, measured on a sample; 1 if exact.
     """
 
     cluster: Cluster
@@ -51,6 +54,7 @@ class Fitted:
     points: list[Any]
     search: Search
     scale: float
+    recall: float
 
     @property
     def rows(self) -> list[Any]:
@@ -113,6 +117,11 @@ class ClusterGraph:
         return self.fitted.shared.chunks.dtype
 
     @property
+    def recall(self) -> float:
+        """The share of nearest rows that the search has found, on a sample; 1 if it is exact."""
+        return self.fitted.recall
+
+    @property
     def matrix(self) -> csr_array:
         """The symmetric graph of lengths, collected in this process."""
         n, degree = len(self), self.setting.degree or 0
@@ -126,6 +135,25 @@ class ClusterGraph:
         i, j, lengths = (np.concatenate(column) for column in zip(*parts, strict=True))
         order = np.lexsort((j, i))
         return symmetric(i[order], j[order], lengths[order], n)
+
+    @cached_property
+    def centres(self) -> Floats:
+        """Where the patches are, or the rows themselves: collected in this process."""
+        n, m = len(self), self.fitted.shared.chunks.n_features
+        check_memory(
+            2 * n * m * np.dtype(self.dtype).itemsize,
+            f"the centres of {n} patches in this process",
+            "use another estimator, or weights='entropic'",
+        )
+        cluster = self.fitted.cluster
+        parted = self.fitted.points
+        if self.parted is not None:
+            parted = cluster.each(_patch_points, self.parted.packed)
+        centres = np.empty((n, m), dtype=self.dtype)
+        for rows, points in zip(self.fitted.rows, parted, strict=True):  # one part at a time
+            ids, values = cluster.get([cluster.run(_ids, rows), points])
+            centres[ids] = values
+        return centres
 
     def landmarks(self, count: int, random_state: Any) -> Indices:
         """Draw rows, each as likely as another, copies of a row as one while there are others."""
@@ -152,16 +180,9 @@ class ClusterGraph:
             for part, (lanes, places) in enumerate(found)
             for lane, place in zip(lanes, places, strict=True)
         }
-        # Here and not above: to import the compiler is slow.
-        from patchfold.graph.relaxation import LANES
-
-        blocks = []
-        for start in range(0, len(landmarks), LANES):
-            sources = [homes[lane] for lane in range(start, min(start + LANES, len(landmarks)))]
-            far = relaxed(exchange, self.links, self.edge_lengths, sources)
-            blocks.append(cluster.each(_rounded, far, dtype=self.dtype))
-            cluster.wait(blocks[-1])
-        return [cluster.run(_side_by_side, list(column)) for column in zip(*blocks, strict=True)]
+        grounds = grounds_of(exchange, self.links, self.edge_lengths)
+        sources = [homes[lane] for lane in range(len(landmarks))]
+        return geodesics(exchange, grounds, sources, self.dtype)
 
     def with_bridges(
         self, links: list[Any], lengths: list[Any], bridges: list[tuple[int, int, float]]
@@ -212,6 +233,11 @@ class Collected:
     def __len__(self) -> int:
         return int(self.matrix.shape[0])
 
+    @property
+    def centres(self) -> Floats:
+        """Where the patches are, or the rows themselves."""
+        return self.lengths.centres
+
 
 def _chosen_lengths(
     rows: Rows, found: Found, links: Links, lengths: Floats, degree: int
@@ -223,6 +249,15 @@ def _chosen_lengths(
     n = len(table)
     codes = np.minimum(a, b) * n + np.maximum(a, b)
     return starts, ends, lengths[np.searchsorted(links.i * n + links.j, codes)]
+
+
+def _ids(rows: Rows) -> Indices:
+    return rows.ids
+
+
+def _patch_points(patches: Packed) -> Floats:
+    points: Floats = patches.arrays["points"]
+    return points
 
 
 def table_of_links(links: Links) -> Any:
@@ -249,12 +284,3 @@ def _located(rows: Rows, ids: Indices) -> tuple[Indices, Indices]:
     places = np.minimum(np.searchsorted(rows.ids, ids), len(rows.ids) - 1)
     here = np.flatnonzero(rows.ids[places] == ids)
     return here, places[here]
-
-
-def _rounded(far: Floats, dtype: Any) -> Floats:
-    with np.errstate(over="ignore"):  # beyond float32: infinite, as without a path
-        return far.astype(dtype, copy=False)
-
-
-def _side_by_side(blocks: list[Floats]) -> Floats:
-    return np.concatenate(blocks, axis=1)

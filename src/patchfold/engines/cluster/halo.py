@@ -133,6 +133,19 @@ class Exchange:
         """
         return [values[side] for side in self.sides[part]], self._wanted[part]
 
+    def leaving(self) -> list[Any]:
+        """Return, for every part, a future of the own rows that each other part's halo has."""
+        asked: list[dict[int, Any]] = [{} for _ in self.tables]
+        for part, (sides, wanted) in enumerate(zip(self.sides, self._wanted, strict=True)):
+            for side, places in zip(sides, wanted, strict=True):
+                asked[side][part] = places
+        run = self.cluster.run
+        return [run(_named, list(wanted), list(wanted.values())) for wanted in asked]
+
+
+def _named(names: list[int], values: list[Any]) -> dict[int, Any]:
+    return dict(zip(names, values, strict=True))
+
 
 def take_rows(values: Any, places: Indices) -> Any:
     """Return some rows of an array."""

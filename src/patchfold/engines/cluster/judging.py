@@ -12,14 +12,12 @@ from operator import getitem
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from patchfold.engines.cluster.paths import components
+from patchfold.engines.cluster.components import components
 from patchfold.engines.cluster.ways import (
     TOGETHER,
     flags_of,
     grown_regions,
-    joined_steps,
     least_ways,
 )
 from patchfold.graph import short_circuits
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
     from patchfold.engines.cluster.halo import Exchange
     from patchfold.engines.cluster.learning import Evidence
     from patchfold.engines.cluster.links import Links, Mirror
-    from patchfold.engines.cluster.ways import Region
+    from patchfold.engines.cluster.ways import Walked
 
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
@@ -215,7 +213,7 @@ def _lightest(links: Links, evidence: Evidence, labels: Indices) -> tuple[Any, .
 
 def _detours(
     links: Links,
-    region: Region,
+    region: Walked,
     evidence: Evidence,
     some: Mask,
     trusted: Mask,
@@ -226,16 +224,11 @@ def _detours(
     open_ = np.flatnonzero(some & ~trusted & links.mine)
     if not len(open_):
         return found
-    starts, ends, lengths = joined_steps(region)
     every = np.arange(len(links.table.own))
-    kept = np.concatenate([flags_of(links, trusted, every), *flags])
-    own = links.table.nodes.ids
-    ids = np.unique(np.concatenate([starts[kept], ends.ids[kept], own]))
-    n = len(ids)
-    at = np.searchsorted(ids, starts[kept]), np.searchsorted(ids, ends.ids[kept])
-    graph = csr_array((lengths[kept], at), shape=(n, n))
+    graph = region.graph(np.concatenate([flags_of(links, trusted, every), *flags]))
+    ids = links.table.nodes.ids
     bounds = short_circuits.NO_SHORTCUT * evidence.distances[open_].astype(np.float64)
-    i, j = (np.searchsorted(ids, own[end[open_]]) for end in (links.i, links.j))
+    i, j = (np.searchsorted(region.ids, ids[end[open_]]) for end in (links.i, links.j))
     ways = bounded_paths(graph, i, j, bounds, n_jobs=1)
     found[open_[ways <= bounds]] = True
     return found

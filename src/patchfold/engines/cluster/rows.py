@@ -315,6 +315,24 @@ def _descend(X: Floats, rows: Indices, tree: Any, parts: Indices) -> None:
     _descend(X, rows[~low], tree.high, parts)
 
 
+def near_parts(X: Floats, tree: Any, margin: float) -> dict[int, Indices]:
+    """Return the rows that are in each part, or at most ``margin`` beyond one of its planes."""
+    found: dict[int, Indices] = {}
+    _spread(X, np.arange(len(X)), tree, margin, found)
+    return found
+
+
+def _spread(X: Floats, rows: Indices, tree: Any, margin: float, found: dict[int, Indices]) -> None:
+    if not len(rows):
+        return
+    if not isinstance(tree, Plane):
+        found[tree] = rows
+        return
+    beyond = (X[rows] * tree.axis).sum(axis=1) - tree.cut
+    _spread(X, rows[beyond <= margin], tree.low, margin, found)
+    _spread(X, rows[beyond >= -margin], tree.high, margin, found)
+
+
 def _grown(sample: Floats, parts: int, first: int) -> tuple[Any, int]:
     """Return a tree with so many leaves, numbered from ``first`` on, and the next number."""
     if parts == 1:

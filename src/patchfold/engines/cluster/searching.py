@@ -4,6 +4,9 @@ A row is first searched in its own part. Another part is asked if a bound of its
 above the distance of the k-th neighbour so far. There are two such bounds: part ``b`` lies in a
 ball, and beyond a plane across the line from the centre of the row's own part to that of ``b``. So
 the search is exact, with ties by (distance, index), whatever the parts are.
+
+An approximate search lets parts overlap. To its own rows a part adds those of others that lie
+beyond its planes by no more than neighbours are usually apart, and searches all of them at once.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from patchfold.engines.cluster.halo import Nodes, take_rows
+from patchfold.engines.cluster.rows import near_parts
 from patchfold.engines.threads import block_slices
 from patchfold.neighbors.approximate import ApproximateNeighbors
 from patchfold.neighbors.points import SearchedPoints, k_nearest
@@ -29,8 +33,19 @@ if TYPE_CHECKING:
 # Bounds are lowered by this share of what they are computed of, far more than rounding.
 SLACK = 1e-9
 
-# An approximate search asks at most so many other parts, those with the lowest bounds.
+# An approximate search for new points asks at most so many other parts, those with the lowest
+# bounds.
 PROBES = 2
+
+# Rows whose neighbours are searched again, exactly, to tell the recall of an approximate search.
+RECALLED = 200
+
+# New points are searched exactly where a part has more than so many times as many rows.
+MANY = 4
+
+# Parts overlap by the distance within which this share of a sample has its k neighbours, found from
+# so many rows of every part.
+WITHIN, SAMPLED = 0.9, 128
 
 
 class Found(NamedTuple):
@@ -77,14 +92,17 @@ class Search:
         Who is searched; their numbers break ties.
     points : list of futures of arrays
         Where they are.
+    tree : Plane or int
+        The planes between parts.
     exact : bool
         Whether all parts are asked that can hold a neighbour, and each is searched exactly.
     """
 
     def __init__(
-        self, cluster: Cluster, rows: list[Any], points: list[Any], *, exact: bool
+        self, cluster: Cluster, rows: list[Any], points: list[Any], tree: Any, *, exact: bool
     ) -> None:
         self.cluster, self.rows, self.points, self.exact = cluster, rows, points, exact
+        self.tree = tree
         centres = np.stack(cluster.get(cluster.each(_centre, points)))
         numbers = range(len(points))
         extents = cluster.get(cluster.each(_extent, points, numbers, centres=centres))
@@ -94,9 +112,36 @@ class Search:
     def own(self, k: int) -> list[Any]:
         """Return the futures of what is :class:`Found` for the rows themselves."""
         run, parts = self.cluster, range(len(self.rows))
-        first = run.each(search_own, self.rows, self.points, parts, k=k, exact=self.exact)
+        if not self.exact and min(run.get(run.each(len, self.points))) > k:
+            return self._overlapping(k)
+        first = run.each(search_own, self.rows, self.points, parts, k=k)
         homes = [np.intp(part) for part in parts]
         return self._elsewhere(self.points, homes, first, k)
+
+    def _overlapping(self, k: int) -> list[Any]:
+        cluster, parts = self.cluster, range(len(self.rows))
+        far = np.concatenate(cluster.get(cluster.each(_kth_distances, self.points, k=k)))
+        margin = float(np.quantile(far, WITHIN))
+        near = cluster.each(overlap, self.rows, self.points, parts, tree=self.tree, margin=margin)
+        sides = cluster.get(cluster.each(list, near))
+        added: list[list[Any]] = [[] for _ in parts]
+        for part, others in enumerate(sides):
+            for side in others:
+                added[side].append(cluster.run(getitem, near[part], side))
+        return cluster.each(search_overlapping, self.rows, self.points, parts, added, k=k)
+
+    def recall(self, found: list[Any], k: int) -> float:
+        """Return which share of the ``k`` nearest was found, over a sample of rows."""
+        if self.exact:
+            return 1.0
+        cluster, parts = self.cluster, range(len(self.rows))
+        each = max(1, RECALLED // len(self.rows))
+        asked = cluster.get(cluster.each(_asked_again, self.rows, self.points, found, count=each))
+        ids, points, distances = (np.concatenate(column) for column in zip(*asked, strict=True))
+        same = [points] * len(parts)
+        there = self.rows, self.points, same, parts
+        answers = cluster.get(cluster.each(answer, *there, k=k + 1, exact=True))
+        return recalled(ids, distances[:, :k], answers)
 
     def new(self, points: list[Any], homes: list[Any], k: int) -> list[Any]:
         """Return the futures of what is found for new points, whose own parts are ``homes``."""
@@ -126,9 +171,87 @@ class Search:
         return found
 
 
-def search_own(rows: Any, points: Floats, part: int, k: int, exact: bool) -> Found:
-    """Search the neighbours of the rows of a part among themselves."""
-    return _searched(rows, points, None, part, k, exact)
+class Added(NamedTuple):
+    """Rows of one part that another one searches beside its own."""
+
+    nodes: Nodes
+    points: Floats
+
+
+def _kth_distances(points: Floats, k: int) -> Floats:
+    """Return the distances of the k-th neighbours of a sample of rows, within their part."""
+    some = points[:: max(1, len(points) // SAMPLED)]
+    found = k_nearest(SearchedPoints(points, 1), some, k + 1, own=False)
+    return found.distances.reshape(-1, k + 1)[:, -1]
+
+
+def overlap(rows: Any, points: Floats, part: int, tree: Any, margin: float) -> dict[int, Added]:
+    """Return the rows of a part that others search, too, by part."""
+    near = near_parts(points, tree, margin)
+    return {
+        side: Added(Nodes(rows.ids[at], np.full(len(at), part), at), points[at])
+        for side, at in near.items()
+        if side != part
+    }
+
+
+def search_overlapping(rows: Any, points: Floats, part: int, added: list[Added], k: int) -> Found:
+    """Search the neighbours of the rows of a part among themselves and rows of others."""
+    own = Nodes(rows.ids, np.full(len(points), part), np.arange(len(points)))
+    every = [Added(own, points), *added]
+    nodes = Nodes(*(np.concatenate(c) for c in zip(*(some.nodes for some in every), strict=True)))
+    stacked = np.concatenate([some.points for some in every])
+    order = np.argsort(nodes.ids, kind="stable")
+    nodes, stacked = nodes.at(order), stacked[order]
+    mine = np.flatnonzero(nodes.homes == part)
+    return Found(*_approximate(nodes, stacked, mine, k))
+
+
+def _approximate(nodes: Nodes, points: Floats, some: Indices, k: int) -> tuple[Nodes, Floats]:
+    """Return the neighbours of some points and their distances, in double precision."""
+    near = ApproximateNeighbors(k, n_jobs=1, random_state=0).build(points).query()
+    space = SearchedPoints(points, 1)
+    found = np.empty((len(some), k), dtype=np.intp)
+    full = near.degrees[some] == k
+    found[full] = near.indices[near.indptr[some[full]][:, None] + np.arange(k)]
+    if not full.all():  # rows that the descent has found too few of
+        exactly = k_nearest(space, points[some[~full]], k + 1, own=False)
+        others = exactly.indices.reshape(-1, k + 1)
+        found[~full] = others[_others(others, some[~full])].reshape(-1, k)
+    distances = space.distances(points, np.repeat(some, k), found.ravel()) / space.scale
+    return nodes.at(found), distances.reshape(-1, k)
+
+
+def _others(found: Indices, own: Indices) -> NDArray[np.bool_]:
+    """Tell which neighbours to keep: all but the point itself, or the last."""
+    others = np.asarray(found != own[:, None])
+    others[others.all(axis=1), -1] = False
+    return others
+
+
+def _asked_again(
+    rows: Any, points: Floats, found: Found, count: int
+) -> tuple[Indices, Floats, Floats]:
+    """Return some rows of a part, with the distances of the neighbours that were found."""
+    some = np.unique(np.linspace(0, len(points) - 1, count, dtype=np.intp))
+    return rows.ids[some], points[some], found.distances[some]
+
+
+def recalled(ids: Indices, distances: Floats, answers: list[Found]) -> float:
+    """Return which share of the neighbours in ``answers`` of all parts has been found.
+
+    A row counts as found if one as near was: which of several equally far ones does not matter.
+    """
+    every = np.concatenate([some.distances for some in answers], axis=1)
+    itself = np.concatenate([some.nodes.ids for some in answers], axis=1) == ids[:, None]
+    k = distances.shape[1]
+    last = np.sort(np.where(itself, np.inf, every), axis=1)[:, k - 1]
+    return float(np.mean(distances <= last[:, None]))
+
+
+def search_own(rows: Any, points: Floats, part: int, k: int) -> Found:
+    """Search the neighbours of the rows of a part among themselves, exactly."""
+    return _searched(rows, points, None, part, k, exact=True)
 
 
 def answer(rows: Any, points: Floats, queries: Floats, part: int, k: int, exact: bool) -> Found:
@@ -191,18 +314,23 @@ def _searched(
     distances: Floats = np.empty((len(queries), 0))
     if k and len(queries):
         space = SearchedPoints(points, 1)
-        if exact:
+        # An index pays only for many queries.
+        if exact or MANY * len(queries) < len(points):
             near = k_nearest(space, queries, k, own=own)
         else:
-            search = ApproximateNeighbors(k, n_jobs=1, random_state=0).build(points)
-            near = search.query() if own else search.query(queries)
+            near = ApproximateNeighbors(k, n_jobs=1, random_state=0).build(points).query(queries)
         # In double precision, so that parts agree on the order.
         exactly = space.distances(queries, near.sources, near.indices) / space.scale
         places, distances = near.indices.reshape(-1, k), exactly.reshape(-1, k)
-    # A part of fewer rows leaves places that others will take.
-    empty = ((0, 0), (0, wanted - k))
-    ids = np.pad(rows.ids[places], empty, constant_values=np.iinfo(np.intp).max)
-    nodes = Nodes(ids, np.full(ids.shape, part), np.pad(places, empty))
+    every = Nodes(rows.ids, np.full(len(points), part), np.arange(len(points)))
+    return _padded(every, places, distances, wanted)
+
+
+def _padded(every: Nodes, places: Indices, distances: Floats, wanted: int) -> Found:
+    """Return what was found; fewer rows than wanted leave places that other parts will take."""
+    empty = ((0, 0), (0, wanted - places.shape[1]))
+    ids = np.pad(every.ids[places], empty, constant_values=np.iinfo(np.intp).max)
+    nodes = Nodes(ids, np.pad(every.homes[places], empty), np.pad(every.places[places], empty))
     return Found(nodes, np.pad(distances, empty, constant_values=np.inf))
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
+from patchfold.engines.cluster.geodesics import grounds_of, reached_from, started_from
 from patchfold.engines.cluster.halo import Nodes, taken
-from patchfold.engines.cluster.paths import relaxed_for, started
 from patchfold.graph import short_circuits
 from patchfold.graph.edges import symmetric
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from patchfold.engines.cluster.connection import Cluster
+    from patchfold.engines.cluster.geodesics import Ground
     from patchfold.engines.cluster.halo import Exchange
     from patchfold.engines.cluster.learning import Evidence
     from patchfold.engines.cluster.links import Links
@@ -33,10 +34,6 @@ if TYPE_CHECKING:
 
 # Regions reach farther than any way around by this share, more than rounding.
 SLACK = 1e-6
-
-# Rounds of exchange in which paths from a landmark are expected to become final; else twice as many
-# are tried.
-FIRST_ROUNDS = 4
 
 # Edges up to which one worker looks for long ways: exchanges would take longer than the search, and
 # the edges are about 50 MB.
@@ -63,7 +60,7 @@ class Region(NamedTuple):
 def grown_regions(
     cluster: Cluster, links: list[Any], evidence: list[Any]
 ) -> tuple[list[Any], list[list[tuple[int, Any]]]]:
-    """Return the region of every part, and what it asked which other part for."""
+    """Return the regions of all parts as graphs, and what each asked which other part for."""
     regions = cluster.each(_first_region, links, evidence)
     requests: list[list[tuple[int, Any]]] = [[] for _ in regions]
     growing = list(range(len(regions)))
@@ -77,7 +74,7 @@ def grown_regions(
             requests[part] += asked
             rows = [cluster.run(numbers, links[side], at) for side, at in asked]
             regions[part] = cluster.run(grown, regions[part], steps, rows)
-    return regions, requests
+    return cluster.each(walked, regions), requests
 
 
 # ---------------------------------------------------------------- regions
@@ -102,6 +99,37 @@ def steps_of(links: Links, evidence: Evidence, places: Indices) -> Steps:
     starts = np.repeat(links.table.nodes.ids[links.table.own[places]], degrees)
     lengths = evidence.distances[edges].astype(np.float64)
     return Steps(starts, links.table.nodes.at(others), lengths)
+
+
+class Walked(NamedTuple):
+    """The edges of a region as a graph, of which some are trusted.
+
+    ``ids`` are the numbers of its rows. The edges of a row lie from ``starts[row]`` to ``starts[row
+    + 1]``, and ``order`` is where they are among the steps of the region.
+    """
+
+    ids: Indices
+    order: Indices
+    starts: Indices
+    ends: Indices
+    lengths: Floats
+
+    def graph(self, trusted: Mask) -> csr_array:
+        """Return the graph of trusted edges, which are given in the order of the steps."""
+        kept = trusted[self.order]
+        starts = np.concatenate(([0], np.cumsum(kept)))[self.starts]
+        n = len(self.ids)
+        return csr_array((self.lengths[kept], self.ends[kept], starts), shape=(n, n))
+
+
+def walked(region: Region) -> Walked:
+    """Return the edges of a region as a graph."""
+    starts, ends, lengths = joined_steps(region)
+    ids, places = np.unique(np.concatenate([starts, ends.ids]), return_inverse=True)
+    rows, columns = np.split(places, 2)
+    order = np.argsort(rows, kind="stable")
+    indptr = np.searchsorted(rows[order], np.arange(len(ids) + 1))
+    return Walked(ids, order, indptr, columns[order], lengths[order])
 
 
 def flags_of(links: Links, trusted: Mask, places: Indices) -> Mask:
@@ -181,30 +209,18 @@ def least_ways(
         found = cluster.run(_ways_in_one_place, edges)
         return [cluster.run(getitem, found, part) for part in range(len(links))]
     sums = cluster.each(_sums, links, held)
-    n = sum(cluster.get(cluster.each(len, sums)))
-    rounds = FIRST_ROUNDS
-    while True:
-        # All at once, without a look whether paths are final: there is one in the end.
-        looks = cluster.each(_first_look, sums, short)
-        parts = range(len(looks))
-        for _ in range(min(short_circuits.LANDMARKS, n)):
-            farthest = cluster.each(_farthest, links, looks, sums)
-            far = cluster.each(_from_farthest, links, held, parts, [farthest] * len(parts))
-            far, before = relaxed_for(exchange, links, held, far, rounds)
-            looks = [
-                cluster.run(
-                    _next_look,
-                    links[part],
-                    short[part],
-                    looks[part],
-                    (before[part], far[part]),
-                    *exchange.whole(part, far),
-                )
-                for part in parts
-            ]
-        if not any(cluster.get(cluster.each(_is_changing, looks))):
-            return cluster.each(_ways, looks)
-        rounds *= 2
+    grounds = grounds_of(exchange, links, held, ordered=False)
+    looks = cluster.each(_first_look, sums, short)
+    parts = range(len(looks))
+    for _ in range(min(short_circuits.LANDMARKS, sum(cluster.get(cluster.each(len, sums))))):
+        farthest = cluster.each(_farthest, links, looks, sums)
+        far = cluster.each(_from_farthest, grounds, parts, [farthest] * len(parts))
+        far = reached_from(exchange, grounds, far)
+        looks = [
+            cluster.run(_next_look, links[p], short[p], looks[p], far[p], *exchange.whole(p, far))
+            for p in parts
+        ]
+    return cluster.each(_ways, looks)
 
 
 def _named_edges(links: Links, held: Floats, short: Indices) -> tuple[Any, ...]:
@@ -236,39 +252,29 @@ def _sums(links: Links, held: Floats) -> Floats:
 
 
 class Look(NamedTuple):
-    """What landmarks tell so far: how near one is to each own row, and how long ways are at least.
-
-    ``changing`` tells whether paths were not final.
-    """
+    """What landmarks tell so far: how near one is to each own row, how long ways are at least."""
 
     nearest: Floats
     ways: Floats
-    changing: bool
 
 
 def _first_look(sums: Floats, short: Indices) -> Look:
-    return Look(np.full(len(sums), np.inf), np.zeros(len(short)), changing=False)
+    return Look(np.full(len(sums), np.inf), np.zeros(len(short)))
 
 
 def _next_look(
     links: Links,
     short: Indices,
     look: Look,
-    far: tuple[Floats, Floats],
+    far: Floats,
     others: list[Floats],
     wanted: list[Indices],
 ) -> Look:
-    """Learn from the paths of one more landmark: those before the last round, and after."""
-    before, after = far
-    everywhere = links.table.filled(after, taken(others, wanted))[:, 0]
+    """Learn from the paths of one more landmark."""
+    everywhere = links.table.filled(far, taken(others, wanted))
     i, j = links.i[short], links.j[short]
     ways = short_circuits.least_ways(look.ways, everywhere[i], everywhere[j])
-    nearest = np.minimum(look.nearest, after[:, 0])
-    return Look(nearest, ways, look.changing or not np.array_equal(before, after))
-
-
-def _is_changing(look: Look) -> bool:
-    return look.changing
+    return Look(np.minimum(look.nearest, far), ways)
 
 
 def _ways(look: Look) -> Floats:
@@ -283,8 +289,8 @@ def _farthest(links: Links, look: Look, sums: Floats) -> tuple[float, float, int
 
 
 def _from_farthest(
-    links: Links, held: Floats, part: int, farthest: list[tuple[float, float, int, int]]
+    ground: Ground, part: int, farthest: list[tuple[float, float, int, int]]
 ) -> Floats:
     """Relax the rows of a part from the farthest of all rows, if that is in it."""
     best = max(range(len(farthest)), key=lambda one: farthest[one][:3])
-    return started(links, held, [(0, farthest[part][3])] if best == part else [], 1)
+    return started_from(ground, farthest[part][3] if best == part else None)
