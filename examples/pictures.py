@@ -339,6 +339,8 @@ def trust() -> Figure:
     X, y = X[:1000], y[:1000]
     model = PatchIsomap(random_state=0).fit(X)
     panels = {"digit": y, "trust": model.trust(), "stability": model.stability()}
+    related = np.corrcoef(panels["trust"], panels["stability"])[0, 1]
+    print(f"correlation of trust and stability: {related:.2f}")
     figure = Figure(figsize=(10, 3.6), layout="constrained")
     for ax, (name, values) in zip(figure.subplots(1, 3), panels.items(), strict=True):
         shared = {"s": 6, "linewidths": 0}
@@ -348,7 +350,8 @@ def trust() -> Figure:
                 _numeral(ax, model.embedding_[y == digit], digit)
         else:
             low = np.quantile(values, 0.05)
-            print(f"{name}: mean {values.mean():.2f}, one in twenty below {low:.2f}")
+            zeros = values[y == 0].mean()
+            print(f"{name}: mean {values.mean():.2f}, one in 20 below {low:.2f}, zeros {zeros:.2f}")
             dots = ax.scatter(*model.embedding_.T, c=values, vmin=0, vmax=1, **shared)
             figure.colorbar(dots, ax=ax, shrink=0.7)
         ax.set_title(name, fontsize=12, color=INK)
