@@ -179,6 +179,13 @@ def test_tsne_has_its_own_trust(small):
     assert "patch_trust" not in small.obs
 
 
+@pytest.mark.filterwarnings("ignore:.*samples (have fewer|span):UserWarning")
+def test_two_cells_have_no_other_neighbours_to_mistrust():
+    cells = AnnData(np.eye(2, 3))
+    patchfold.anndata.isomap(cells)
+    assert cells.obs["patch_trust"].tolist() == [1.0, 1.0]
+
+
 def test_a_view_becomes_an_object_of_its_own(small):
     view = small[::2]
     patchfold.anndata.isomap(view, n_neighbors=6)

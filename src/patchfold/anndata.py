@@ -380,9 +380,11 @@ def _embed(
     adata: AnnData, fitted: Any, read: dict[str, Any] | None, key: str, method: str, trust: str
 ) -> None:
     """Write an embedding and how far to trust it; its graph too, where ``read`` is given."""
+    n = adata.n_obs
+    trusted = fitted.trust(min(15, n - 2)) if n > 2 else np.ones(n)  # there is no other neighbour
     with ignored_warnings():  # of a view that becomes an object of its own
         adata.obsm[f"X_{key}_{method}"] = fitted.embedding_
-        adata.obs[trust] = fitted.trust(min(15, adata.n_obs - 2))
+        adata.obs[trust] = trusted
         if read is not None:
             _write_graph(adata, fitted, read, key)
 

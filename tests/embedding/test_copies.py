@@ -68,6 +68,14 @@ def test_rows_that_are_there_three_times_have_the_places_of_the_points(name):
     pickle.loads(pickle.dumps(again)).patch_graph_.check(X.shape)  # as it comes out of a file
 
 
+@pytest.mark.parametrize("name", ["isomap", "isomap, given patch", "eigenmaps", "lle"])
+def test_new_points_have_the_ridge_of_the_points_where_some_rows_are_there_often(name):
+    estimator = EMBEDDINGS[name]
+    mapped = estimator.fit(FITTED).transform(NEW)
+    some = np.concatenate([np.arange(60), np.zeros(40, dtype=int)])  # of another variance
+    np.testing.assert_array_equal(estimator.fit(FITTED[some]).transform(NEW), mapped)
+
+
 def test_float32_copies_are_merged_too():
     X, which = repeated("f4")
     found = PatchIsomap().fit_transform(X)

@@ -264,3 +264,11 @@ def test_points_of_other_features_are_refused():
     model = PatchIsomap(n_neighbors=30).fit(load_iris().data)
     with pytest.raises(ValueError, match="features"):
         model.local_loadings(np.zeros((2, 3)))
+
+
+@pytest.mark.filterwarnings("ignore:the neighbourhood graph has:UserWarning")
+def test_a_new_point_without_a_neighbour_has_no_loadings_and_is_named():
+    X, _ = roll(60)
+    model = PatchEigenmaps(radius=6.0).fit(X)
+    with pytest.raises(ValueError, match=r"row 1 of X has no neighbour.*radius=6.*enlarge radius"):
+        model.local_loadings([X[0] + 0.1, X[0] + 1000])

@@ -100,6 +100,23 @@ def test_an_approximate_search_tells_its_recall(client, roll):
     assert abs(found.matrix - exact.matrix).sum() < 0.2 * exact.matrix.sum()
 
 
+@pytest.mark.filterwarnings("ignore:.*samples (have fewer|span):UserWarning")
+def test_a_single_point_and_two_points_are_embedded_as_in_one_process(client):
+    one, two = np.ones((12, 3)), np.array([[0.0, 1.0, 2.0], [1.0, 1.0, 4.0]])
+    for X in (one, two):
+        eigenmaps = PatchEigenmaps(n_neighbors=5)
+        alone = eigenmaps.fit_transform(X)
+        np.testing.assert_array_equal(eigenmaps.set_params(engine=client).fit_transform(X), alone)
+
+
+def test_new_points_beside_copies_have_the_places_of_one_process(client, roll, new_points):
+    X = np.concatenate([roll[:90], np.tile(roll[:1], (40, 1))])
+    isomap = PatchIsomap(landmarks=30, random_state=0)
+    alone = isomap.fit(X).transform(new_points)
+    found = isomap.fit(da.from_array(X, chunks=(50, 3))).transform(new_points)
+    np.testing.assert_array_equal(found, alone)
+
+
 def test_components_are_joined_as_in_one_process(client):
     rng = np.random.default_rng(0)
     far = [rng.normal(size=(90, 3)), rng.normal(size=(80, 3)) + 60, [[300.0, 0.0, 0.0]]]

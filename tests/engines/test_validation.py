@@ -349,3 +349,13 @@ def test_an_anndata_is_refused_at_once_with_what_to_pass():
     for call in (check_points, PatchIsomap().fit, PatchSpace().fit_transform):
         with pytest.raises(TypeError, match=words):
             call(cells)
+
+
+@pytest.mark.parametrize("kind", [RuntimeError, TypeError])
+def test_tensors_that_numpy_cannot_read_are_refused_with_a_remedy(kind):
+    class Tensor:
+        def __array__(self, dtype=None, copy=None):
+            raise kind("Can't call numpy() on Tensor that requires grad.")
+
+    with pytest.raises(TypeError, match=r"no plain array \(Can't call.*X\.detach\(\)\.cpu\(\)"):
+        check_points(Tensor())

@@ -102,7 +102,7 @@ def _read(path: Path) -> Results:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.hostile", description=__doc__)
-    parser.add_argument("--cases", type=int, default=2640, help="how many (default: 2640)")
+    parser.add_argument("--cases", type=int, default=3600, help="how many (default: 3600)")
     parser.add_argument("--seed", type=int, default=0, help="other cases (default: 0)")
     parser.add_argument("--jobs", type=int, default=2, help="processes (default: 2)")
     parser.add_argument("--report", type=Path, help="a file for the table and the list")

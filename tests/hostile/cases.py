@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import commands, relations, settings
+from . import clusters, commands, libraries, methods, relations, settings
 from .data import TABLES
 from .given import DISTANCES, LABELS
 from .judging import NEW_POINTS
@@ -16,7 +16,7 @@ from .judging import NEW_POINTS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Of 22 cases, so many are of each kind.
+# Of 30 cases, so many are of each kind.
 SHARES = {
     "table": 8,
     "new": 3,
@@ -25,6 +25,9 @@ SHARES = {
     "relation": 4,
     "parameter": 1,
     "command": 2,
+    "method": 5,
+    "library": 2,
+    "cluster": 1,
 }
 
 NAMES: dict[str, tuple[str, ...]] = {
@@ -39,6 +42,9 @@ NAMES: dict[str, tuple[str, ...]] = {
         for number in range(len(values))
     ),
     "command": commands.NAMES,
+    "method": methods.NAMES,
+    "library": libraries.NAMES,
+    "cluster": clusters.NAMES,
 }
 
 
@@ -84,11 +90,15 @@ def _all(seed: int) -> Iterator[Case]:
 def _word(kind: str, name: str, random: Any) -> str:
     if kind == "command":
         return str(random.choice(commands.METHODS))
+    if kind == "cluster":
+        return str(random.choice(list(clusters.SETTINGS)))
+    if kind == "method":
+        return methods.suited(name, settings.draw(random, supervised=False))
     if kind == "parameter":
         return _default_with(name.split(":", maxsplit=1)[0], random)
     if kind == "relation":
         return relations.suited(name, settings.draw(random))
-    supervised = True if kind == "labels" else None
+    supervised = {"labels": True, "library": False}.get(kind)
     word = settings.draw(random, precomputed=kind == "distances", supervised=supervised)
     return relations.suited(name, word) if name.startswith("unit") else word
 

@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from . import commands, given, relations
+from . import clusters, commands, given, libraries, methods, relations
 from .data import ROWS, TABLES, classes, sheet
-from .representations import REFUSED, SAME
+from .representations import COLUMNS, FAR, REFUSED, SAME
 from .settings import BAD_PARAMETERS, ESTIMATORS, GaussianPatch, build
+from .soundness import SilentlyWrongError, UnlikeError, dense, length, must, numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .cases import Case
     from .data import Table
 
@@ -36,7 +35,7 @@ FINE = (RIGHT, CLEAR)
 EXPECTED = (ValueError, TypeError, MemoryError, NotFittedError)
 
 # What a message may name, beside parameters.
-THINGS = {"X", "y", "row", "rows", "columns", "sources", "points", "labels"}
+THINGS = {"X", "y", "Z", "row", "rows", "columns", "sources", "points", "labels", "adata"}
 PARAMETERS = {name.removeprefix("patch__") for name in BAD_PARAMETERS}
 PARAMETERS |= {name for kind in ESTIMATORS.values() for name in kind().get_params(deep=False)}
 NAMED = re.compile(r"\b(" + "|".join(sorted(PARAMETERS | THINGS)) + r")\b")
@@ -59,14 +58,6 @@ class Verdict(NamedTuple):
 
     name: str
     detail: str = ""
-
-
-class SilentlyWrongError(Exception):
-    """A result is there that should not be, or is another than it should be."""
-
-
-class UnlikeError(SilentlyWrongError):
-    """Two results that should be alike up to unit, sign and rotation are not."""
 
 
 def judge(case: Case) -> Verdict:
@@ -106,11 +97,6 @@ def _line(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}"[:400]
 
 
-def _must(holds: Any, otherwise: str) -> None:
-    if not holds:
-        raise SilentlyWrongError(otherwise)
-
-
 # ------------------------------------------------------------------------------------------- kinds
 
 
@@ -123,7 +109,7 @@ def _table(name: str, word: str, random: Any) -> None:
     expected = relations.places(build(word, X), X, table.y, new)
     if table.exact:
         wrong = relations.unequal(expected, found)
-        _must(wrong is None, f"not the result of the plain table: {wrong}")
+        must(wrong is None, f"not the result of the plain table: {wrong}")
     elif not word.startswith("tsne"):  # of which only equal numbers give equal places
         wrong = relations.unlike(expected, found, SAME_IN_ANY_UNIT)
         if wrong is not None:
@@ -136,17 +122,17 @@ def _new_points(name: str, word: str, random: Any) -> None:
     model = build(word, X).fit(X, classes(ROWS))
     if name in FAR:
         # At their place or refused, never without a number.
-        _check_numbers(model.transform(X[:5] + FAR[name] * np.eye(5, 3)), "transform")
+        numbers(model.transform(X[:5] + FAR[name] * np.eye(5, 3)), "transform")
         return
     if name in COLUMNS:
         model.transform(COLUMNS[name](new))
-        _must(False, "transform accepts other columns than were fitted")
+        must(False, "transform accepts other columns than were fitted")
     if name in SAME:
-        a, b = (_dense(model.transform(part)) for part in (new, SAME[name](new)))
-        _must(np.array_equal(a, b), "new points are mapped to other places than as a plain array")
+        a, b = (dense(model.transform(part)) for part in (new, SAME[name](new)))
+        must(np.array_equal(a, b), "new points are mapped to other places than as a plain array")
         return
     model.transform(REFUSED[name](new))
-    _must(name == "one-row", "transform accepts what it has to refuse")
+    must(name == "one-row", "transform accepts what it has to refuse")
 
 
 def _distances(name: str, word: str, random: Any) -> None:
@@ -160,7 +146,7 @@ def _labels(name: str, word: str, random: Any) -> None:
     if plain is not None:
         expected = relations.places(build(word, table.X), table.X, plain, table.new)
         wrong = relations.unequal(expected, found)
-        _must(wrong is None, f"not the result of plain labels: {wrong}")
+        must(wrong is None, f"not the result of plain labels: {wrong}")
 
 
 def _relation(name: str, word: str, random: Any) -> None:
@@ -182,7 +168,7 @@ def _parameter(name: str, word: str, random: Any) -> None:
     if parameter == "landmarks":
         model.set_params(n_components=2)
     model.set_params(**{parameter: value}).fit(X, classes(len(X)))
-    _must(False, f"{parameter}={value!r} is accepted")
+    must(False, f"{parameter}={value!r} is accepted")
 
 
 def _command(name: str, word: str, random: Any) -> None:
@@ -197,14 +183,11 @@ KINDS = {
     "relation": _relation,
     "parameter": _parameter,
     "command": _command,
+    "method": methods.run,
+    "library": libraries.run,
+    "cluster": clusters.run,
 }
 
-# How far new points lie from the fitted ones, in widths of the sheet.
-FAR = {"far-10": 10.0, "far-1e6": 1e6, "far-1e12": 1e12, "far-1e150": 1e150, "far-1e300": 1e300}
-COLUMNS: dict[str, Callable[[Any], Any]] = {
-    "fewer-columns": lambda new: new[:, 1:],
-    "more-columns": lambda new: np.column_stack([new, new]),
-}
 NEW_POINTS = (*SAME, *REFUSED, *FAR, *COLUMNS)
 
 # ------------------------------------------------------------------------------------------ checks
@@ -221,23 +204,23 @@ def _sound(table: Table, model: Any, *, points: bool = True) -> relations.Places
         fitted = model.fit_transform(table.X, table.y)
     for warning in warned:
         warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-    _must(not table.refused, "fit accepts what it has to refuse")
-    n, n_new = _length(table.X), _length(table.new)
+    must(not table.refused, "fit accepts what it has to refuse")
+    n, n_new = length(table.X), length(table.new)
     width = n if hasattr(fitted, "indptr") else model.n_components
-    _must(fitted.shape == (n, width), f"fit gives the shape {fitted.shape} for {n} rows")
-    _check_numbers(fitted, "fit")
+    must(fitted.shape == (n, width), f"fit gives the shape {fitted.shape} for {n} rows")
+    numbers(fitted, "fit")
     mapped = model.transform(table.new)
-    _must(mapped.shape == (n_new, width), f"transform gives {mapped.shape} for {n_new} rows")
-    _check_numbers(mapped, "transform")
+    must(mapped.shape == (n_new, width), f"transform gives {mapped.shape} for {n_new} rows")
+    numbers(mapped, "transform")
     if before is not None:
-        _must(_equal(before, table.X), "fit or transform changes X")
-    found = relations.Places(_dense(fitted), _dense(mapped), graph=hasattr(fitted, "indptr"))
+        must(_equal(before, table.X), "fit or transform changes X")
+    found = relations.Places(dense(fitted), dense(mapped), graph=hasattr(fitted, "indptr"))
     if points and not found.graph:
         _check_fitted_rows(model, table.X, found.fitted)
         if not any(warning.category is UserWarning for warning in warned):
             flat = bool((np.ptp(found.fitted, axis=0) == 0).all())
             equal = len(np.unique(np.asarray(table.X, dtype=np.float64), axis=0)) == 1
-            _must(equal or not flat, "all points are in one place, without a warning")
+            must(equal or not flat, "all points are in one place, without a warning")
     return found
 
 
@@ -245,22 +228,8 @@ def _check_fitted_rows(model: Any, X: Any, fitted: Any) -> None:
     rows = np.asarray(X, dtype=np.float64)
     _, first = np.unique(rows, axis=0, return_index=True)  # copies have the place of the first
     again = model.transform(X)
-    _must(_equal(again[first], fitted[first]), "transform moves fitted rows")
-
-
-def _check_numbers(result: Any, step: str) -> None:
-    values = result.data if hasattr(result, "indptr") else result
-    _must(values.dtype.kind == "f", f"{step} gives the type {values.dtype}")
-    _must(np.isfinite(values).all(), f"{step} gives NaN or infinity")
+    must(_equal(again[first], fitted[first]), "transform moves fitted rows")
 
 
 def _equal(a: Any, b: Any) -> bool:
     return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
-
-
-def _dense(result: Any) -> Any:
-    return result.toarray() if hasattr(result, "toarray") else result
-
-
-def _length(X: Any) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)

@@ -160,7 +160,7 @@ REFUSED: dict[str, Callable[[Points], Any]] = {
     "ragged": lambda points: [list(row[: 1 + i % 2]) for i, row in enumerate(points)],
     "sparse": lambda points: sparse.csr_array(np.where(points > 1, points, 0)),
     "sparse-explicit-zeros": lambda points: sparse.coo_array(
-        (np.zeros(4), ([0, 0, 1, 2], [0, 0, 1, 2])), shape=points.shape
+        (np.zeros(4), ([0, 0, 1, 2], [0, 0, 1, 1])), shape=points.shape
     ),
     "no-rows": lambda points: points[:0],
     "one-row": lambda points: points[:1],
@@ -170,4 +170,11 @@ REFUSED: dict[str, Callable[[Points], Any]] = {
     "a-number": lambda points: 3.0,
     "a-dict": lambda points: {"a": points},
     "huge-integers": lambda points: [[10**400, 1], [2, 3], [4, 5]],
+}
+
+# How far new points lie from the fitted ones, in widths of the sheet.
+FAR = {"far-10": 10.0, "far-1e6": 1e6, "far-1e12": 1e12, "far-1e150": 1e150, "far-1e300": 1e300}
+COLUMNS: dict[str, Callable[[Points], Any]] = {
+    "fewer-columns": lambda new: new[:, 1:],
+    "more-columns": lambda new: np.column_stack([new, new]),
 }

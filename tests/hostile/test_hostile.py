@@ -18,7 +18,7 @@ STEP, COUNT = 7, 150
 def quick() -> list[Case]:
     cases = drawn(2 * STEP * COUNT)[::STEP]
     slow = (".auto.", "tsne.", "loky", "dask", "multiprocessing", "forked", "spawned")
-    slow += ("killed", "bomb", "many-columns", "m-5000")
+    slow += ("killed", "bomb", "many-columns", "m-5000", "cluster/", "tsne:")
     return [case for case in cases if not any(word in case.id for word in slow)][:COUNT]
 
 

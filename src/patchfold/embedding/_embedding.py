@@ -66,7 +66,8 @@ class BasePatchEmbedding(FeaturesMixin, TrustMixin, ClassNamePrefixFeaturesOutMi
         if isinstance(self.n_neighbors, str):
             self._fit_chosen(X, y)
         else:
-            self._embed_spanned(self._fit_graph(X, y))
+            graph = self._fit_graph(X, y)
+            self._embed_spanned(graph, merged=self.patch_graph_.copies is not None)
             if self.patch_graph_.copies is not None:
                 self._expand(self.patch_graph_.copies)
             elif self.patch_graph_.rows is not None and (X[0] == X).all():
@@ -123,14 +124,7 @@ class BasePatchEmbedding(FeaturesMixin, TrustMixin, ClassNamePrefixFeaturesOutMi
     def _mapped(self, X: Any, rows: Indices) -> Floats:
         if self.map_ is not None:
             return predict_map(self.map_, X, self.embedding_.shape[1])
-        near = self.patch_graph_.place(X)
-        if (near.degrees == 0).any():
-            row = int(rows[np.argmin(near.degrees)])
-            remedy = "drop the row" if self.radius is None else "enlarge radius, or drop the row"
-            raise ValueError(
-                f"row {row} of X has no neighbour among the fitted points "
-                f"(radius={self.radius}); {remedy}."
-            )
+        near = self._placed(X, rows)
         places = self._extend(near, X)
         lost = np.flatnonzero(~np.isfinite(places).all(axis=1))
         if len(lost):
@@ -140,12 +134,27 @@ class BasePatchEmbedding(FeaturesMixin, TrustMixin, ClassNamePrefixFeaturesOutMi
             )
         return widened(places, self.embedding_.shape[1])
 
-    def _embed_spanned(self, graph: PatchGraph) -> None:
-        """Embed the graph; so few points that they span fewer dimensions leave the others zero."""
+    def _placed(self, X: Any, rows: Indices) -> Neighborhoods:
+        """Return the neighbours of new points in the graph; every one has some, or is named."""
+        near = self.patch_graph_.place(X)
+        if (near.degrees == 0).any():
+            row = int(rows[np.argmin(near.degrees)])
+            remedy = "drop the row" if self.radius is None else "enlarge radius, or drop the row"
+            raise ValueError(
+                f"row {row} of X has no neighbour among the fitted points "
+                f"(radius={self.radius}); {remedy}."
+            )
+        return near
+
+    def _embed_spanned(self, graph: PatchGraph, *, merged: bool) -> None:
+        """Embed the graph; so few points that they span fewer dimensions leave the others zero.
+
+        ``merged`` tells whether rows that are copies of others were left out.
+        """
         spanned = min(int(self.n_components), len(graph) - 1)
         self._embed(graph, spanned)
         if spanned < self.n_components:
-            distinct = "" if self.patch_graph_.copies is None else "distinct "
+            distinct = "distinct " if merged else ""
             warn_user(
                 f"{len(graph)} {distinct}samples span {spanned} of "
                 f"n_components={self.n_components} dimensions; the others are zero."

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from patchfold.graph.patch_graph import PatchGraph
     from patchfold.mapping.inverse import Inverse
+    from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.neighbors.protocol import NeighborSearch
 
     Indices = NDArray[np.intp]
@@ -34,6 +35,7 @@ class FeaturesMixin:
     _fitted_points: Callable[[str, str], Floats]
     _validate: Callable[..., Any]
     _mapped: Callable[[Any, Indices], Floats]
+    _placed: Callable[[Any, Indices], Neighborhoods]
     _inverse: Inverse
 
     def inverse_transform(self, Z: Any) -> Floats:
@@ -134,7 +136,7 @@ class FeaturesMixin:
     def _loadings_of_new(self, X: Floats, rows: Indices) -> Floats:
         graph = self.patch_graph_
         if self.map_ is None and not self._is_smooth():
-            near = graph.place(X)
+            near = self._placed(X, rows)
             return fitted_slopes(graph.lengths.points, self.embedding_, near, X, self.n_jobs)
         near = cast("NeighborSearch", graph.search).query(X)
         reach = np.bincount(near.sources, near.distances, len(X)) / np.maximum(near.degrees, 1)

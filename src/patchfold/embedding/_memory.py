@@ -17,7 +17,8 @@ from patchfold.engines.validation import is_sparse
 from patchfold.graph.disagreement import TYPICAL_NEIGHBORS
 from patchfold.neighbors.exact import ExactNeighbors
 from patchfold.neighbors.points import TREE_FEATURES
-from patchfold.patches.fitting import MANY_NUMBERS, check_full
+from patchfold.patches.covariances import check_full
+from patchfold.patches.fitting import MANY_NUMBERS
 
 if TYPE_CHECKING:
     from patchfold.graph.patch_graph import GraphSetting

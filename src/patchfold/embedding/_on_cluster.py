@@ -94,7 +94,9 @@ class FitsOnCluster(BasePatchGraph):
         if self._placed_parts is None:
             with self._stage("collecting the graph"):
                 collected = graph.collected()
-            self._embed_spanned(collected)
+            self._embed_spanned(collected, merged=len(shared.copies) > 0)
+            if rows.are_equal(cluster, shared.chunks):
+                self.embedding_[:] = 0  # a single point, wherever rounding takes its copies
             self._here = self.embedding_
             every = self._here if not len(shared.copies) else self._here[shared.points(cluster)]
             self.embedding_ = _as_chunks(every, shared.given)
@@ -155,7 +157,7 @@ class FitsOnCluster(BasePatchGraph):
     def _by_graph(self) -> bool:
         raise NotImplementedError
 
-    def _embed_spanned(self, graph: Any) -> None:
+    def _embed_spanned(self, graph: Any, *, merged: bool) -> None:
         raise NotImplementedError
 
     def _extend(self, near: Any, X: Any) -> Floats:

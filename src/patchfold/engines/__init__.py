@@ -43,7 +43,9 @@ class Engine(Protocol):
         """
         ...
 
-    def patches_of_new(self, recipe: Any, X: Any, fitted: Any, members: Any, denoised: Any) -> Any:
+    def patches_of_new(
+        self, recipe: Any, X: Any, fitted: Any, members: Any, denoised: Any, part: Any = None
+    ) -> Any:
         """Fit the Gaussians of new points ``X`` as those of the fitted ones were."""
         ...
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.neighbors.protocol import NeighborSearch
     from patchfold.patches.denoising import Denoised
+    from patchfold.patches.fitting import Part
     from patchfold.patches.gaussians import Patches
     from patchfold.patches.recipe import GaussianPatch
 
@@ -61,11 +62,15 @@ class Threads:
         fitted: Floats,
         members: Neighborhoods,
         denoised: Denoised | None,
+        part: Part | None = None,
     ) -> Patches:
-        """Fit the Gaussians of new points ``X`` as those of the fitted ones were."""
+        """Fit the Gaussians of new points ``X`` as those of the fitted ones were.
+
+        ``part`` tells what was known of the fitted points, where they were not all rows.
+        """
         if denoised is None:
-            return recipe.gaussians(fitted, members, points=X, n_jobs=self.n_jobs)
-        return denoised.of_new(recipe, X, fitted, members, self.n_jobs)
+            return recipe.gaussians(fitted, members, points=X, n_jobs=self.n_jobs, part=part)
+        return denoised.of_new(recipe, X, fitted, members, self.n_jobs, part)
 
     def divergences(
         self,

@@ -291,6 +291,9 @@ def _as_array(X: Any, name: str) -> np.ndarray[Any, Any]:
         raise ValueError(
             f"{name} is not a rectangular array ({error}); give every row the same length."
         ) from error
+    except (RuntimeError, TypeError) as error:  # of tensors that NumPy cannot read
+        remedy = f"{name}.detach().cpu().to_dense().double().numpy()"
+        raise TypeError(f"{name} is no plain array ({error}); give e.g. {remedy}.") from error
     if raw.dtype.kind == "c":
         raise ValueError(
             f"Complex data not supported: {name} has dtype {raw.dtype}; "
@@ -407,9 +410,8 @@ def check_columns(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bo
     except ValueError as error:
         if reset:
             raise
-        words = str(error)  # a list of columns ends its last line
-        between = "" if words.endswith("\n") else " "
-        raise ValueError(f"{words}{between}Give X the columns of the fit.") from error
+        between = "" if str(error).endswith("\n") else " "  # a list of columns ends its last line
+        raise ValueError(f"{error}{between}Give X the columns of the fit.") from error
 
 
 @contextmanager

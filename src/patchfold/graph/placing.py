@@ -14,6 +14,7 @@ from sklearn.utils import gen_batches
 from patchfold.graph.edges import stacked, with_lengths
 from patchfold.neighbors.given import given_neighbors
 from patchfold.neighbors.neighborhoods import Neighborhoods
+from patchfold.patches.fitting import Part
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,7 +67,9 @@ def _patches_of_new(graph: PatchGraph, X: Floats, found: Neighborhoods) -> Patch
     recipe = cast("GaussianPatch", setting.recipe)
     members = found if setting.radius is not None else found.nearest(setting.patch_size)
     engine = setting.engine
-    patches: Patches = engine.patches_of_new(recipe, X, fitted, members, graph.denoised)
+    # The ridge is that of the fitted patches, which copies of a row count once for.
+    part = None if graph.copies is None else Part.of(fitted[graph.copies.first])
+    patches: Patches = engine.patches_of_new(recipe, X, fitted, members, graph.denoised, part)
     return patches
 
 

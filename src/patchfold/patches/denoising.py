@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.neighbors.protocol import NeighborSearch
+    from patchfold.patches.fitting import Part
     from patchfold.patches.gaussians import Patches
     from patchfold.patches.recipe import GaussianPatch
 
@@ -61,15 +62,16 @@ class Denoised:
         fitted: Floats,
         members: Neighborhoods,
         n_jobs: int | None = None,
+        part: Part | None = None,
     ) -> Patches:
         """Fit the patches of new points, given their neighbours among the fitted ones."""
-        denoised = patch_means(fitted, members, points=X, n_jobs=n_jobs)
+        denoised = patch_means(fitted, members, points=X, n_jobs=n_jobs, part=part)
         if self.search is not None:
             near = self.search.query(denoised)
         else:
             near = _refined(self.places, self.members, denoised, members, n_jobs=n_jobs)
         both = self.places, denoised
-        return recipe.gaussians(fitted, near, points=X, denoised=both, n_jobs=n_jobs)
+        return recipe.gaussians(fitted, near, points=X, denoised=both, n_jobs=n_jobs, part=part)
 
 
 def fit_denoised(

@@ -44,11 +44,6 @@ MANY_NUMBERS, SAMPLE = 2**20, 256
 LEAST_RIDGE = 2 / 3
 
 
-# Full covariances of more features take minutes: at 2000 features the root of one takes 3 seconds,
-# and to compare two of them up to 13 seconds; at 1000 features 0.4 seconds and 1 second.
-FULL_FEATURES = 1000
-
-
 # The variance of the data is summed over so many rows at a time.
 VARIANCE_ROWS = 1024
 
@@ -66,6 +61,11 @@ class Part(NamedTuple):
 
     scale: float
     rows: NDArray[np.intp] | None = None
+
+    @classmethod
+    def of(cls, X: Array) -> Part:
+        """Return what is to be known of the points ``X``."""
+        return cls(_mean_variance(X))
 
 
 def patch_means(
@@ -102,16 +102,6 @@ def patch_means(
     array([0.5, 0.5, 3. ])
     """
     return PatchFit(X, points, neighborhoods, part=part).means(n_jobs)
-
-
-def check_full(n_features: int, covariance: str) -> None:
-    """Refuse full covariances of so many features that comparing them would hardly end."""
-    if n_features > FULL_FEATURES:
-        raise ValueError(
-            f"covariance={covariance!r} makes full covariances of {n_features} features here, and "
-            f"comparing them takes too long beyond {FULL_FEATURES}; reduce X, e.g. with PCA, or "
-            "use covariance='shrinkage' with a size below the number of features."
-        )
 
 
 class PatchFit:
@@ -177,7 +167,7 @@ class PatchFit:
             room = self.room(walk, row_bytes, n_jobs, many, sample)
             fields["directions"] = _room_for_directions(self.X, n, room)
         else:
-            check_full(m, self.covariance)
+            covariances.check_full(m, self.covariance)
             what = f"the full covariances of {n} patches of {m} features"
             check_memory(2 * itemsize * n * m * m, what, "reduce X, e.g. with PCA")
             for name in ("roots", "whiteners"):

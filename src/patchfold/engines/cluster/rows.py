@@ -266,6 +266,18 @@ def share_out(cluster: Cluster, given: Chunks, *, merge: bool = True) -> Shared:
     return Shared(rows, tree, n, replace(chunks, futures=again), given, places, copies)
 
 
+def are_equal(cluster: Cluster, chunks: Chunks) -> bool:
+    """Tell whether all rows are equal."""
+    rows = np.concatenate(cluster.get(cluster.each(_unequal, chunks.futures)))
+    return bool((rows == rows[0]).all())
+
+
+def _unequal(X: Floats) -> Floats:
+    """Return the first row, and another one that is not equal to it, if there is one."""
+    other = int(np.argmax((X[0] != X).any(axis=1)))
+    return X[[0, other]]
+
+
 def _places(rows: Rows, merge: bool) -> Places:
     if not merge:
         return Places(rows.ids, np.arange(len(rows.ids)))
