@@ -37,8 +37,8 @@ function between(stops, share) {
 
 // How light (in OKLab) colours must be so as not to fade into the ground.
 const LIGHTNESS = { light: [0.38, 0.84], dark: [0.54, 0.9] };
-// The colours of classes on each ground: on a dark one, those that are light enough.
-const palettes = { light: CLASSES, dark: CLASSES.filter((color) => perceived(color)[0] > 0.52) };
+// The colours of classes on each ground. The tints would fade into a dark one, or be too much alike.
+const palettes = { light: [...CLASSES], dark: CLASSES.slice(0, 8) };
 
 export function classColor(place, theme = "light") {
   const palette = palettes[theme];

@@ -194,6 +194,10 @@ def test_a_column_beside_pixels_holds_classes(call, folder):
         result = done(call("explore", "digits.csv", *words))
         assert "beside the pixels of images of 8 x 8 and is taken for --target" in result.stderr
         assert len(json.loads(result.stdout)["features"]) == 64
+        text = (folder / "digits-explorer.html").read_text(encoding="utf-8")
+        shown = json.loads(re.search(r'id="data">(.*?)</script>', text)[1])["columns"]
+        assert shown[0]["name"] == "drawn digit"
+        assert not [column for column in shown if column["name"].startswith("pixel")]
     result = done(call("explore", "digits.csv", "--feature", "drawn digit", *words))
     assert len(json.loads(result.stdout)["features"]) == 65
 

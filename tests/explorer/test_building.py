@@ -217,3 +217,17 @@ def test_only_fitted_estimators_of_the_same_data_are_taken() -> None:
         Explorer.from_estimators({"a": PatchIsomap()}, X)
     with pytest.raises(ValueError, match="coordinates of 30 points and X has 20"):
         Explorer.from_estimators({"a": PatchIsomap(n_neighbors=5).fit(X)}, X[:20])
+
+
+def test_features_without_names_are_not_read_beside_texts() -> None:
+    X, _ = roll(30)
+    texts = [f"the text of row {row}" for row in range(30)]
+    names = {
+        named: {column["name"] for column in data_of(explore(X, text=texts, **words))["columns"]}
+        for named, words in {
+            False: {"n_neighbors": [5]},
+            True: {"n_neighbors": [5], "feature_names": ["x", "y", "z"]},
+        }.items()
+    }
+    assert names[False] == {"text", *KNOWN}
+    assert names[True] == {"text", "x", "y", "z", *KNOWN}

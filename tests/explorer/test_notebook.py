@@ -2,7 +2,10 @@
 
 import nbformat
 import pytest
+from jupyter_client.manager import start_new_kernel
 from nbclient import NotebookClient
+
+from notebook_model import rendered
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -49,3 +52,46 @@ def test_a_browser_draws_what_the_notebook_shows(shown, browser):
     assert frame.get_by_text("Iris in a notebook").first.is_visible()
     assert frame.get_by_text("150 points").first.is_visible()
     page.close()
+
+
+@pytest.fixture
+def kernel():
+    manager, client = start_new_kernel(kernel_name="python3")
+    yield client
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
+
+
+def run(kernel, code):
+    """Run code in the kernel; return what it says to all who listen."""
+    heard = []
+    reply = kernel.execute_interactive(code, output_hook=heard.append, timeout=240)
+    assert reply["content"]["status"] == "ok", reply["content"]
+    return [(message["msg_type"], message["content"]) for message in heard]
+
+
+def test_what_is_selected_on_the_page_is_in_the_kernel_and_back(kernel, browser):
+    explored = "view = patchfold.explore(iris.data[:60], n_neighbors=[8], divergences=['kl'])"
+    heard = run(kernel, f"{CELLS[0]}\n{explored}\nview.selection = [2]\nview")
+    (opened,) = [
+        content
+        for kind, content in heard
+        if kind == "comm_open" and "_esm" in content["data"]["state"]
+    ]
+    state = opened["data"]["state"]
+    for kind, content in heard:
+        if kind == "comm_msg" and content["comm_id"] == opened["comm_id"]:
+            state |= content["data"].get("state", {})
+    reader, frame = rendered(browser, state["_esm"], state)
+    reader.wait("() => window.saved?.join() === '2'")
+    frame.evaluate("() => patchfold.select([1, 5, 6])")
+    reader.wait("() => window.saved?.join() === '1,5,6'")
+    # What a notebook makes of save_changes.
+    data = {"method": "update", "state": {"selection": reader.ask("saved")}, "buffer_paths": []}
+    content = {"comm_id": opened["comm_id"], "data": data}
+    kernel.shell_channel.send(kernel.session.msg("comm_msg", content))
+    said = [content for kind, content in run(kernel, "print(view.selection)") if kind == "stream"]
+    assert said == [{"name": "stdout", "text": "[1, 5, 6]\n"}]
+    updates = [content for kind, content in run(kernel, "view.selection = [9]") if "comm" in kind]
+    assert [content["data"]["state"] for content in updates] == [{"selection": [9]}]
+    reader.context.close()

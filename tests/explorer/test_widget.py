@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from explorer_pages import roll
-from page_reader import Reader
+from notebook_model import rendered
 from patchfold import explore
 from patchfold.explorer import Explorer
 from patchfold.explorer.widget import PROGRAM
@@ -51,29 +51,8 @@ def test_without_anywidget_there_is_the_frame(
 
 
 def test_the_page_tells_the_widget_what_is_selected(browser: Any, page: Explorer) -> None:
-    reader = Reader(browser)
-    reader.page.set_content("<div id='cell'></div>")
-    # The part of a notebook: a model that both sides may change.
-    reader.page.evaluate(
-        """async ([program, html]) => {
-          const values = { html, sandbox: "allow-scripts", height: 600, selection: [4] };
-          const heard = [];
-          window.model = {
-            get: (name) => values[name],
-            set: (name, value) => (values[name] = value),
-            save_changes: () => window.saved = [...values.selection],
-            on: (name, action) => heard.push(action),
-            off: () => {},
-            change: (rows) => { values.selection = rows; heard.forEach((action) => action()); },
-          };
-          const url = URL.createObjectURL(new Blob([program], { type: "text/javascript" }));
-          const { default: widget } = await import(url);
-          widget.render({ model, el: document.getElementById("cell") });
-        }""",
-        [PROGRAM, page.html],
-    )
-    frame = next(one for one in reader.page.frames if one != reader.page.main_frame)
-    frame.locator(".pane-foot").wait_for()
+    state = {"html": page.html, "sandbox": "allow-scripts", "height": 600, "selection": [4]}
+    reader, frame = rendered(browser, PROGRAM, state)
     reader.wait("() => window.saved?.join() === '4'")
     frame.evaluate("() => patchfold.select([1, 5, 6])")
     reader.wait("() => window.saved?.join() === '1,5,6'")

@@ -1,6 +1,7 @@
 """Tables for the commands: read or found by name, with every column given its role."""
 
 import difflib
+import re
 import sys
 from dataclasses import dataclass, replace
 from math import isqrt
@@ -247,7 +248,10 @@ def pixels_of(selection: Any) -> tuple[int, ...]:
 
 
 def _beside_pixels(frame: Any, roles: Any) -> tuple[Any, list[str]]:
-    """Take the first or the last column for classes if all the others are pixels of images."""
+    """Take the first or the last column for classes if all the others are pixels of images.
+
+    It is the one that is called otherwise than they are, as "digit" beside "pixel 1", "pixel 2".
+    """
     from patchfold.explorer.images import pixel_side
     from patchfold.tables.roles import MOST_CLASSES
 
@@ -255,8 +259,11 @@ def _beside_pixels(frame: Any, roles: Any) -> tuple[Any, list[str]]:
     names = [name for name in frame.columns if name not in apart]
     if len(names) < 2 or isqrt(len(names) - 1) ** 2 != len(names) - 1:
         return roles, []
-    for name in (names[-1], names[0]):
+    stems = [re.sub(r"[\d\W_]+", "", str(name)) for name in names]
+    for name, stem in ((names[-1], stems[-1]), (names[0], stems[0])):
         if name in roles.features or not 1 < frame[name].nunique() <= MOST_CLASSES:
+            continue
+        if stems.count(stem) > 1:
             continue
         pixels = frame[[other for other in names if other != name]]
         side = pixel_side(pixels.to_numpy())

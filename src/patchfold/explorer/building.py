@@ -184,8 +184,8 @@ def explore(
         is the name of their column, and stands for the one of that name in ``columns``.
     feature_names : sequence of n_features names, or None
         None takes the names of a data frame's columns. Features are columns of the page, too,
-        unless there are more than 100 of them or more than 5 million values, or ``columns`` has the
-        same name.
+        unless there are more than 100 of them or more than 5 million values, ``columns`` has the
+        same name, or they have no names and points have a ``text``.
     images : array of n_samples pictures, sequence of n_samples paths, False or None
         Pictures to show beside the points: an array of shape (n_samples, height, width), with 1, 3
         or 4 channels behind, a table of square pictures, or files. The page holds small ones. None
@@ -246,6 +246,7 @@ def explore(
         "pixels": pictures.pixels,
         "text": text,
         "coloured": y is not None,
+        "unread": text is not None and known_names is None and not hasattr(X, "columns"),
         "title": title,
         "notes": [*source.notes, *pictures.notes],
     }
@@ -285,7 +286,11 @@ def _page_of(
     given = getattr(ids, "name", None)
     columns, text = with_text(parts["text"], parts["columns"])
     columns = {name: cells for name, cells in columns.items() if given is None or name != given}
-    if not parts["pixels"] and X.size <= MOST_VALUES and X.shape[1] <= MOST_FEATURES:
+    if (
+        not (parts["pixels"] or parts["unread"])
+        and X.size <= MOST_VALUES
+        and X.shape[1] <= MOST_FEATURES
+    ):
         features = {name: X[:, place] for place, name in enumerate(feature_names)}
         shown = {given, *columns}
         columns = columns | {k: v for k, v in features.items() if not _is_shown(k, shown)}

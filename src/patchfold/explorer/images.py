@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from math import isqrt
+from math import isqrt, prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -73,7 +73,9 @@ def pictures_of(X: Any, images: Any) -> Pictures:
     if images is False:
         return Pictures(X)
     if images is not None:
-        return Pictures(X, images)
+        # As many values as the points have are their pixels.
+        pixels = getattr(images, "shape", ())
+        return Pictures(X, images, len(pixels) > 1 and prod(pixels) == prod(shape))
     side = pixel_side(X)
     if side is None:
         return Pictures(X)
