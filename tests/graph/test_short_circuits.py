@@ -15,18 +15,17 @@ from patchfold.graph.components import n_components
 from patchfold.graph.edges import symmetric, undirected
 from patchfold.graph.short_circuits import (
     CEILING,
-    LANDMARKS,
     LEFT,
     LONGEST,
     SHARED,
     SHORT_DISAGREES,
     SUSPICION,
-    landmark_ways,
     spanning_tree,
     stretched_lengths,
     stretches,
     trusted_of_new,
 )
+from patchfold.graph.ways import LANDMARKS
 from patchfold.neighbors import find_neighbors
 from patchfold.neighbors.neighborhoods import Neighborhoods
 
@@ -107,13 +106,13 @@ def slowly(i, j, disagreement, distances, n, quiet=1.0, kin=False, tree=None):
 def harder(i, j, disagreement, distances, n, quiet=1.0, tree=None):
     """Return the harder of two verdicts, the second by 1.5 times the disagreement.
 
-    If there is no short circuit, the first is all.
+    If there is no short circuit, or the second finds many times as many, the first is all.
     """
     tree = slowly_tree(i, j, disagreement, n) if tree is None else tree
     first = slowly(i, j, disagreement, distances, n, quiet, tree=tree)
-    if not np.isinf(first).any():
-        return first
-    return np.maximum(first, slowly(i, j, 1.5 * disagreement, distances, n, quiet, tree=tree))
+    second = slowly(i, j, 1.5 * disagreement, distances, n, quiet, tree=tree)
+    many = np.isinf(second).sum() > 3.5 * np.isinf(first).sum()
+    return first if many or not np.isinf(first).any() else np.maximum(first, second)
 
 
 # ------------------------------------------------------------------- the steps
@@ -147,7 +146,9 @@ def test_what_is_shared_is_believed_as_in_loops(seed, n, k, least, some, quiet):
         expected = judged(np.full(len(i), True), shared >= 1 / 3)[own]
     elif short > 0:
         again = i[own], j[own], 1.5 * disagreement[own], distances[own]
-        expected = np.maximum(expected, slowly(*again, n, quiet, tree=tree[own]))
+        second = slowly(*again, n, quiet, tree=tree[own])
+        if np.isinf(second).sum() <= 3.5 * np.isinf(expected).sum():
+            expected = np.maximum(expected, second)
     found = stretches(*edges, shared=shared, own=own, asked=asked, quiet=quiet)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
@@ -164,28 +165,6 @@ def test_the_tree_is_that_of_kruskal(seed, n, whole):
     i, j, values, _, _ = geometric(seed, n)
     values = np.round(values) if whole else values  # with ties and zeros
     np.testing.assert_array_equal(spanning_tree(i, j, values, n), slowly_tree(i, j, values, n))
-
-
-@settings(max_examples=40)
-@given(SEEDS, st.integers(2, 80), st.floats(0.5, 4), st.booleans())
-def test_ways_are_bounded_from_below(seed, n, degree, whole):
-    rng = np.random.default_rng(seed)
-    code = np.unique(rng.integers(0, n * n, int(n * degree)))
-    i, j = code // n, code % n
-    i, j = i[i < j], j[i < j]
-    lengths = rng.integers(0, 3, len(i)).astype(float) if whole else rng.exponential(size=len(i))
-    graph = symmetric(i, j, lengths, n)
-    a, b = rng.integers(0, n, (2, 50))
-    found, exact = landmark_ways(graph, a, b, None), dijkstra(graph)[a, b]
-    assert (found >= 0).all()
-    assert (found <= exact * (1 + 1e-12)).all()
-
-
-def test_ways_along_a_path_are_found_exactly():
-    lengths = np.random.default_rng(0).exponential(size=99)
-    graph = symmetric(np.arange(99), np.arange(1, 100), lengths, 100)
-    a, b = np.random.default_rng(1).integers(0, 100, (2, 200))
-    np.testing.assert_allclose(landmark_ways(graph, a, b, None), dijkstra(graph)[a, b], atol=1e-12)
 
 
 # ------------------------------------------------------------------- what always holds

@@ -78,6 +78,8 @@ class Judge:
         if not short:
             return first
         strictly = judged(own, counts=short_circuits.SUSPICION)
+        if self._short(strictly, own) > short_circuits.MANY_MORE * self._short(first, own):
+            return first
         return cluster.each(np.maximum, first, strictly)
 
     def _short(self, factors: list[Any], some: list[Any]) -> int:

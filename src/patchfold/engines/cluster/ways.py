@@ -18,6 +18,8 @@ from patchfold.engines.cluster.geodesics import grounds_of, reached_from, starte
 from patchfold.engines.cluster.halo import Nodes, taken
 from patchfold.graph import short_circuits
 from patchfold.graph.edges import symmetric
+from patchfold.graph.ways import LANDMARKS, landmark_ways
+from patchfold.graph.ways import least_ways as longer_ways
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -212,7 +214,7 @@ def least_ways(
     grounds = grounds_of(exchange, links, held, ordered=False)
     looks = cluster.each(_first_look, sums, short)
     parts = range(len(looks))
-    for _ in range(min(short_circuits.LANDMARKS, sum(cluster.get(cluster.each(len, sums))))):
+    for _ in range(min(LANDMARKS, sum(cluster.get(cluster.each(len, sums))))):
         farthest = cluster.each(_farthest, links, looks, sums)
         far = cluster.each(_from_farthest, grounds, parts, [farthest] * len(parts))
         far = reached_from(exchange, grounds, far)
@@ -239,7 +241,7 @@ def _ways_in_one_place(parts: list[tuple[Any, ...]]) -> list[Floats]:
     n = len(ids)
     graph = symmetric(np.searchsorted(ids, i), np.searchsorted(ids, j), lengths, n)
     a, b = (np.searchsorted(ids, np.concatenate(end)) for end in zip(*around, strict=True))
-    ways = short_circuits.landmark_ways(graph, a, b, n_jobs=1)
+    ways = landmark_ways(graph, a, b, n_jobs=1)
     ends = np.cumsum([len(pair[0]) for pair in around])
     return np.split(ways, ends[:-1])
 
@@ -273,7 +275,7 @@ def _next_look(
     """Learn from the paths of one more landmark."""
     everywhere = links.table.filled(far, taken(others, wanted))
     i, j = links.i[short], links.j[short]
-    ways = short_circuits.least_ways(look.ways, everywhere[i], everywhere[j])
+    ways = longer_ways(look.ways, everywhere[i], everywhere[j])
     return Look(np.minimum(look.nearest, far), ways)
 
 

@@ -1,0 +1,44 @@
+"""How long ways through a graph are at least, by the geodesics of a few points."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from patchfold.graph.geodesics import shortest_paths
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    Indices = NDArray[np.intp]
+    Floats = NDArray[np.floating[Any]]
+
+# Ways are bounded from below by the geodesics of so many points spread over the graph.
+LANDMARKS = 16
+
+
+def landmark_ways(graph: csr_array, i: Indices, j: Indices, n_jobs: int | None = None) -> Floats:
+    """Return lower bounds of the geodesics between pairs, by those from landmarks.
+
+    ``|g(l, i) - g(l, j)| <= g(i, j)`` for every landmark ``l``. Landmarks are spread over the
+    graph: the first is the point whose edges are the longest in sum, each of the others the point
+    farthest from those before it, so that the order of points does not matter.
+    """
+    sums = np.asarray(graph.sum(axis=1))
+    nearest = np.full(graph.shape[0], np.inf)
+    bounds: Floats = np.zeros(len(i))
+    for _ in range(min(LANDMARKS, graph.shape[0])):
+        landmark = np.lexsort((sums, nearest))[-1:]
+        paths = shortest_paths(graph, landmark, n_jobs=n_jobs)[0]
+        nearest = np.minimum(nearest, paths)
+        bounds = least_ways(bounds, paths[i], paths[j])
+    return bounds
+
+
+def least_ways(bounds: Floats, to_i: Floats, to_j: Floats) -> Floats:
+    """Return lower bounds of geodesics, improved by those of both ends from one more landmark."""
+    with np.errstate(invalid="ignore"):  # of points in another component nothing is learned
+        differences = np.abs(to_i - to_j)
+    return np.where(np.isfinite(differences), np.maximum(bounds, differences), bounds)
