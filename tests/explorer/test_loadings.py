@@ -72,13 +72,15 @@ def test_pixels_are_called_by_row_and_column() -> None:
     assert not any(name.startswith("feature") for name in data["features"])
 
 
-def test_there_are_no_loadings_without_features_or_of_too_many_points() -> None:
+def test_there_are_no_loadings_without_named_features_or_of_too_many_points() -> None:
     X, _ = roll(40)
     distances = np.linalg.norm(X[:, None] - X, axis=2)
     fitted = PatchIsomap(n_neighbors=8, divergence="precomputed").fit(distances)
     data = data_of(Explorer.from_estimators({"a": fitted}, distances))
     assert data["features"] == []
     assert data["views"][0]["loadings"] is None
+    unnamed = data_of(explore(X, n_neighbors=[6], text=["words"] * 40))
+    assert unnamed["features"] == []
     row = np.zeros((1, 1), dtype=np.float32)
     assert has_loadings(np.broadcast_to(row, (200_000, 25)), 1)
     assert not has_loadings(np.broadcast_to(row, (100_001, 2)), 2)

@@ -299,7 +299,8 @@ def _page_of(
     known = next((one.known for one in fitted if one.known), {})
     columns = columns | {k: v for k, v in known.items() if k not in {given, *columns}}
     key = _key("row" if ids is None else "id", columns) if given is None else str(given)
-    views = views_of(fitted, X, n_jobs=n_jobs, random_state=random_state)
+    named = not parts["unread"]
+    views = views_of(fitted, X, named=named, n_jobs=n_jobs, random_state=random_state)
     description = {
         "title": "patchfold" if parts["title"] is None else str(parts["title"]),
         "n": n,

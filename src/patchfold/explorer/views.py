@@ -40,24 +40,32 @@ class View:
 
 
 def views_of(
-    fitted: list[Fitted], X: Floats, *, n_jobs: int | None = None, random_state: Any = 0
+    fitted: list[Fitted],
+    X: Floats,
+    *,
+    named: bool = True,
+    n_jobs: int | None = None,
+    random_state: Any = 0,
 ) -> list[View]:
     """Rotate embeddings onto a common one, and add the trust and the loadings of their points.
 
-    There are no loadings of fits without features, nor where there are too many points or values.
+    There are no loadings of fits without features or of features that are not ``named``, nor where
+    there are too many points or values.
     """
     reference = fitted[_reference(fitted)].plane
     turns = [turn(one.plane, reference) for one in fitted]
     planes = [one.plane @ by for one, by in zip(fitted, turns, strict=True)]
     trust = pointwise_trust(X, planes, random_state=random_state, n_jobs=n_jobs)
-    few = has_loadings(X, len(fitted))
+    loaded = named and has_loadings(X, len(fitted))
     return [
         View(
             one,
             plane,
             None if one.ellipses is None else turned_ellipses(one.ellipses, by),
             trusted,
-            loadings_of(plane, one.graph, X, n_jobs) if few and one.ellipses is not None else None,
+            loadings_of(plane, one.graph, X, n_jobs)
+            if loaded and one.ellipses is not None
+            else None,
         )
         for one, plane, by, trusted in zip(fitted, planes, turns, trust, strict=True)
     ]
