@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from command_line import done, told
 from dask_cluster import dask_cluster
 from patchfold import PatchIsomap
-from patchfold.cli.streaming import is_streamed
+from patchfold.cli.streaming import is_streamed, shared_out
 
 
 @pytest.fixture
@@ -39,6 +39,16 @@ def test_parquet_files_are_embedded_on_a_cluster_as_in_one_process(
     np.testing.assert_allclose(places, alone, atol=1e-6)
 
 
+def test_workers_on_this_machine_keep_to_the_memory_that_is_given(call, rows, folder):
+    words = ("--id", "name", "--divergence", "euclidean", "--memory", "1GB")
+    result = done(call("embed", "rows/*.parquet", *words, "-o", "out.parquet"))
+    assert "Embedding 3 columns on 1 worker" in result.stderr
+    found = pd.read_parquet(folder / "out.parquet")
+    assert found["name"].tolist() == rows["name"].tolist()
+    assert np.isfinite(found[["patchisomap0", "patchisomap1"]].to_numpy()).all()
+    assert shared_out("1.5GB") == (1, 1_500_000_000)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -46,6 +56,9 @@ def test_parquet_files_are_embedded_on_a_cluster_as_in_one_process(
         (("rows/*.parquet", "-o", "out.csv"), "become Parquet; name it .parquet"),
         (("nowhere/*.parquet", "-o", "out.parquet"), "no file has such a name"),
         (("rows/*.parquet", "-o", "out.parquet", "--png", "a.png"), "--png does not go with"),
+        (("rows/*.parquet", "-o", "out.parquet", "--memory", "1MB"), "needs at least 1GB"),
+        (("rows/*.parquet", "-o", "out.parquet", "--memory", "much"), "with a unit, e.g. 4GB"),
+        (("rows/0.parquet", "--memory", "1GB"), "name them by a pattern"),
     ],
 )
 def test_what_is_not_done_on_a_cluster_is_refused(call, rows, words, message):

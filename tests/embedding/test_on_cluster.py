@@ -9,6 +9,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import make_swiss_roll
 
 from dask_cluster import dask_cluster
@@ -130,11 +131,33 @@ def test_components_are_joined_as_in_one_process(client):
 
 
 def test_a_fit_on_a_cluster_says_what_it_does_not_have(client, roll):
-    isomap = PatchIsomap(divergence="euclidean", landmarks=20, engine=client).fit(roll)
-    with pytest.raises(TypeError, match="lives there and cannot be pickled"):
-        pickle.dumps(isomap.patch_graph_)
-    with pytest.raises(AttributeError, match="of a fit on a cluster is not in this process"):
-        _ = isomap.patches_
+    isomap = PatchIsomap(divergence="euclidean", landmarks=20, engine=client)
+    with pytest.raises(TypeError, match="a client of a cluster cannot be pickled or saved; set"):
+        pickle.dumps(isomap)
+    isomap.fit(roll)
+    with pytest.raises(TypeError, match="lives there and cannot be pickled or saved; save its"):
+        pickle.dumps(isomap)
+    for ask in (
+        lambda: isomap.patches_,
+        isomap.trust,
+        isomap.bridges,
+        lambda: isomap.inverse_transform(isomap.embedding_[:2]),
+        lambda: isomap.local_loadings(roll[:2]),
+        lambda: isomap.off_manifold(roll[:2]),
+    ):
+        with pytest.raises(AttributeError, match=r"a fit on a cluster has no .* fit a sample with"):
+            ask()
+    with pytest.raises(ValueError, match="no rows to a fit on a cluster; fit all rows again"):
+        isomap.partial_fit(roll[:5])
+
+
+def test_a_clone_has_the_same_client(client):
+    isomap = PatchIsomap(n_neighbors=7, engine=client).set_output(transform="pandas")
+    copy = clone(isomap)
+    assert copy is not isomap
+    assert copy.get_params() == isomap.get_params()
+    assert copy.engine is client
+    assert copy._sklearn_output_config == isomap._sklearn_output_config
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,13 @@ ClusterAddress = Annotated[
         "e.g. tcp://10.0.0.1:8786. [workers on this machine, for a table beyond its memory]",
     ),
 ]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="What workers on this machine may use together, e.g. 4GB. [80% of what is free]",
+    ),
+]
 PictureFile = Annotated[
     Path | None, typer.Option(metavar="FILE", help="A picture, coloured by --target (.png).")
 ]
@@ -84,6 +91,7 @@ def embed(
     html: PageFile = None,
     png: PictureFile = None,
     cluster: ClusterAddress = None,
+    memory: Memory = None,
     as_json: options.Json = False,
 ) -> None:
     """Embed the rows of a table: every row becomes a point of the plane.
@@ -118,8 +126,9 @@ def embed(
         formulas=formulas,
     )
     if is_streamed(data, cluster):
-        _stream(asked, cluster, standardize=standardize is not False)
+        _stream(asked, cluster, memory, standardize=standardize is not False)
         return
+    _refuse_memory(memory)
     ending = _check(asked)
     _finish(asked, _fit(asked, ending), ending, as_json=as_json)
 
@@ -168,7 +177,16 @@ def _finish(asked: _Request, done: Any, ending: str, *, as_json: bool) -> None:
         print_result(encoded(done.result, ending, formulas=asked.formulas))
 
 
-def _stream(asked: _Request, cluster: str | None, *, standardize: bool) -> None:
+def _refuse_memory(memory: str | None) -> None:
+    """Refuse a limit of workers where there are none."""
+    if memory is not None:
+        raise Refused(
+            f"--memory {memory} is for Parquet files beyond memory; name them by a pattern: "
+            "'rows/*.parquet'."
+        )
+
+
+def _stream(asked: _Request, cluster: str | None, memory: str | None, *, standardize: bool) -> None:
     """Embed Parquet files on a cluster; refuse what is not done there."""
     from patchfold.embedding.methods import METHODS
     from patchfold.tables._naming import counted
@@ -189,7 +207,7 @@ def _stream(asked: _Request, cluster: str | None, *, standardize: bool) -> None:
     beside = tuple(name for name in (table.ids, table.target) if name is not None)
     drop = (*(table.drop or ()), *(table.info or ()))
     place = outputs["output"]
-    streamed = Streamed(table.data, cluster, beside, drop, standardize, place)
+    streamed = Streamed(table.data, cluster, beside, drop, standardize, place, memory)
     start = time.monotonic()
     n = embed_streamed(streamed, estimator)
     say([f"{counted(n, 'row')}: {duration(time.monotonic() - start)}", f"Wrote {place}"])

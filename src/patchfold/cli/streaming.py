@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from patchfold.cli._session import Refused, about, say, working
+from patchfold.tables._naming import counted
 
 # The table is embedded on a cluster if it has more bytes, as numbers, than this share of what is
 # free: a fit in one process needs some ten times as much as the table.
@@ -20,6 +21,9 @@ SHARE = 0.1
 
 # The share of free memory that workers on this machine may use together.
 WORKERS_SHARE = 0.8
+
+# Bytes that a worker gets at least, where there are as many: modules alone take 0.4 GB.
+LEAST_WORKER = 10**9
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,8 @@ class Streamed:
     standardize : bool
         Whether columns are divided by their deviation.
     output : Path
+    memory : str or None
+        What workers on this machine may use together, e.g. "4GB"; None for most of what is free.
     """
 
     data: str
@@ -47,6 +53,7 @@ class Streamed:
     drop: tuple[str, ...]
     standardize: bool
     output: Path
+    memory: str | None = None
 
 
 def is_streamed(data: str, cluster: str | None) -> bool:
@@ -78,11 +85,11 @@ def embed_streamed(asked: Streamed, estimator: Any) -> int:
         check_installed()
     except ImportError as error:
         raise Refused(str(error)) from error
-    with _client(asked.cluster) as client, about(asked.data):
+    with _client(asked.cluster, asked.memory) as client, about(asked.data):
         frame = import_module("dask.dataframe").read_parquet(asked.data, split_row_groups=True)
         features = _features(asked, frame)
         workers = len(client.scheduler_info(-1)["workers"])
-        say([f"Embedding {len(features)} columns on {workers} workers"])
+        say([f"Embedding {counted(len(features), 'column')} on {counted(workers, 'worker')}"])
         with working(f"Embedding {asked.data} ..."):
             points = frame[features].astype(float)
             if asked.standardize:
@@ -138,8 +145,8 @@ def _write(asked: Streamed, beside: Any, places: Any, name: str) -> int:
 
 
 @contextmanager
-def _client(address: str | None) -> Iterator[Any]:
-    """Connect to a cluster, or start one of as many workers as this machine has cores."""
+def _client(address: str | None, memory: str | None) -> Iterator[Any]:
+    """Connect to a cluster, or start workers on this machine."""
     distributed = import_module("distributed")
     if address is not None:
         try:
@@ -152,16 +159,32 @@ def _client(address: str | None) -> Iterator[Any]:
         with client:
             yield client
         return
-    from joblib import cpu_count
-
-    from patchfold.engines.memory import available_memory
-
-    workers = cpu_count()
-    free = available_memory()
-    limit = "auto" if free is None else int(WORKERS_SHARE * free / workers)
+    workers, limit = shared_out(memory)
     options = {"threads_per_worker": 1, "memory_limit": limit, "dashboard_address": ":0"}
     with (
         distributed.LocalCluster(n_workers=workers, **options) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
+
+
+def shared_out(memory: str | None) -> tuple[int, Any]:
+    """Return how many workers to start on this machine, and what each may use."""
+    from joblib import cpu_count
+
+    from patchfold.engines.memory import available_memory
+
+    if memory is None:
+        free = available_memory()
+        if free is None:
+            return cpu_count(), "auto"
+        room = int(WORKERS_SHARE * free)
+    else:
+        try:
+            room = import_module("dask.utils").parse_bytes(memory)
+        except ValueError as error:
+            raise Refused(f"--memory {memory}: give bytes with a unit, e.g. 4GB.") from error
+        if room < LEAST_WORKER:
+            raise Refused(f"--memory {memory}: a worker needs at least 1GB.")
+    workers = max(1, min(cpu_count(), room // LEAST_WORKER))
+    return workers, room // workers

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import clone
 
 from patchfold.embedding._base import BasePatchGraph
+from patchfold.engines import is_client
 from patchfold.engines.cluster.connection import Cluster, check_installed, is_collection
 from patchfold.engines.cluster.graph import ClusterGraph
 from patchfold.engines.cluster.halo import take_rows
@@ -34,6 +37,29 @@ class FitsOnCluster(BasePatchGraph):
     _here: Any = None
     _placed_parts: Any = None
     _parted: Any = None  # what places new rows then
+
+    def __sklearn_clone__(self) -> Any:
+        """Return an unfitted estimator with equal parameters, and the same client."""
+        if not is_client(self.engine):
+            return super().__sklearn_clone__()
+        plain = type(self)(**{**self.get_params(deep=False), "engine": "auto"})
+        for name in ("_metadata_request", "_sklearn_output_config"):
+            if hasattr(self, name):
+                setattr(plain, name, deepcopy(getattr(self, name)))
+        return clone(plain).set_params(engine=self.engine)
+
+    def __getstate__(self) -> Any:
+        """Refuse to be written to a file with what lives on a cluster."""
+        if hasattr(self, "patch_graph_") and is_on_cluster(self):
+            raise TypeError(
+                "a fit on a cluster lives there and cannot be pickled or saved; save its "
+                "embedding_, e.g. with dask.array.to_npy_stack, or fit with engine='threads'."
+            )
+        if is_client(self.engine):
+            raise TypeError(
+                "a client of a cluster cannot be pickled or saved; set engine='auto' before."
+            )
+        return super().__getstate__()
 
     def _fit_on_cluster(self, client: Any, X: Any) -> None:
         """Fit where the rows of ``X`` are."""

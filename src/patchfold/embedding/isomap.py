@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 
 from patchfold.embedding._base import ordinary_arithmetic
 from patchfold.embedding._embedding import BasePatchEmbedding, widened
+from patchfold.embedding._on_cluster import is_on_cluster
 from patchfold.engines.cluster.triangulating import PartedTriangulation, scaled_paths
 from patchfold.engines.memory import check_memory
 from patchfold.engines.sampling import drawn_rows
@@ -251,6 +252,11 @@ class PatchIsomap(BasePatchEmbedding):
         if not hasattr(self, "patch_graph_"):
             self.fit(X)
             return self
+        if is_on_cluster(self):
+            raise ValueError(
+                "partial_fit adds no rows to a fit on a cluster; fit all rows again, or use "
+                "transform, which places new ones."
+            )
         X = self._validate(X, reset=False)
         before = dict(vars(self))
         try:

@@ -7,7 +7,7 @@ import pytest
 
 from patchfold.engines.cluster.halo import Nodes
 from patchfold.engines.cluster.rows import Plane, Rows, near_parts, part_of
-from patchfold.engines.cluster.searching import Found, overlap, recalled, search_overlapping
+from patchfold.engines.cluster.searching import Found, Search, overlap, recalled, search_overlapping
 
 
 @pytest.fixture
@@ -19,6 +19,30 @@ def points():
 def tree():
     x, y = np.eye(2)
     return Plane(x, 0.1, Plane(y, 0.0, 0, 1), Plane(y, -0.2, 2, 3))
+
+
+class InOnePlace:
+    """Runs what a cluster would, and gives results as they are."""
+
+    def each(self, function, *columns, **common):
+        return [function(*values, **common) for values in zip(*columns, strict=True)]
+
+    def get(self, results):
+        return results
+
+
+def test_parts_overlap_less_where_planes_tell_little_about_distances():
+    X = np.random.default_rng(0).normal(size=(400, 60))
+    x, y = np.eye(60)[:2]
+    tree = Plane(x, 0.0, Plane(y, 0.0, 0, 1), Plane(y, 0.0, 2, 3))
+    home = part_of(X, tree)
+    rows = [Rows(ids, X[ids]) for ids in (np.flatnonzero(home == part) for part in range(4))]
+    search = Search(InOnePlace(), rows, [part.points for part in rows], tree, exact=False)
+    kth = exact(X, 5)[1][:, -1].mean()
+    margin = search._margin(kth)
+    assert sum(map(len, near_parts(X, tree, kth).values())) == 4 * len(X)
+    assert 0 < sum(map(len, near_parts(X, tree, margin).values())) <= 3 * len(X)
+    assert search._margin(1e-3) == 1e-3
 
 
 def exact(points, k):

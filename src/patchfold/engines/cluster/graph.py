@@ -94,18 +94,12 @@ class ClusterGraph:
     around: list[Any] | None
     bridges: tuple[tuple[int, int, float], ...] = ()
 
-    def __getstate__(self) -> Any:
-        """Refuse to be written to a file: all but a few numbers are on the cluster."""
-        raise TypeError(
-            "a fit on a cluster lives there and cannot be pickled or saved; save its embedding_, "
-            "e.g. with dask.array.to_npy_stack, or fit with engine='threads'."
-        )
-
     def __getattr__(self, name: str) -> Any:
         """Refuse what a graph in one place has and this one has not."""
         raise AttributeError(
-            f"{name} of a fit on a cluster is not in this process; fit a sample with "
-            "engine='threads' for what needs it."
+            f"a fit on a cluster has no {name} in this process, and patches_, trust, bridges, "
+            "stability, inverse_transform, local_loadings and off_manifold need what it has not; "
+            "fit a sample with engine='threads' for them."
         )
 
     def __len__(self) -> int:

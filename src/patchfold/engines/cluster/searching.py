@@ -47,6 +47,11 @@ MANY = 4
 # so many rows of every part.
 WITHIN, SAMPLED = 0.9, 128
 
+# In many dimensions planes tell little about distances, and parts would overlap by all rows. The
+# overlap is halved, up to so often, until parts add no more than so many times their own rows,
+# counted on so many rows of each.
+HALVINGS, MOST_ADDED, COUNTED = 12, 2.0, 1000
+
 
 class Found(NamedTuple):
     """The neighbours of the rows of a part, nearest first: fields of shape (n, k)."""
@@ -121,7 +126,7 @@ class Search:
     def _overlapping(self, k: int) -> list[Any]:
         cluster, parts = self.cluster, range(len(self.rows))
         far = np.concatenate(cluster.get(cluster.each(_kth_distances, self.points, k=k)))
-        margin = float(np.quantile(far, WITHIN))
+        margin = self._margin(float(np.quantile(far, WITHIN)))
         near = cluster.each(overlap, self.rows, self.points, parts, tree=self.tree, margin=margin)
         sides = cluster.get(cluster.each(list, near))
         added: list[list[Any]] = [[] for _ in parts]
@@ -129,6 +134,14 @@ class Search:
             for side in others:
                 added[side].append(cluster.run(getitem, near[part], side))
         return cluster.each(search_overlapping, self.rows, self.points, parts, added, k=k)
+
+    def _margin(self, wanted: float) -> float:
+        """Return how far parts overlap: as wanted, or less where that would add too many rows."""
+        margins = wanted * 0.5 ** np.arange(HALVINGS)
+        cluster = self.cluster
+        found = cluster.get(cluster.each(_added_rows, self.points, tree=self.tree, margins=margins))
+        n, added = (np.sum(column, axis=0) for column in zip(*found, strict=True))
+        return float(max(margins[added <= MOST_ADDED * n], default=0.0))
 
     def recall(self, found: list[Any], k: int) -> float:
         """Return which share of the ``k`` nearest was found, over a sample of rows."""
@@ -183,6 +196,14 @@ def _kth_distances(points: Floats, k: int) -> Floats:
     some = points[:: max(1, len(points) // SAMPLED)]
     found = k_nearest(SearchedPoints(points, 1), some, k + 1, own=False)
     return found.distances.reshape(-1, k + 1)[:, -1]
+
+
+def _added_rows(points: Floats, tree: Any, margins: Floats) -> tuple[int, Floats]:
+    """Return how many rows there are, and about how many of them others would add, by margin."""
+    some = points[:: max(1, len(points) // COUNTED)]
+    near = [near_parts(some, tree, margin).values() for margin in margins]
+    times = np.array([sum(map(len, parts)) for parts in near]) / len(some)
+    return len(points), (times - 1.0) * len(points)
 
 
 def overlap(rows: Any, points: Floats, part: int, tree: Any, margin: float) -> dict[int, Added]:
