@@ -5,7 +5,7 @@ import { drawPicture } from "./pictures.js";
 import { byId, clipped, divergenceName, methodName, named } from "./words.js";
 
 const MOST_ROWS = 12; // columns on the card
-const FEW_ROWS = 6; // columns beside a text or a picture
+const FEW_ROWS = 6; // columns beside a text, a picture or loadings
 const AWAY = 18; // pixels from the pointer
 const NEAR = 6; // pixels around a neighbour that stay free
 const STEP = 48; // pixels between two places that are tried
@@ -77,14 +77,15 @@ export class Card {
     const columns = [first, ...app.columns.filter((column) => column !== first)].filter(
       (column) => column && column !== app.text,
     );
-    const most = app.text || app.pictures ? FEW_ROWS : MOST_ROWS;
+    const loadings = loadingLines(row, app);
+    const most = app.text || app.pictures || loadings.length ? FEW_ROWS : MOST_ROWS;
     for (const column of columns.slice(0, most)) {
       list.append(...line(column.name, column.shown(row, 120)));
     }
     for (const pane of app.panes.filter(({ trust }) => trust)) {
       list.append(...line(trustName(pane, app.panes), (pane.trust[row] / 255).toFixed(2)));
     }
-    const parts = [name, ...this.picture(row), ...this.text(row), ...loadingLines(row, app), list];
+    const parts = [name, ...this.picture(row), ...this.text(row), ...loadings, list];
     const more = columns.length - most;
     if (more > 0) {
       const rest = document.createElement("p");

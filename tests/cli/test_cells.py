@@ -45,6 +45,7 @@ def test_a_page_of_cells_has_components_as_they_are_and_annotations(call, folder
     names = [column["name"] for column in page["columns"]]
     assert names[0] == "cell type"
     assert {"n genes", "umap 1", "umap 2"} <= set(names)
+    assert names.index("n genes") < names.index("pca 1")
 
 
 def test_coordinates_of_cells_are_shown_as_they_are(call, folder, cells):

@@ -164,3 +164,11 @@ def test_leaving_two_panes_keeps_the_patches(reader: Reader) -> None:
     reader.settle()
     views = reader.ask("() => patchfold.panes.map((pane) => pane.view.divergence)")
     assert views == ["euclidean", "kl"]
+
+
+def test_a_card_with_loadings_has_few_other_rows(reader: Reader) -> None:
+    reader.ask("() => patchfold.point(3, { clientX: 300, clientY: 300 })")
+    shown = reader.page.locator("#card dl").last.locator("dt").all_text_contents()
+    assert len([name for name in shown if not name.startswith("trust")]) == 6
+    more = reader.ask("() => patchfold.columns.length") - 6
+    assert reader.page.locator("#card p.quiet").last.text_content() == f"and {more} more"

@@ -223,7 +223,8 @@ def columns(selection: Any) -> dict[str, list[Any]]:
     names = list(frame.columns)
     if selection.features.shape[1] > MOST_FEATURES or pixels_of(selection):
         names = [name for name in names if name not in selection.features.columns]
-    order = sorted(names, key=lambda name: name != target)
+    # What says more than its number stands first.
+    order = sorted(names, key=lambda name: (name != target, name in selection.features.columns))
     shown = {name: [_shown(value) for value in frame[name]] for name in order}
     for name in set(order) & set(selection.features.columns):
         numbers = selection.features[name]
