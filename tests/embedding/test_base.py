@@ -104,3 +104,10 @@ def test_points_in_a_file_that_is_only_read_are_not_copied(tmp_path):
     np.save(tmp_path / "points.npy", X)
     mapped = np.load(tmp_path / "points.npy", mmap_mode="r")
     assert np.shares_memory(fitted_to(PatchIsomap, mapped).patch_graph_.lengths.points, mapped)
+
+
+def test_column_names_of_several_levels_are_warned_of():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 2)))
+    X.columns = pd.MultiIndex.from_tuples([("a", "x"), ("a", "y")])
+    with pytest.warns(UserWarning, match=r"names of several levels.*flatten them"):
+        PatchIsomap().fit(X)

@@ -339,7 +339,7 @@ def test_numbers_of_other_frames_become_an_array_and_missing_ones_are_located(ma
 
 def test_columns_of_the_same_name_are_named():
     frame = pd.DataFrame(np.ones((3, 3)), columns=list("aab"))
-    with pytest.raises(ValueError, match=r"columns of the same name \(a, a, b\); rename them"):
+    with pytest.raises(ValueError, match=r"several columns called 'a'; give each its own name by"):
         check_points(frame)
 
 

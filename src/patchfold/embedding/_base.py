@@ -108,6 +108,12 @@ class BasePatchGraph(StrangersMixin, TransformerMixin, BaseEstimator):
         points = check_points(X, accept_sparse=precomputed, min_samples=2 if reset else 1)
         # The values are checked; scikit-learn remembers and compares the columns.
         check_columns(self, X, reset=reset)
+        if reset and getattr(getattr(X, "columns", None), "nlevels", 1) > 1:
+            warn_user(
+                "X has column names of several levels, which are not remembered: new data in "
+                "another order of columns would go unnoticed; flatten them, e.g. by X.columns = "
+                "['_'.join(map(str, names)) for names in X.columns]."
+            )
         if reset and not precomputed and can_change(points) and not isinstance(X, list):
             # What is kept must not change when the user's array does.
             points = points.copy() if np.may_share_memory(points, np.asarray(X)) else points

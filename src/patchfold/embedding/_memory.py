@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # Bytes of an edge at the peak: found by the search; compared with what is typical, judged, and
 # stored both ways; measured by the divergence alone, or by the distance alone.
-FOUND, JUDGED, MEASURED, PLAIN = 24, 140, 75, 55
+FOUND, JUDGED, MEASURED, PLAIN = 24, 120, 75, 80
 
 # Points that tell how many neighbours are within a radius, and how many directions patches use.
 ASKED = 32

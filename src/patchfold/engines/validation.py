@@ -11,6 +11,7 @@ import inspect
 import numbers
 import re
 import warnings
+from collections import Counter
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import RLock
@@ -103,11 +104,10 @@ def check_points(
             input_name=name,
         )
     except (OverflowError, TypeError, ValueError) as error:
-        if len(set(columns)) < len(columns):
+        if twice := [repr(column) for column, times in Counter(columns).items() if times > 1]:
             raise ValueError(
-                f"{name} has several columns of the same name ({', '.join(columns[:NAMED_COLUMNS])}"
-                f"{', ...' if len(columns) > NAMED_COLUMNS else ''}); rename them, or give "
-                f"{name}.to_numpy()."
+                f"{name} has several columns called {', '.join(twice[:NAMED_COLUMNS])}; give each "
+                f"its own name by {name}.columns = [...], or leave names out by {name}.to_numpy()."
             ) from error
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(
@@ -292,8 +292,8 @@ def _as_array(X: Any, name: str) -> np.ndarray[Any, Any]:
             f"{name} is not a rectangular array ({error}); give every row the same length."
         ) from error
     except (RuntimeError, TypeError) as error:  # of tensors that NumPy cannot read
-        remedy = f"{name}.detach().cpu().to_dense().double().numpy()"
-        raise TypeError(f"{name} is no plain array ({error}); give e.g. {remedy}.") from error
+        tensor = f"give e.g. {name}.detach().cpu().to_dense().double().numpy()"
+        raise TypeError(f"{name} is no plain array ({error}); {tensor}.") from error
     if raw.dtype.kind == "c":
         raise ValueError(
             f"Complex data not supported: {name} has dtype {raw.dtype}; "

@@ -35,8 +35,8 @@ WIDE_SHARE, FLATNESS = 0.5, 4
 # Flattened variances below this share of the ridge do not change a divergence noticeably.
 NEGLIGIBLE = 1e-2
 
-# Steps of Algorithm 1 when none are asked for: its gap shrinks like 1/t.
-HAZAN_STEPS = 100
+# Steps of Algorithm 1 when none are asked for, and at most: its gap shrinks like 1/t.
+HAZAN_STEPS, MOST_STEPS = 100, 100_000
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,8 @@ class GaussianPatch(BaseEstimator):
         and 1. ``"auto"``: 0.003 of the mean variance of the features, so that rescaling the data
         changes nothing; as an intensity, 0.1.
     rank : int or None, default=None
-        Directions kept by ``"low-rank"`` (required there); steps of ``"hazan"`` (None: 100).
+        Directions kept by ``"low-rank"`` (required there); steps of ``"hazan"`` (None: 100, at
+        most 100 000).
     denoise : bool, default=False
         Fit patches to smoothed points ``z``, each the mean of its neighbourhood, and centre them at
         ``z + Sigma (x - z) / l`` with ``l`` the largest eigenvalue of ``Sigma``.
@@ -279,6 +280,12 @@ class GaussianPatch(BaseEstimator):
         self._check_size()
         if self.rank is not None:
             check_count("rank", self.rank)
+            if self.covariance == "hazan" and int(self.rank) > covariances.MOST_STEPS:
+                msg = (
+                    f"rank={self.rank} steps of covariance='hazan' hardly end; give at most "
+                    f"{covariances.MOST_STEPS}, or None for {covariances.HAZAN_STEPS}."
+                )
+                raise ValueError(msg)
         if self.covariance == "low-rank" and self.rank is None:
             msg = "covariance='low-rank' needs rank, the number of directions to keep; e.g. rank=2."
             raise ValueError(msg)
