@@ -138,6 +138,7 @@ def report(measure, cells):
 def draw(path):
     """Draw the bridges of one roll over its section, and over its embedding."""
     from matplotlib import pyplot as plt
+    from matplotlib.collections import PathCollection
 
     from patchfold.plotting import plot_bridges
 
@@ -148,6 +149,8 @@ def draw(path):
     side = plot_bridges(roll.X[:, [0, 2]], found, ax=axes[0])
     side.set(title="the roll from its side", xlabel="x", ylabel="z")
     plot_bridges(isomap.embedding_, found, ax=axes[1]).set_title("PatchIsomap")
+    for dots in figure.findobj(PathCollection):
+        dots.set_sizes([3])  # small, so that edges are seen between them
     figure.savefig(path, dpi=100)
     print(path, len(found), "edges")
 
