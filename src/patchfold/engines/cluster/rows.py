@@ -40,8 +40,11 @@ PART_BYTES = 2**25
 # Rows that a part has at least, if there are enough.
 LEAST_ROWS = 32
 
-# Rows of the sample for each part.
-SAMPLE_ROWS = 200
+# Rows of the sample for each part, and the bytes that the sample, which is gathered, has at most.
+SAMPLE_ROWS, SAMPLE_BYTES = 200, 2**26
+
+# Steps towards the direction in which a sample varies most; it need not be exact.
+STEPS = 20
 
 # The share of a worker's memory that the parts it works on at once may be, as points.
 MEMORY_SHARE = 1 / 40
@@ -235,7 +238,8 @@ class Shared:
 def share_out(cluster: Cluster, given: Chunks, *, merge: bool = True) -> Shared:
     """Share rows out to parts; with ``merge``, rows that are copies of others only once."""
     parts = n_parts(given, cluster.workers())
-    step = max(1, len(given) // (SAMPLE_ROWS * parts))
+    row_bytes = 8 * given.n_features
+    step = max(1, len(given) // min(SAMPLE_ROWS * parts, max(parts, SAMPLE_BYTES // row_bytes)))
     sample = np.concatenate(cluster.get(cluster.each(_every, given.futures, step=step)))
     tree, _ = _grown(sample.astype(np.float64), parts, 0)
     tasks = cluster.each(_split, given.futures, given.starts, tree=tree, parts=parts)
@@ -349,13 +353,23 @@ def _grown(sample: Floats, parts: int, first: int) -> tuple[Any, int]:
     """Return a tree with so many leaves, numbered from ``first`` on, and the next number."""
     if parts == 1:
         return first, first + 1
-    centred = sample - sample.mean(axis=0)
-    axis = np.linalg.eigh(centred.T @ centred)[1][:, -1]
+    axis = _widest(sample - sample.mean(axis=0)) if len(sample) else np.zeros(sample.shape[1])
     along = (sample * axis).sum(axis=1)
     cut = float(np.median(along)) if len(along) else 0.0
     low, after = _grown(sample[along <= cut], parts // 2, first)
     high, after = _grown(sample[along > cut], parts // 2, after)
     return Plane(axis, cut, low, high), after
+
+
+def _widest(centred: Floats) -> Floats:
+    """Return a direction in which rows vary almost most, by steps from the longest row."""
+    axis: Floats = centred[np.argmax(np.square(centred).sum(axis=1))]
+    for _ in range(STEPS):
+        length = float(np.linalg.norm(axis))
+        if length == 0:
+            break
+        axis = centred.T @ (centred @ (axis / length))
+    return axis / (float(np.linalg.norm(axis)) or 1.0)
 
 
 def _renumbered(tree: Any, numbers: dict[int, int]) -> Any:
