@@ -35,6 +35,12 @@ def test_full_covariances_and_a_wide_radius_count(monkeypatch):
     assert many - 16 * 2**20 > 5 * (few - 16 * 2**20)  # beside the blocks of every fit
 
 
+def test_a_rank_that_is_no_number_is_named_and_not_estimated():
+    patch = GaussianPatch(covariance="low-rank", rank="one")
+    with pytest.raises(TypeError, match="rank='one'"):
+        PatchSpace(patch=patch).fit(ROLL)
+
+
 def test_estimates_grow_with_what_they_count():
     for name, (estimator, _, m, dtype) in CASES.items():
         small, large = (estimate(estimator, points(n, m, dtype)) for n in (1100, 2200))

@@ -331,8 +331,9 @@ def suited(name: str, word: str) -> str:
         parts[2] = "shrinkage"  # a diagonal belongs to the axes
     if name == "backend-multiprocessing" and parts[6] == "given":
         parts[6] = "exact"  # scikit-learn's starts processes for every call: right, after 38 s
-    if name == "permuted-rows" and parts[6] == "approximate":
-        parts[6] = "exact"  # an approximate search depends on the order
+    if name == "permuted-rows":
+        parts[6] = parts[6].replace("approximate", "exact")  # which depends on the order
+        parts[3] = parts[3].replace("auto", "stretched")  # which compares candidates on a sample
     if name.startswith(("scale", "unit")):
         if parts[1] == "euclidean":
             parts[4] = parts[4].replace("dissimilarity", "cut")  # whose beta is no squared length

@@ -6,6 +6,7 @@ beside measured peaks, which its constants were fitted to.
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -79,8 +80,8 @@ def _patch_bytes(X: Any, setting: GraphSetting, reach: float) -> int:
     recipe: Any = setting.recipe
     size = setting.patch_size or int(reach)
     rank = max(1, size)
-    if recipe.covariance == "low-rank" and recipe.rank is not None:
-        rank = min(rank, int(recipe.rank))
+    if recipe.covariance == "low-rank" and isinstance(recipe.rank, Integral):
+        rank = max(1, min(rank, int(recipe.rank)))
     factored = rank < m and recipe.covariance != "diagonal-shrinkage"
     if not factored:
         check_full(m, recipe.covariance)
