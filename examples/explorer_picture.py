@@ -18,7 +18,7 @@ from sklearn.datasets import load_digits
 from patchfold import explore
 
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "guide" / "explorer.png"
-SIZE = {"width": 1280, "height": 800}
+SIZE = {"width": 1360, "height": 1000}
 READY = "() => window.patchfold?.panes.every((pane) => pane.grid && pane.graph)"
 # Select the digits 4 on the left, and point at one of them in the right pane.
 SHOW = """() => {
@@ -55,7 +55,7 @@ def main() -> None:
         shot = Image.open(io.BytesIO(seen.screenshot())).convert("RGB")
         browser.close()
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else PICTURE
-    shot.save(target, optimize=True)
+    shot.quantize(256).save(target, optimize=True)
     print(f"{target}: {target.stat().st_size / 1e3:.0f} kB")
 
 
