@@ -12,7 +12,7 @@ from .data import TABLES
 from .judging import CLEAR, FINE, RIGHT, Verdict, is_clear, judge
 
 # Every so manieth case, without the slowest ones: t-SNE, and n_neighbors="auto".
-STEP, COUNT = 7, 150
+STEP, COUNT = 7, 125
 
 
 def quick() -> list[Case]:
