@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import dijkstra
 from sklearn.utils import gen_even_slices
 
 from patchfold.graph import geodesics
-from patchfold.graph.components import n_components
+from patchfold.graph.components import n_components, spanning_tree
 from patchfold.graph.edges import symmetric, undirected
 from patchfold.graph.short_circuits import (
     CEILING,
@@ -20,7 +20,8 @@ from patchfold.graph.short_circuits import (
     SHARED,
     SHORT_DISAGREES,
     SUSPICION,
-    spanning_tree,
+    counted_lengths,
+    share_left,
     stretched_lengths,
     stretches,
     trusted_of_new,
@@ -140,10 +141,10 @@ def test_what_is_shared_is_believed_as_in_loops(seed, n, k, least, some, quiet):
         return slowly(i[of], j[of], disagreement[of], distances[of], n, quiet, kin, tree[of])
 
     short = np.isinf(judged(asked)).sum()
-    left = np.isinf(judged(asked, shared >= 1 / 3)).sum()
+    left = np.isinf(judged(asked, shared >= 1 / 4)).sum()
     expected = judged(own)
     if short > 0 and left <= 0.2 * short:
-        expected = judged(np.full(len(i), True), shared >= 1 / 3)[own]
+        expected = judged(np.full(len(i), True), shared >= 1 / 4)[own]
     elif short > 0:
         again = i[own], j[own], 1.5 * disagreement[own], distances[own]
         second = slowly(*again, n, quiet, tree=tree[own])
@@ -386,6 +387,14 @@ def test_what_is_shared_is_not_believed_where_short_circuits_are_left():
         found = stretches(*edges, shared=np.where(jumps, 0.0, 0.8))
         assert np.isinf(found[jumps]).all()
         assert np.isinf(found[cut]).all() == (rungs > LEFT * (rungs + cut.sum()))
+
+
+@given(SEEDS, st.floats(0.5, 4), st.floats(1e-3, 1e3))
+def test_the_longer_short_circuits_are_the_fewer_may_be_left(seed, longer, typical):
+    lengths = longer * np.random.default_rng(seed).exponential(size=301)
+    found = share_left(counted_lengths(typical * lengths, typical))
+    expected = LEFT * min(1.0, (1.8 / np.median(lengths)) ** 5)
+    assert found == pytest.approx(expected, rel=0.1)
 
 
 def test_edges_beside_the_graph_tell_that_it_has_no_short_circuit():

@@ -145,3 +145,14 @@ def _closest_of_each(X: Floats, labels: Indices, i: Indices, j: Indices) -> list
 def _pairs(gaps: Floats, ties: Floats, i: Indices, j: Indices) -> Iterator[Pair]:
     low, high = np.minimum(i, j), np.maximum(i, j)
     return zip(*(part.tolist() for part in (gaps, ties, low, high)), strict=True)
+
+
+def spanning_tree(i: Indices, j: Indices, values: Floats, n: int) -> NDArray[np.bool_]:
+    """Tell which edges are those of the minimum spanning tree, equal values in the given order."""
+    order = np.argsort(values, kind="stable")
+    ranks = np.empty(len(order))
+    ranks[order] = np.arange(1, len(order) + 1)
+    found = minimum_spanning_tree(csr_array((ranks, (i, j)), shape=(n, n))).data
+    kept = np.zeros(len(order), dtype=bool)
+    kept[order[found.astype(np.intp) - 1]] = True
+    return kept

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import minimum_spanning_tree
 
-from patchfold.graph.components import n_components
+from patchfold.graph.components import n_components, spanning_tree
 from patchfold.graph.edges import symmetric
 from patchfold.graph.geodesics import bounded_paths
 from patchfold.graph.ways import landmark_ways
@@ -67,14 +66,15 @@ SHORT_DISAGREES, LONG_WAY = 1.25, 10.0
 # bridge the sheets of noisy rolls.
 PART = 8
 
-# Ends that share this part of their nearest points, four of eleven, may be neighbours though their
+# Ends that share this part of their nearest points, three of eleven, may be neighbours though their
 # patches disagree. They are taken for neighbours if at most this part of all short circuits is left
-# then; otherwise there are sheets so close to each other that they share points, too. Chosen on 75
-# samples of closed surfaces (tori, spheres, Klein's bottle, waves in up to 80 dimensions; 400 to
-# 1500 points), the tuning half of benchmarks/geometry at seed 0 (grid cells: 0 to 3), and seeds 0
-# to 9 and 20 to 29 of the manifolds in docs/stability.md. With 0.14, grid cells and pictures are
-# cut open; from 0.2 on, rolls with outliers are short-circuited now and then.
-SHARED, LEFT = 1 / 3, 0.2
+# then; otherwise there are sheets so close to each other that they share points, too. Sheets are
+# further apart than neighbours: where short circuits are longer than so many typical edges, less
+# may be left, by the fifth power. Chosen on 259 samples of closed surfaces (tori, spheres, Klein's
+# bottle, waves in up to 50 dimensions; 400 and 1000 points), the tuning half of benchmarks/geometry
+# at seeds 0 to 5, seeds 100 to 113 of the manifolds in docs/stability.md, and images, of which 0.29
+# to 0.59 is left. Four of eleven, whatever the length, cuts twice as many of those manifolds open.
+SHARED, LEFT, ORDINARY = 0.25, 0.2, 1.8
 
 # Where there are short circuits, edges are judged a second time, by so many times the disagreement:
 # less is trusted, and groups are told apart. The harder verdict holds. Chosen on digits, MNIST and
@@ -195,6 +195,19 @@ def is_far(distances: Floats, typical: float) -> Mask:
     return np.asarray(distances > LONGEST * typical)
 
 
+def counted_lengths(distances: Floats, typical: float) -> Indices:
+    """Return how many edges are 0, 1, 2 ... hundredths of a typical edge long, at least."""
+    most = int(100 * LONGEST)
+    hundredths = np.minimum(100 * np.asarray(distances, dtype=np.float64) / typical, most)
+    return np.bincount(hundredths.astype(np.intp), minlength=most + 1)
+
+
+def share_left(lengths: Indices) -> float:
+    """Return which share of short circuits of counted lengths may be left, if there are none."""
+    middle = np.searchsorted(np.cumsum(lengths), lengths.sum() / 2) / 100
+    return float(LEFT / max(1.0, middle / ORDINARY) ** 5)
+
+
 def doubt_of(quiet: float) -> float:
     """Return the disagreement from which an edge that is not trusted is stretched."""
     return NOISY_DOUBT + quiet * (QUIET_DOUBT - NOISY_DOUBT)
@@ -235,10 +248,11 @@ def judged_edges(
         return _judged(parts, values, marks, n, doubt, within, n_jobs)
 
     first = judged(asked)
-    short = np.isinf(first.factors).sum()
+    lengths = counted_lengths(edges[2][asked][np.isinf(first.factors)], typical)
+    short = lengths.sum()
     if short and shared is not None:
         kin = shared >= SHARED
-        if np.isinf(judged(asked, kin).factors).sum() <= LEFT * short:
+        if np.isinf(judged(asked, kin).factors).sum() <= share_left(lengths) * short:
             return judged(every, kin), every
     if not (asked == own).all():
         first = judged(own)
@@ -422,17 +436,6 @@ def _leading_into(
         ),
         shape=(size, size),
     )
-
-
-def spanning_tree(i: Indices, j: Indices, values: Floats, n: int) -> Mask:
-    """Tell which edges are those of the minimum spanning tree, equal values in the given order."""
-    order = np.argsort(values, kind="stable")
-    ranks = np.empty(len(order))
-    ranks[order] = np.arange(1, len(order) + 1)
-    found = minimum_spanning_tree(csr_array((ranks, (i, j)), shape=(n, n))).data
-    kept = np.zeros(len(order), dtype=bool)
-    kept[order[found.astype(np.intp) - 1]] = True
-    return kept
 
 
 def _between_parts(edges: tuple[Indices, Indices, Floats], trusted: Mask, n: int) -> Mask:

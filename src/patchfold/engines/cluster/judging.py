@@ -21,6 +21,7 @@ from patchfold.engines.cluster.ways import (
     least_ways,
 )
 from patchfold.graph import short_circuits
+from patchfold.graph.components import spanning_tree
 from patchfold.graph.geodesics import bounded_paths
 
 if TYPE_CHECKING:
@@ -68,10 +69,14 @@ class Judge:
             cluster.each(_which, self.evidence, name=name) for name in ("asked", "own", "all")
         )
         first = judged(asked)
-        short = self._short(first, asked)
+        counted = cluster.each(
+            _lengths, self.links, self.evidence, first, asked, typical=self.typical
+        )
+        lengths = np.sum(cluster.get(counted), axis=0)
+        short = lengths.sum()
         if short:
             left = self._short(judged(asked, kin=True), asked)
-            if left <= short_circuits.LEFT * short:
+            if left <= short_circuits.share_left(lengths) * short:
                 return judged(every, kin=True)
         if not all(cluster.get(cluster.each(np.array_equal, asked, own))):
             first = judged(own)
@@ -156,7 +161,7 @@ def _spanning(a: Indices, b: Indices, n: int) -> Indices:
     low, high = np.minimum(a, b), np.maximum(a, b)
     _, first = np.unique(low * n + high, return_index=True)
     first.sort()
-    tree = short_circuits.spanning_tree(low[first], high[first], np.arange(0.0, len(first)), n)
+    tree = spanning_tree(low[first], high[first], np.arange(0.0, len(first)), n)
     return first[tree]
 
 
@@ -188,6 +193,13 @@ def _which(evidence: Evidence, name: str) -> Mask:
 
 def _n_short(links: Links, factors: Floats, some: Mask) -> int:
     return int(np.count_nonzero(np.isinf(factors) & some & links.mine))
+
+
+def _lengths(
+    links: Links, evidence: Evidence, factors: Floats, some: Mask, typical: float
+) -> Indices:
+    short = np.isinf(factors) & some & links.mine
+    return short_circuits.counted_lengths(evidence.distances[short], typical)
 
 
 def _marked(links: Links, edges: Indices) -> Mask:
