@@ -360,14 +360,20 @@ def trust() -> Figure:
 
 
 def cells() -> Figure:
-    """Draw a simulated differentiation by type and by bridges, and blood cells."""
+    """Draw a simulated differentiation with doublets by type and by bridges, and blood cells."""
     import scanpy as sc
+    from anndata import AnnData
 
     from patchfold import anndata
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of names that are not unique
-        fates, blood = sc.datasets.krumsiek11(), sc.datasets.pbmc68k_reduced()
+        alone, blood = sc.datasets.krumsiek11(), sc.datasets.pbmc68k_reduced()
+        types = alone.obs["cell_type"].astype(str).to_numpy()
+        rows = np.random.default_rng(0).permutation(np.flatnonzero(types != "progenitor"))
+        doublets = alone.X[rows[:80].reshape(2, 40)].mean(axis=0)
+        fates = AnnData(np.vstack([alone.X, doublets]))
+        fates.obs["cell_type"] = [*types, *["doublet"] * 40]
         anndata.isomap(fates)
         found = anndata.bridges(fates, "cell_type")
         anndata.tsne(blood)

@@ -117,17 +117,21 @@ def test_what_is_written_goes_through_a_file(cells, tmp_path):
     np.testing.assert_array_equal(back.obs["patch_bridge"], cells.obs["patch_bridge"])
 
 
-def test_bridges_of_a_differentiation_lie_where_lineages_part():
-    cells = sc.datasets.krumsiek11()
+@pytest.mark.filterwarnings("ignore:the neighbourhood graph has 2 components")
+def test_bridges_of_a_differentiation_lead_to_doublets():
+    alone = sc.datasets.krumsiek11()
+    types = alone.obs["cell_type"].astype(str).to_numpy()
+    rows = np.random.default_rng(0).permutation(np.flatnonzero(types != "progenitor"))
+    cells = AnnData(np.vstack([alone.X, alone.X[rows[:80].reshape(2, 40)].mean(axis=0)]))
+    cells.obs["cell_type"] = [*types, *["doublet"] * 40]
     patchfold.anndata.graph(cells)
     assert connected_components(cells.obsp["patch_connectivities"])[0] == 1
     found = patchfold.anndata.bridges(cells, "cell_type")
     table = cells.uns["patch_bridges"]
     assert list(table.columns[-2:]) == ["source_cell_type", "target_cell_type"]
-    assert 0 < len(table) == len(found) < 60
-    # Different fates are not joined.
-    fates = table[["source_cell_type", "target_cell_type"]].astype(str)
-    assert ((fates == "progenitor").any(axis=1)).all()
+    assert 20 < len(table) == len(found)
+    ends = table[["source_cell_type", "target_cell_type"]].astype(str)
+    assert (ends == "doublet").any(axis=1).mean() > 0.9
     worst = cells.obs["patch_bridge"].to_numpy()
     assert worst.max() == found.score[0]
     assert (worst > 0).sum() == len(set(found.source) | set(found.target))

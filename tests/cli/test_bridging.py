@@ -15,14 +15,14 @@ from command_line import done, iris, told
 from patchfold import PatchSpace
 from patchfold.graph.bridges import COLUMNS
 
-WORDS = ("--target", "species", "--id", "name", "--neighbors", "30")
+WORDS = ("--target", "species", "--id", "name", "--neighbors", "8")
 
 
 @pytest.fixture
 def expected():
     frame = iris()
     X = StandardScaler().fit_transform(frame.iloc[:, 1:5])
-    return PatchSpace(n_neighbors=30, random_state=0).fit(X).bridges(), frame
+    return PatchSpace(n_neighbors=8, random_state=0).fit(X).bridges(), frame
 
 
 def test_edges_are_printed_with_the_names_of_rows_and_their_classes(call, expected):
@@ -35,12 +35,12 @@ def test_edges_are_printed_with_the_names_of_rows_and_their_classes(call, expect
     assert table["target species"].tolist() == frame["species"][bridges.target].tolist()
     np.testing.assert_allclose(table["score"], bridges.score, rtol=1e-9)
     assert f"{len(bridges)} suspicious edges" in result.stderr
-    assert "PatchSpace(n_neighbors=30" in result.stderr
+    assert "PatchSpace(n_neighbors=8" in result.stderr
 
 
 def test_rows_without_names_have_their_numbers(call, expected):
     bridges, _ = expected
-    words = ("--drop", "species", "--drop", "name", "--neighbors", "30")
+    words = ("--drop", "species", "--drop", "name", "--neighbors", "8")
     table = pd.read_csv(io.StringIO(done(call("bridges", "iris.csv", *words)).stdout))
     assert table["source"].tolist() == (bridges.source + 1).tolist()
     assert list(table.columns) == list(COLUMNS)
@@ -70,7 +70,7 @@ def test_a_picture_has_the_same_edges_and_is_written_beside_them(call, expected)
 
 def test_all_edges_are_listed_from_a_score_of_zero(call, expected):
     every = done(call("bridges", "iris.csv", *WORDS, "--min-score", "0")).stdout
-    assert len(every.splitlines()) > 1500
+    assert len(every.splitlines()) > 600
 
 
 def test_a_summary_counts_edges(call, expected):

@@ -49,7 +49,7 @@ def assert_agrees_with_fifty_digits(patches, covariances, tolerance):
 
 # Every condition number near and far in few dimensions; in many, what is hardest.
 CELLS = [(m, c, s) for m in (1, 2, 3, 7, 20) for c in (1.0, 1e4, 1e8) for s in (0.01, 1.0, 100.0)]
-CELLS += [(60, 1e8, 0.01), (60, 1e8, 1.0), (60, 1e2, 1.0), (2, 1e12, 1.0), (7, 1e12, 0.01)]
+CELLS += [(30, 1e8, 0.01), (30, 1e8, 1.0), (30, 1e2, 1.0), (2, 1e12, 1.0), (7, 1e12, 0.01)]
 
 
 @pytest.mark.parametrize(("m", "condition", "spread"), CELLS)
@@ -76,7 +76,7 @@ def test_full_patches_agree_with_fifty_digits(m, condition, spread):
         for c in (10.0, 1e4, 1e8, 1e12)
         for s in (0.01, 1.0, 100.0)
     ]
-    + [(60, 3, 1e8, 1.0), (60, 14, 1e8, 0.01), (60, 40, 1e8, 1.0)],
+    + [(30, 3, 1e8, 1.0), (30, 9, 1e8, 0.01), (30, 24, 1e8, 1.0)],
 )
 def test_factored_patches_agree_with_fifty_digits_at_any_condition(m, r, condition, spread):
     # Kept factored, the small eigenvalues are numbers of their own and lose nothing.

@@ -123,9 +123,9 @@ def places(graph, removed, weight):
     return values[1:3], vectors[:, 1:3] / root[:, None]
 
 
+@pytest.mark.filterwarnings(f"ignore:{JOINED}")
 def test_short_circuits_get_the_least_weight_that_makes_points_visible():
-    X, y = load_digits(return_X_y=True)
-    found = PatchEigenmaps(n_neighbors=8).fit(X[np.isin(y, [0, 1, 4, 6])][:200])
+    found = PatchEigenmaps(n_neighbors=8).fit(load_digits().data[:300])
     graph, removed = found.graph_, found.patch_graph_.removed
     assert (graph[removed[:, 0], removed[:, 1]] == 0).all()
     needed = VISIBLE * visible_share(places(graph, removed, 1.0)[1])
@@ -137,8 +137,8 @@ def test_short_circuits_get_the_least_weight_that_makes_points_visible():
 
 
 @pytest.mark.filterwarnings("ignore:the embedding is unreadable")  # which the weight is for
+@pytest.mark.filterwarnings(f"ignore:{JOINED}")
 @pytest.mark.parametrize("setting", [{"bandwidth": "median"}, {"n_components": 1}])
 def test_where_weights_are_chosen_or_nothing_is_plotted_short_circuits_have_none(setting):
-    X, y = load_digits(return_X_y=True)
-    X = X[np.isin(y, [0, 1, 4, 6])][:200]
-    assert PatchEigenmaps(n_neighbors=8, **setting).fit(X).short_circuit_weight_ == 0
+    found = PatchEigenmaps(n_neighbors=8, **setting).fit(load_digits().data[:300])
+    assert found.short_circuit_weight_ == 0

@@ -54,7 +54,7 @@ def test_the_slider_makes_points_glide_to_the_next_embedding(reader: Reader) -> 
     after = reader.places()
     assert np.linalg.norm(after - before, axis=1).mean() > 1
     # Embeddings lie over each other, so that most points move little.
-    assert np.median(np.linalg.norm(after - before, axis=1)) < 150
+    assert np.median(np.linalg.norm(after - before, axis=1)) < 200
     assert np.abs(reader.drawn() - picture).max() > 100
 
 
