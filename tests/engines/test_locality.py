@@ -85,6 +85,7 @@ def test_divergences_have_the_same_bits_in_it(features, compiled):
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.xdist_group("pynndescent")  # compiled once
 def test_a_descent_in_it_finds_the_neighbours_of_the_rows_as_given():
     pytest.importorskip("pynndescent")
     rng = np.random.default_rng(0)
