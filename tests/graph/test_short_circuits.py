@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
-from sklearn.utils import gen_even_slices
 
 from patchfold.graph import geodesics
 from patchfold.graph.components import n_components, spanning_tree
@@ -24,11 +22,9 @@ from patchfold.graph.short_circuits import (
     share_left,
     stretched_lengths,
     stretches,
-    trusted_of_new,
 )
 from patchfold.graph.ways import LANDMARKS
 from patchfold.neighbors import find_neighbors
-from patchfold.neighbors.neighborhoods import Neighborhoods
 
 SEEDS = st.integers(0, 2**32 - 1)
 QUIET = st.sampled_from([0.0, 0.4, 1.0])
@@ -431,73 +427,3 @@ def test_edges_between_parts_without_a_trusted_way_are_stretched_and_not_removed
 def test_edges_of_a_few_strays_are_removed():
     *edges, rungs = two_parts((40, 6), [6.0, 5.0, 7.0, 100.0])
     assert np.isinf(stretches(*edges)[rungs[3]])
-
-
-# ------------------------------------------------------------------- new points
-
-
-def new_points(seed, n_new=12, k=6, spread=2.0):
-    rng = np.random.default_rng(seed)
-    X, Y = rng.uniform(size=(80, 2)), rng.uniform(size=(n_new, 2))
-    i, j, _ = undirected(find_neighbors(X, 5))
-    graph = symmetric(i, j, np.linalg.norm(X[i] - X[j], axis=1), 80)
-    apart = np.linalg.norm(Y[:, None] - X, axis=2)
-    columns = np.argsort(apart, axis=1)[:, :k]
-    rows = np.repeat(np.arange(n_new), k)
-    near = Neighborhoods.from_edges(rows, columns.ravel(), apart[rows, columns.ravel()], n_new)
-    disagreement = 0.8 * np.exp(spread * rng.normal(size=len(rows)))
-    return near, disagreement, near.distances, graph
-
-
-@settings(max_examples=30)
-@given(SEEDS, st.sampled_from([0.5, 2.0]))
-def test_trusted_edges_of_new_points_are_those_of_a_loop(seed, spread):
-    near, disagreement, distances, graph = new_points(seed, spread=spread)
-    ways = dijkstra(graph)
-    found = trusted_of_new(near, disagreement, distances, graph)
-    for row in range(len(near)):
-        own = np.flatnonzero(near.sources == row)
-        trusted = {e for e in own if disagreement[e] <= 1}
-        trusted.add(own[np.argmin(disagreement[own])])
-        for _ in range(5):
-            trusted |= {
-                e
-                for e in own
-                if min(distances[t] + ways[near.indices[t], near.indices[e]] for t in trusted)
-                <= 1.5 * distances[e]
-            }
-        assert set(own[found[own]]) == trusted
-
-
-@settings(max_examples=20)
-@given(SEEDS)
-def test_the_least_disagreeing_edge_of_a_new_point_is_trusted(seed):
-    near, disagreement, distances, graph = new_points(seed)
-    disagreement = disagreement + 2  # none agrees
-    found = trusted_of_new(near, disagreement, distances, graph)
-    for row in np.split(np.arange(len(disagreement)), near.indptr[1:-1]):
-        assert found[row[np.argmin(disagreement[row])]]
-
-
-@settings(max_examples=20)
-@given(SEEDS)
-def test_without_ways_only_agreement_and_the_least_disagreement_are_trusted(seed):
-    near, disagreement, distances, graph = new_points(seed)
-    found = trusted_of_new(near, disagreement, distances, csr_array(graph.shape))
-    rows = near.sources
-    least = np.array([disagreement[rows == row].min() for row in rows])
-    np.testing.assert_array_equal(found, (disagreement <= 1) | (disagreement == least))
-
-
-@settings(max_examples=20)
-@given(SEEDS, st.booleans())
-def test_new_points_do_not_influence_each_other(seed, compiled):
-    near, disagreement, distances, graph = new_points(seed)
-    together = trusted_of_new(near, disagreement, distances, graph)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(geodesics, "LOADED_WORK", 1 if compiled else 10**18)
-        for rows in gen_even_slices(len(near), len(near)):
-            edges = slice(near.indptr[rows.start], near.indptr[rows.stop])
-            alone = near[np.arange(len(near))[rows]]
-            found = trusted_of_new(alone, disagreement[edges], distances[edges], graph)
-            np.testing.assert_array_equal(found, together[edges])

@@ -141,7 +141,8 @@ def stretches(
     quiet : float, default=1.0
         How far distances can be relied on, from 0 to 1.
     typical : float, default=inf
-        Length of a typical edge; one of more than :data:`LONGEST` times that keeps its length.
+        Length of a typical edge. One of more than :data:`LONGEST` times that keeps its length, and
+        the longer short circuits are, the less is explained by what is shared.
     n_jobs : int or None
 
     Returns
