@@ -2,20 +2,20 @@
 
 import { loadingLines } from "./loadings.js";
 import { drawPicture } from "./pictures.js";
+import { freePlace } from "./placing.js";
 import { byId, clipped, divergenceName, methodName, named } from "./words.js";
 
 const MOST_ROWS = 12; // columns on the card
 const FEW_ROWS = 6; // columns beside a text, a picture or loadings
-const AWAY = 18; // pixels from the pointer
-const NEAR = 6; // pixels around a neighbour that stay free
-const STEP = 48; // pixels between two places that are tried
+const LEAST_ROOM = [180, 90]; // pixels of a pane in sight, of which the card needs no other place
 const PICTURE = 112; // pixels, the longer side of a picture
 const MOST_LETTERS = 4000; // of a text
 const LINK = /https?:\/\/[^\s<>"'`]+[^\s<>"'`.,;:!?)\]}]/g;
 
 /**
  * @typedef {import("./app.js").App} App
- * @typedef {{ left: number, top: number, width: number, height: number }} Rectangle
+ * @typedef {import("./placing.js").Rectangle} Rectangle
+ * @typedef {import("./types.js").Place} Place
  */
 
 export class Card {
@@ -36,10 +36,17 @@ export class Card {
   /** Let the card stay, so that its links can be reached and its text be scrolled. */
   pin(on) {
     const { element } = this;
-    const useful = element.querySelector("a") || element.scrollHeight > element.clientHeight + 1;
+    const useful = element.querySelector("a") || this.isCut();
     this.pinned = Boolean(on && this.row >= 0 && useful);
     element.classList.toggle("pinned", this.pinned);
     if (!on) this.hide();
+  }
+
+  /** Whether a part of the card, or of the text on it, is out of sight. */
+  isCut() {
+    const { element } = this;
+    const parts = [element, ...element.querySelectorAll(".text")];
+    return parts.some(({ scrollHeight, clientHeight }) => scrollHeight > clientHeight + 1);
   }
 
   /** Show a row beside the pointer. */
@@ -49,12 +56,49 @@ export class Card {
     element.replaceChildren(...this.lines(row));
     this.row = row;
     element.hidden = false;
-    const { width, height } = element.getBoundingClientRect();
-    const [left, top] = freePlace([clientX, clientY], [width, height], this.explained(row));
-    Object.assign(element.style, { left: `${left}px`, top: `${top}px` });
+    element.scrollTop = 0;
+    const [places, rooms] = [this.explained(row), this.rooms()];
+    const placed = () => {
+      Object.assign(element.style, { left: "0", top: "0", width: "", height: "" });
+      const { width, height } = element.getBoundingClientRect();
+      const found = freePlace([clientX, clientY], [width, height], places, rooms);
+      return { found, fits: found.height >= height && found.width >= width };
+    };
+    element.classList.remove("cut", "compact");
+    const first = placed();
+    let { found } = first;
+    if (!first.fits) {
+      element.classList.add("compact");
+      found = placed().found;
+    }
+    for (const side of /** @type {const} */ (["left", "top", "width", "height"])) {
+      element.style[side] = `${found[side]}px`;
+    }
+    element.classList.toggle("cut", this.isCut());
   }
 
-  /** Where the point and its neighbours are in the window, in all panes. */
+  /**
+   * Where the card may be: the panes as far as they are in sight, or else the window.
+   * @returns {Rectangle[]}
+   */
+  rooms() {
+    const slider = byId("neighbors");
+    const fixed = getComputedStyle(slider).position === "fixed";
+    const bottom = fixed ? slider.getBoundingClientRect().top : innerHeight;
+    const panes = this.app.panes.map(({ canvas }) => {
+      const box = canvas.getBoundingClientRect();
+      const [left, top] = [Math.max(box.left, 0), Math.max(box.top, 0)];
+      return { left, top, width: Math.min(box.right, innerWidth) - left, height: Math.min(box.bottom, bottom) - top };
+    });
+    const seen = panes.filter(({ width, height }) => width >= LEAST_ROOM[0] && height >= LEAST_ROOM[1]);
+    return seen.length ? seen : [{ left: 0, top: 0, width: innerWidth, height: bottom }];
+  }
+
+  /**
+   * Where the point and its neighbours are in the window, in all panes.
+   * @param {number} row
+   * @returns {Place[]}
+   */
   explained(row) {
     return this.app.panes.flatMap((pane) => {
       if (!pane.places) return [];
@@ -63,7 +107,7 @@ export class Card {
       return rows
         .map((one) => pane.toScreen(pane.place(one)))
         .filter(([x, y]) => x > 0 && y > 0 && x < pane.width && y < pane.height)
-        .map(([x, y]) => [left + x, top + y]);
+        .map(([x, y]) => /** @type {Place} */ ([left + x, top + y]));
     });
   }
 
@@ -85,7 +129,7 @@ export class Card {
     for (const pane of app.panes.filter(({ trust }) => trust)) {
       list.append(...line(trustName(pane, app.panes), (pane.trust[row] / 255).toFixed(2)));
     }
-    const parts = [name, ...this.picture(row), ...this.text(row), ...loadings, list];
+    const parts = [name, ...this.picture(row), ...this.text(row), list];
     const more = columns.length - most;
     if (more > 0) {
       const rest = document.createElement("p");
@@ -93,7 +137,7 @@ export class Card {
       rest.textContent = `and ${more} more`;
       parts.push(rest);
     }
-    return parts;
+    return [...parts, ...loadings];
   }
 
   picture(row) {
@@ -155,43 +199,4 @@ export function linked(text) {
     end = found.index + found[0].length;
   }
   return [...parts, text.slice(end)];
-}
-
-/**
- * Where a card of a size covers the fewest places, as near to the pointer as can be.
- * @param {[number, number]} pointer
- * @param {[number, number]} size
- * @param {number[][]} places
- * @param {[number, number]} room the size of the window
- * @returns {[number, number]} left and top
- */
-export function freePlace(
-  [x, y],
-  [width, height],
-  places,
-  room = [innerWidth, innerHeight],
-) {
-  const [right, bottom] = [Math.max(room[0] - width - 4, 4), Math.max(room[1] - height - 4, 4)];
-  const along = (end, ...first) => {
-    const found = first.map((value) => Math.min(Math.max(value, 4), end));
-    for (let value = 4; value < end; value += STEP) found.push(value);
-    return [...found, end];
-  };
-  let best = { cost: Infinity, left: 4, top: 4 };
-  for (const left of along(right, x + AWAY, x - AWAY - width)) {
-    for (const top of along(bottom, y + 12, y - 12 - height)) {
-      const covered = places.filter(
-        (at) =>
-          at[0] > left - NEAR && at[0] < left + width + NEAR && at[1] > top - NEAR && at[1] < top + height + NEAR,
-      ).length;
-      const gap = Math.hypot(
-        Math.max(left - x, x - left - width, 0),
-        Math.max(top - y, y - top - height, 0),
-      );
-      const under = x > left - 4 && x < left + width + 4 && y > top - 4 && y < top + height + 4;
-      const cost = 1e6 * covered + (under ? 1e7 : 0) + gap;
-      if (cost < best.cost) best = { cost, left, top };
-    }
-  }
-  return [best.left, best.top];
 }
