@@ -2,12 +2,19 @@
 
 import { counted } from "./words.js";
 
+/**
+ * @typedef {import("./pane.js").Pane} Pane
+ * @typedef {import("./types.js").Place} Place
+ * @typedef {keyof typeof ARROWS} Side
+ * @typedef {{ side: Side, share: number, count: number }} Group of points beyond a side
+ */
+
 const BINS = 3; // groups of points on each side of a pane
 const ARROWS = { left: "\u25c0", right: "\u25b6", top: "\u25b2", bottom: "\u25bc" };
 
 /**
  * Show the arrows of a pane, or none where its camera has left the place that Fit gives it.
- * @param {import("./pane.js").Pane} pane
+ * @param {Pane} pane
  */
 export function showArrows(pane) {
   const groups = pane.fitted && pane.share === 1 ? grouped(pane) : [];
@@ -27,6 +34,10 @@ export function showArrows(pane) {
   }
 }
 
+/**
+ * @param {Pane} pane
+ * @param {Group} group
+ */
 function arrow(pane, { side, share, count }) {
   const button = document.createElement("button");
   button.type = "button";
@@ -39,8 +50,12 @@ function arrow(pane, { side, share, count }) {
   return button;
 }
 
-/** Points beyond the border, by side and place. */
+/**
+ * Points beyond the border, by side and place.
+ * @param {Pane} pane
+ */
 function grouped(pane) {
+  /** @type {Map<string, Group>} */
   const groups = new Map();
   for (const row of pane.beyond) {
     if (!pane.app.visible[row]) continue;
@@ -57,9 +72,9 @@ function grouped(pane) {
 
 /**
  * Where a line from the middle of a pane to a place beyond it leaves the pane, or null.
- * @param {[number, number]} place
+ * @param {Place} place
  * @param {{ width: number, height: number }} pane
- * @returns {{ side: string, share: number } | null}
+ * @returns {{ side: Side, share: number } | null}
  */
 export function leaving([x, y], { width, height }) {
   if (x >= 0 && x <= width && y >= 0 && y <= height) return null;

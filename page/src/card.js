@@ -3,7 +3,7 @@
 import { loadingLines } from "./loadings.js";
 import { drawPicture } from "./pictures.js";
 import { freePlace } from "./placing.js";
-import { byId, clipped, divergenceName, methodName, named } from "./words.js";
+import { byId, clipped, divergenceName, methodName, named, penOf } from "./words.js";
 
 const MOST_ROWS = 12; // columns on the card
 const FEW_ROWS = 6; // columns beside a text, a picture or loadings
@@ -14,7 +14,7 @@ const LINK = /https?:\/\/[^\s<>"'`]+[^\s<>"'`.,;:!?)\]}]/g;
 
 /**
  * @typedef {import("./app.js").App} App
- * @typedef {import("./placing.js").Rectangle} Rectangle
+ * @typedef {import("./types.js").Rectangle} Rectangle
  * @typedef {import("./types.js").Place} Place
  */
 
@@ -33,7 +33,10 @@ export class Card {
     this.row = -1; // what it says may change until it is shown again
   }
 
-  /** Let the card stay, so that its links can be reached and its text be scrolled. */
+  /**
+   * Let the card stay, so that its links can be reached and its text be scrolled.
+   * @param {boolean} on
+   */
   pin(on) {
     const { element } = this;
     const useful = element.querySelector("a") || this.isCut();
@@ -49,7 +52,11 @@ export class Card {
     return parts.some(({ scrollHeight, clientHeight }) => scrollHeight > clientHeight + 1);
   }
 
-  /** Show a row beside the pointer. */
+  /**
+   * Show a row beside the pointer.
+   * @param {number} row
+   * @param {import("./types.js").At} pointer
+   */
   show(row, { clientX, clientY }) {
     const { element } = this;
     if (this.pinned || (row === this.row && !element.hidden)) return;
@@ -101,7 +108,7 @@ export class Card {
    */
   explained(row) {
     return this.app.panes.flatMap((pane) => {
-      if (!pane.places) return [];
+      if (!pane.view) return [];
       const { left, top } = pane.canvas.getBoundingClientRect();
       const rows = [row, ...(pane.graph?.neighbors(row) ?? []).map((neighbor) => neighbor.row)];
       return rows
@@ -111,22 +118,22 @@ export class Card {
     });
   }
 
+  /** @param {number} row */
   lines(row) {
     const { app } = this;
     const name = document.createElement("strong");
     name.dir = "auto";
     name.textContent = clipped(app.nameOf(row), 120);
     const list = document.createElement("dl");
-    const first = app.columns[byId("colour").selectedIndex];
-    const columns = [first, ...app.columns.filter((column) => column !== first)].filter(
-      (column) => column && column !== app.text,
-    );
+    const first = byId("colour", HTMLSelectElement).selectedIndex;
+    const order = [...app.columns.slice(first, first + 1), ...app.columns.filter((_, place) => place !== first)];
+    const columns = order.filter((column) => column !== app.text);
     const loadings = loadingLines(row, app);
     const most = app.text || app.pictures || loadings.length ? FEW_ROWS : MOST_ROWS;
     for (const column of columns.slice(0, most)) {
       list.append(...line(column.name, column.shown(row, 120)));
     }
-    for (const pane of app.panes.filter(({ trust }) => trust)) {
+    for (const pane of app.panes.filter(({ view }) => view)) {
       list.append(...line(trustName(pane, app.panes), (pane.trust[row] / 255).toFixed(2)));
     }
     const parts = [name, ...this.picture(row), ...this.text(row), list];
@@ -140,6 +147,7 @@ export class Card {
     return [...parts, ...loadings];
   }
 
+  /** @param {number} row */
   picture(row) {
     const { pictures } = this.app;
     if (!pictures) return [];
@@ -149,11 +157,14 @@ export class Card {
     canvas.height = Math.round(pictures.height * grow);
     canvas.className = "picture";
     pictures.load([row]).then(() => {
-      drawPicture(canvas.getContext("2d"), pictures.of(row), 0, 0, canvas.width, canvas.height);
+      const picture = pictures.of(row);
+      const { width, height } = canvas;
+      if (picture) drawPicture(penOf(canvas), picture, { left: 0, top: 0, width, height });
     });
     return [canvas];
   }
 
+  /** @param {number} row */
   text(row) {
     const { text } = this.app;
     if (!text || text.missing(row)) return [];
@@ -165,15 +176,23 @@ export class Card {
   }
 }
 
-/** What the trust of a pane is called: by what tells the panes apart. */
+/**
+ * What the trust of a pane is called: by what tells the panes apart.
+ * @param {import("./pane.js").Pane} pane
+ * @param {import("./pane.js").Pane[]} panes
+ */
 function trustName(pane, panes) {
   if (panes.length < 2) return "trust";
   const [first, second] = panes.map(({ choice }) => choice);
   const { method, divergence } = pane.choice;
-  if (first.divergence !== second.divergence) return `trust, ${divergenceName(divergence)}`;
+  if (divergence !== null && first.divergence !== second.divergence) return `trust, ${divergenceName(divergence)}`;
   return `trust, ${methodName(method)}`;
 }
 
+/**
+ * @param {string} term
+ * @param {string} value
+ */
 function line(term, value) {
   const [dt, dd] = [document.createElement("dt"), document.createElement("dd")];
   dt.textContent = named(term, 40);

@@ -35,7 +35,11 @@ export function clustersOf(places) {
   return numbered(cell, hills(heights, width));
 }
 
-/** A binomial mean over each cell and those around it. */
+/**
+ * A binomial mean over each cell and those around it.
+ * @param {Float64Array<ArrayBuffer>} heights
+ * @param {number} width
+ */
 function smoothed(heights, width) {
   let result = heights;
   for (const step of [1, width]) {
@@ -45,11 +49,15 @@ function smoothed(heights, width) {
   return result;
 }
 
-/** The hill of every cell: from the top down, hills meet at saddles, and low ones join the higher. */
+/**
+ * The hill of every cell: from the top down, hills meet at saddles, and low ones join the higher.
+ * @param {Float64Array} heights
+ * @param {number} width
+ */
 function hills(heights, width) {
   const order = [...heights.keys()].filter((i) => heights[i] > 0).sort((a, b) => heights[b] - heights[a]);
   const parent = new Int32Array(heights.length).fill(-1);
-  const find = (i) => {
+  const find = (/** @type {number} */ i) => {
     while (parent[i] !== i) i = parent[i] = parent[parent[i]];
     return i;
   };
@@ -69,7 +77,12 @@ function hills(heights, width) {
   return parent.map((up, i) => (up < 0 ? -1 : find(i)));
 }
 
+/**
+ * @param {Int32Array} cell of every point
+ * @param {Int32Array} hill of every cell
+ */
 function numbered(cell, hill) {
+  /** @type {Map<number, number>} */
   const counts = new Map();
   for (const at of cell) if (at >= 0) counts.set(hill[at], (counts.get(hill[at]) ?? 0) + 1);
   const large = [...counts.entries()]

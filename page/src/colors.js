@@ -1,5 +1,11 @@
 // Colours that readers with any colour vision can tell apart.
 
+/**
+ * @typedef {import("./types.js").Theme} Theme
+ * @typedef {import("./types.js").Color} Color
+ * @typedef {import("./types.js").Colors} Colors
+ */
+
 // Okabe and Ito's palette, with the black left out and the yellow darkened for a light ground, then
 // tints between them.
 const CLASSES = [
@@ -25,10 +31,19 @@ const EDGE_COLORS = {
 };
 const GREY = { light: fromHex("#b4b9c0"), dark: fromHex("#5c636d") };
 
+/**
+ * @param {string} text
+ * @returns {Color}
+ */
 function fromHex(text) {
   return [1, 3, 5].map((start) => parseInt(text.slice(start, start + 2), 16));
 }
 
+/**
+ * @param {Color[]} stops
+ * @param {number} share
+ * @returns {Color}
+ */
 function between(stops, share) {
   const place = Math.min(Math.max(share, 0), 1) * (stops.length - 1);
   const low = Math.min(Math.floor(place), stops.length - 2);
@@ -36,10 +51,15 @@ function between(stops, share) {
 }
 
 // How light (in OKLab) colours must be so as not to fade into the ground.
+/** @type {Record<Theme, [number, number]>} */
 const LIGHTNESS = { light: [0.38, 0.84], dark: [0.54, 0.9] };
 // The colours of classes on each ground. The tints would fade into a dark one, or be too much alike.
 const palettes = { light: [...CLASSES], dark: CLASSES.slice(0, 8) };
 
+/**
+ * @param {number} place
+ * @param {Theme} theme
+ */
 export function classColor(place, theme = "light") {
   const palette = palettes[theme];
   if (place >= palette.length) {
@@ -48,7 +68,12 @@ export function classColor(place, theme = "light") {
   return palette[place];
 }
 
-/** Colours that are as far from the given ones and from each other as can be, one after the other. */
+/**
+ * Colours that are as far from the given ones and from each other as can be, one after the other.
+ * @param {Color[]} given
+ * @param {number} count
+ * @param {[number, number]} lightness the least and the most
+ */
 function furtherColors(given, count, [darkest, lightest]) {
   const candidates = [];
   for (let code = 0; code < 4096; code++) {
@@ -59,13 +84,15 @@ function furtherColors(given, count, [darkest, lightest]) {
       candidates.push({ color, at: [light, a, b], gap: Infinity });
     }
   }
-  const gap = (one, at) => Math.hypot(...one.at.map((value, i) => value - at[i]));
+  /** @type {(one: number[], other: number[]) => number} */
+  const gap = (one, other) => Math.hypot(...one.map((value, i) => value - other[i]));
+  /** @type {Color[]} */
   const chosen = [];
   let fresh = given.map(perceived);
   while (chosen.length < count) {
     let best = candidates[0];
     for (const one of candidates) {
-      for (const at of fresh) one.gap = Math.min(one.gap, gap(one, at));
+      for (const at of fresh) one.gap = Math.min(one.gap, gap(one.at, at));
       if (one.gap > best.gap) best = one;
     }
     chosen.push(best.color);
@@ -74,7 +101,10 @@ function furtherColors(given, count, [darkest, lightest]) {
   return chosen;
 }
 
-/** A colour in OKLab (Ottosson 2020), where distances are those that are seen. */
+/**
+ * A colour in OKLab (Ottosson 2020), where distances are those that are seen.
+ * @param {Color} color
+ */
 export function perceived(color) {
   const [r, g, b] = color.map((value) => {
     const share = value / 255;
@@ -89,25 +119,43 @@ export function perceived(color) {
     0.0259040371 * l + 0.7827717662 * m - 0.808675766 * s,
   ];
 }
+/** @param {Theme} theme */
 export const greyColor = (theme) => GREY[theme];
+/** @type {Colors} */
 export const edgeColor = (share, theme) => between(EDGE_COLORS[theme], share);
-/** What is not to be trusted has the colours of a short circuit. */
+/**
+ * What is not to be trusted has the colours of a short circuit.
+ * @type {Colors}
+ */
 export const trustColor = (share, theme) => edgeColor(1 - share, theme);
+/** @param {Color} color */
 export const css = (color) => `rgb(${color.map(Math.round).join(" ")})`;
 
+/**
+ * @param {number} share
+ * @param {Theme} theme
+ */
 export function scaleColor(share, theme) {
   const [low, high] = RANGE[theme];
   return between(VIRIDIS, low + (high - low) * share);
 }
 
-/** A ramp of 256 colours, for lookups point by point and as a texture. */
+/**
+ * A ramp of 256 colours, for lookups point by point and as a texture.
+ * @param {Colors} color
+ * @param {Theme} theme
+ */
 export function ramp(color, theme) {
   const colors = new Uint8Array(256 * 4);
   for (let i = 0; i < 256; i++) colors.set([...color(i / 255, theme), 255], 4 * i);
   return colors;
 }
 
-/** A colour bar as a CSS background. */
+/**
+ * A colour bar as a CSS background.
+ * @param {Colors} color
+ * @param {Theme} theme
+ */
 export function gradient(color, theme) {
   const stops = Array.from({ length: 11 }, (_, i) => css(color(i / 10, theme)));
   return `linear-gradient(90deg, ${stops.join(", ")})`;
@@ -120,12 +168,12 @@ export function gradient(color, theme) {
  * @returns {{ low: number, high: number, share: (value: number) => number }}
  */
 export function edgeScale(falling) {
-  const at = (share) => falling[Math.floor(share * (falling.length - 1))] ?? 0;
+  const at = (/** @type {number} */ share) => falling[Math.floor(share * (falling.length - 1))] ?? 0;
   const low = at(0.95);
   const unit = Math.max(at(0.05), (falling[0] ?? 0) / 1e6) || 1;
   const high = falling[0] ?? 0;
   const bottom = Math.asinh(low / unit);
   const span = Math.asinh(high / unit) - bottom;
-  const share = (value) => (span > 1e-6 ? (Math.asinh(value / unit) - bottom) / span : 0);
+  const share = (/** @type {number} */ value) => (span > 1e-6 ? (Math.asinh(value / unit) - bottom) / span : 0);
   return { low, high, share: (value) => Math.min(Math.max(share(value), 0), 1) };
 }

@@ -4,100 +4,135 @@ import { coloringOf } from "./coloring.js";
 import { bindSaving } from "./saving.js";
 import { byId } from "./words.js";
 
+/**
+ * @typedef {import("./app.js").App} App
+ * @typedef {import("./types.js").Tool} Tool
+ */
+
 const TYPING = 150; // milliseconds without a key before a search begins
 
+/**
+ * @template {keyof HTMLElementEventMap} Type
+ * @param {string} id
+ * @param {Type} type
+ * @param {(event: HTMLElementEventMap[Type]) => void} action
+ */
+function on(id, type, action) {
+  byId(id).addEventListener(type, action);
+}
+
+/** @param {App} app */
 export function bindControls(app) {
-  const on = (id, type, action) => byId(id).addEventListener(type, action);
-  on("k", "input", (event) => {
+  const k = byId("k", HTMLInputElement);
+  const help = byId("help-text", HTMLDialogElement);
+  on("k", "input", () => {
     app.play(false);
-    app.setK(Number(event.target.value));
+    app.setK(Number(k.value));
   });
   on("play", "click", () => app.play(!app.playing));
   on("compare", "click", () => app.togglePanes());
   on("theme", "click", () => app.setTheme(app.theme === "dark" ? "light" : "dark"));
-  on("help", "click", () => byId("help-text").showModal());
+  on("help", "click", () => help.showModal());
   on("clear", "click", () => app.select([]));
   on("as-pictures", "click", () => app.showSheet(true));
   on("as-table", "click", () => app.showSheet(false));
   bindSaving(app);
-  bindColours(app, on);
-  bindEdges(app, on);
-  bindSearch(app, on);
-  document.addEventListener("keydown", (event) => press(app, event));
+  bindColours(app);
+  bindEdges(app);
+  bindSearch(app);
+  document.addEventListener("keydown", (event) => press(app, event, help));
 }
 
-function bindColours(app, on) {
-  on("colour", "change", (event) => {
-    app.coloring = coloringOf(app.columns[event.target.selectedIndex]);
+/** @param {App} app */
+function bindColours(app) {
+  const [colour, words] = [byId("colour", HTMLSelectElement), byId("words", HTMLSelectElement)];
+  on("colour", "change", () => {
+    app.coloring = coloringOf(app.columns[colour.selectedIndex]);
     app.showLegend();
     app.restyle();
   });
-  on("trust", "change", (event) => {
-    app.layers.trust = event.target.checked;
+  const trust = byId("trust", HTMLInputElement);
+  on("trust", "change", () => {
+    app.layers.trust = trust.checked;
     app.showLegend();
     app.restyle();
   });
-  on("words", "change", (event) => {
-    app.layers.words = event.target.value;
+  on("words", "change", () => {
+    app.layers.words = words.value;
     for (const pane of app.order) pane.relabel();
     app.changed();
   });
-  for (const name of ["patch", "loadings"]) {
-    on(name, "change", (event) => {
-      app.layers[name] = event.target.checked;
+  for (const name of /** @type {const} */ (["patch", "loadings"])) {
+    const box = byId(name, HTMLInputElement);
+    on(name, "change", () => {
+      app.layers[name] = box.checked;
       app.repaint();
       app.changed();
     });
   }
 }
 
-function bindEdges(app, on) {
+/** @param {App} app */
+function bindEdges(app) {
+  const [edges, threshold] = [byId("edges", HTMLInputElement), byId("threshold", HTMLInputElement)];
   const changed = () => {
     app.describe();
     app.repaint();
     app.changed();
   };
-  on("edges", "change", (event) => {
-    app.layers.edges = event.target.checked;
-    byId("edge-controls").hidden = !event.target.checked;
+  on("edges", "change", () => {
+    app.layers.edges = edges.checked;
+    byId("edge-controls").hidden = !edges.checked;
     for (const pane of app.order) pane.loadEdges();
     changed();
   });
-  on("threshold", "input", (event) => {
-    app.layers.threshold = Number(event.target.value) / 100;
+  on("threshold", "input", () => {
+    app.layers.threshold = Number(threshold.value) / 100;
     changed();
   });
-  app.layers.threshold = Number(byId("threshold").value) / 100;
+  app.layers.threshold = Number(threshold.value) / 100;
 }
 
-function bindSearch(app, on) {
-  let waiting = null;
-  on("search", "input", (event) => {
+/** @param {App} app */
+function bindSearch(app) {
+  const field = byId("search", HTMLInputElement);
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let waiting;
+  on("search", "input", () => {
     clearTimeout(waiting);
-    waiting = setTimeout(() => app.search(event.target.value), TYPING);
+    waiting = setTimeout(() => app.search(field.value), TYPING);
   });
   on("search", "keydown", (event) => {
     if (event.key !== "Enter") return;
     clearTimeout(waiting);
-    app.search(event.target.value);
+    app.search(field.value);
     app.selectMatches();
   });
 }
 
-/** Whether a key is for what has the focus: a text, the letters of a list, the open help. */
+/**
+ * Whether a key is for what has the focus: a text or the letters of a list.
+ * @param {KeyboardEvent} event
+ */
 function takes({ target, key }) {
-  if (byId("help-text").open) return true;
+  if (!(target instanceof Element)) return false;
   if (target.matches("select")) return key === "Escape" || /^[\p{L}\p{N}]$/u.test(key);
   return target.matches('input[type="search"]');
 }
 
-function press(app, event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || takes(event)) return;
+/**
+ * @param {App} app
+ * @param {KeyboardEvent} event
+ * @param {HTMLDialogElement} help
+ */
+function press(app, event, help) {
+  if (event.ctrlKey || event.metaKey || event.altKey || help.open || takes(event)) return;
+  /** @type {Record<string, () => void>} */
   const actions = {
     "/": () => byId("search").focus(),
     l: () => app.setTool("lasso"),
     v: () => app.setTool("move"),
-    "?": () => byId("help-text").showModal(),
+    "?": () => help.showModal(),
     Escape: () => app.dismiss(),
   };
   if (!Object.hasOwn(actions, event.key)) return;

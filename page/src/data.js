@@ -2,6 +2,13 @@
 
 import { named, rounded } from "./words.js";
 
+/**
+ * @typedef {import("./types.js").Description} Description
+ * @typedef {import("./types.js").Numbers} Numbers
+ * @typedef {import("./types.js").NumberType} NumberType
+ * @typedef {import("./types.js").PackedColumn} PackedColumn
+ */
+
 const TYPES = {
   float32: Float32Array,
   float64: Float64Array,
@@ -11,31 +18,59 @@ const TYPES = {
 };
 const MISSING = 0xffffffff;
 
-let described = null;
+/** @type {Description | undefined} */
+let described;
 
-/** The description of everything on the page, as Python wrote it. */
+/**
+ * The description of everything on the page, as Python wrote it.
+ * @returns {Description}
+ */
 export function description() {
-  described ??= JSON.parse(document.getElementById("data").textContent);
-  return described;
+  return (described ??= JSON.parse(textOf("data")));
 }
 
+/**
+ * The text of an element that is not shown.
+ * @param {string} id
+ */
+function textOf(id) {
+  const text = document.getElementById(id)?.textContent;
+  if (!text) throw new Error(`the page has no ${id}; a part of its file is missing`);
+  return text;
+}
+
+/** @type {Map<number, Promise<Numbers>>} */
 const unpacked = new Map();
 
 /**
  * An array by its number, kept for the next time.
  * @param {number} number
- * @returns {Promise<any>} a typed array
+ * @returns {Promise<Numbers>}
  */
 export function array(number) {
-  if (!unpacked.has(number)) unpacked.set(number, unpack(number));
-  return unpacked.get(number);
+  const found = unpacked.get(number) ?? unpack(number);
+  unpacked.set(number, found);
+  return found;
 }
 
+/**
+ * An array that Python keeps as single precision, or as codes of such numbers.
+ * @param {number} number
+ * @returns {Promise<Float32Array<ArrayBuffer>>}
+ */
+export async function floats(number) {
+  const found = await array(number);
+  return found instanceof Float32Array ? found : Float32Array.from(found);
+}
+
+/**
+ * @param {number} number
+ * @returns {Promise<Numbers>}
+ */
 async function unpack(number) {
   const { type, length, delta, scale, powers } = description().arrays[number];
-  const element = document.getElementById(`array-${number}`);
-  const packed = fromBase64(element.textContent);
-  element.remove(); // the text is not needed again, and may be large
+  const packed = fromBase64(textOf(`array-${number}`));
+  document.getElementById(`array-${number}`)?.remove(); // not needed again, and may be large
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
   const planes = new Uint8Array(await new Response(stream).arrayBuffer());
   const result = joinPlanes(planes, TYPES[type], length);
@@ -45,13 +80,18 @@ async function unpack(number) {
   return result;
 }
 
-/** Numbers from codes: 0 is 0, the others are steps of the logarithm. */
+/**
+ * Numbers from codes: 0 is 0, the others are steps of the logarithm.
+ * @param {Numbers} codes
+ * @param {[number, number]} powers
+ */
 function byPowers(codes, [low, step]) {
   const table = Float32Array.from({ length: 65536 }, (_, code) => Math.exp(low + step * (code - 1)));
   table[0] = 0;
   return Float32Array.from(codes, (code) => table[code]);
 }
 
+/** @param {string} text */
 function fromBase64(text) {
   const letters = atob(text);
   const bytes = new Uint8Array(letters.length);
@@ -59,7 +99,12 @@ function fromBase64(text) {
   return bytes;
 }
 
-/** Undo the order of bytes: first the lowest of all values, then the next. */
+/**
+ * Undo the order of bytes: first the lowest of all values, then the next.
+ * @param {Uint8Array} planes
+ * @param {(typeof TYPES)[NumberType]} Type
+ * @param {number} length
+ */
 function joinPlanes(planes, Type, length) {
   const width = Type.BYTES_PER_ELEMENT;
   const bytes = new Uint8Array(planes.length);
@@ -72,42 +117,55 @@ function joinPlanes(planes, Type, length) {
 
 /** A column: every cell as text, and as a number or the code of a category. */
 export class Column {
+  /** @param {PackedColumn} packed */
   static async load(packed) {
     const values = await array(packed.kind === "number" ? packed.values : packed.codes);
     return new Column(packed, values);
   }
 
   /**
-   * @param {{ name: string, kind: string, whole?: boolean, texts?: string[] }} packed
+   * @param {{ name: string, kind: "number" | "text", whole?: boolean, texts?: string[] }} packed
    * @param {ArrayLike<number>} values
    */
   constructor({ name, kind, whole, texts }, values) {
     this.name = name;
     this.numeric = kind === "number";
     this.whole = Boolean(whole);
-    this.texts = texts;
+    this.texts = texts ?? []; // of the codes; none of numbers
     this.values = values;
   }
 
-  /** The cell exactly, "" where it is missing. */
+  /**
+   * The cell exactly, "" where it is missing.
+   * @param {number} row
+   */
   text(row) {
     const value = this.values[row];
     if (this.numeric) return Number.isNaN(value) ? "" : String(value);
     return value === MISSING ? "" : this.texts[value];
   }
 
+  /** @param {number} row */
   missing(row) {
     const value = this.values[row];
     return this.numeric ? Number.isNaN(value) : value === MISSING;
   }
 
-  /** The cell for reading. */
+  /**
+   * The cell for reading.
+   * @param {number} row
+   * @param {number} [most] letters
+   */
   shown(row, most) {
     if (this.missing(row)) return "–";
     return this.numeric ? rounded(this.values[row]) : named(this.text(row), most);
   }
 
-  /** The rows whose text contains the words, or whose number is the words, marked in `mask`. */
+  /**
+   * Mark the rows whose text contains the words, or whose number is the words.
+   * @param {string} words
+   * @param {Uint8Array} mask
+   */
   search(words, mask) {
     const hits = this.numeric ? null : this.texts.map((text) => text.toLowerCase().includes(words));
     for (let row = 0; row < mask.length; row++) {

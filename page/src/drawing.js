@@ -3,7 +3,7 @@
 import { Classes, Scale } from "./coloring.js";
 import { css, edgeColor } from "./colors.js";
 import { shaftOf } from "./loadings.js";
-import { named, rounded, viewName } from "./words.js";
+import { named, penOf, rounded, viewName } from "./words.js";
 
 const HEAD = 30; // pixels above a pane, for its name
 const GAP = 14;
@@ -28,7 +28,7 @@ export function pictureOf(app) {
   const canvas = document.createElement("canvas");
   canvas.width = Math.round(width * ratio);
   canvas.height = Math.round(height * ratio);
-  const pen = canvas.getContext("2d");
+  const pen = penOf(canvas);
   pen.scale(ratio, ratio);
   pen.fillStyle = app.paper;
   pen.fillRect(0, 0, width, height);
@@ -79,11 +79,14 @@ export function drawingOf(app) {
   );
 }
 
-/** Where panes and the entries of the legend go. */
+/**
+ * Where panes and the entries of the legend go.
+ * @param {App} app
+ */
 function laidOut(app) {
   let x = 0;
   const frames = app.panes.map((pane) => {
-    const frame = { pane, x, name: `${app.title}: ${viewName(pane.view)}` };
+    const frame = { pane, x, name: pane.view ? `${app.title}: ${viewName(pane.view)}` : app.title };
     x += pane.width + GAP;
     return frame;
   });
@@ -100,6 +103,7 @@ function laidOut(app) {
   return { width: Math.round(width), height: Math.round(top + LINE), frames, entries };
 }
 
+/** @param {App} app */
 function legendOf({ coloring, theme, layers }) {
   if (layers.trust) return [];
   if (coloring instanceof Classes) {
@@ -115,6 +119,7 @@ function legendOf({ coloring, theme, layers }) {
   }));
 }
 
+/** @param {Pane} pane */
 function points(pane) {
   const seen = [];
   for (let row = 0; row < pane.n; row++) {
@@ -137,9 +142,10 @@ function points(pane) {
     .join("");
 }
 
+/** @param {Pane} pane */
 function edges(pane) {
   const { count } = pane.edgesShown();
-  if (!count) return "";
+  if (!count || !pane.graph) return "";
   const { order, scale } = pane.graph.ranking;
   const { lows, highs, colours } = pane.graph;
   return Array.from(order.subarray(0, count), (edge) => {
@@ -150,12 +156,14 @@ function edges(pane) {
   }).join("");
 }
 
+/** @param {Pane} pane */
 function path(pane) {
   if (!pane.path) return "";
   const places = pane.path.rows.map((row) => pane.toScreen(pane.place(row)).map((at) => at.toFixed(1)).join());
   return `<polyline points="${places.join(" ")}" fill="none" stroke="${pane.app.ink}" stroke-width="2.5"/>`;
 }
 
+/** @param {Pane} pane */
 function loadings({ app, moved }) {
   return moved
     .map(({ from, to, name, at: [x, y] }) => {
@@ -166,6 +174,7 @@ function loadings({ app, moved }) {
     .join("");
 }
 
+/** @param {Pane} pane */
 function words(pane) {
   return pane.placed
     .map(({ label, left, top, height, size, opacity }) => {
@@ -176,7 +185,9 @@ function words(pane) {
     .join("");
 }
 
+/** @param {string} text */
 function escaped(text) {
+  /** @type {Record<string, string>} */
   const signs = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
   // What XML has no characters for is left out.
   // eslint-disable-next-line no-control-regex

@@ -1,8 +1,53 @@
-// The words below a pane.
+// The words below panes, and beside the switch of the edges.
 
-import { counted, rounded } from "./words.js";
+import { edgeColor, gradient } from "./colors.js";
+import { byId, counted, measureName, rounded, spanOf } from "./words.js";
 
-/** @typedef {import("./pane.js").Pane} Pane */
+/**
+ * @typedef {import("./app.js").App} App
+ * @typedef {import("./pane.js").Pane} Pane
+ */
+
+/**
+ * Say what edges are coloured by, how many are shown and what their colours mean.
+ * @param {App} app
+ */
+export function describeEdges({ panes, theme }) {
+  const measures = panes.flatMap((pane) => measureOf(pane) ?? []);
+  byId("measure").textContent = [...new Set(measures)].map(measureName).join(" | ");
+  const counts = panes.map((pane) => counted(pane.edgesShown().count));
+  byId("threshold-value").textContent = [...new Set(counts)].join(" | ");
+  byId("edge-bar").style.background = gradient(edgeColor, theme);
+  byId("edge-scales").replaceChildren(...edgeScales(panes));
+}
+
+/** @param {Pane} pane */
+function measureOf({ view }) {
+  return view && "measure" in view.graph ? view.graph.measure : null;
+}
+
+/**
+ * What the ends of the colours of edges stand for, in each pane where they differ.
+ * @param {Pane[]} panes
+ */
+function edgeScales(panes) {
+  const scales = panes.map((pane) => {
+    const measure = measureOf(pane);
+    if (!pane.drawable || !pane.graph || measure === null) return null;
+    const { low, high } = pane.graph.ranking.scale;
+    return { measure: measureName(measure), low: rounded(low), high: rounded(high) };
+  });
+  const alike = new Set(scales.map((scale) => JSON.stringify(scale))).size === 1;
+  return (alike ? scales.slice(0, 1) : scales).flatMap((scale, place) => {
+    if (!scale) return [];
+    const line = document.createElement("p");
+    line.className = "ends";
+    const { measure, low, high } = scale;
+    const middle = alike ? "" : `${["first", "second"][place]} pane: ${measure}`;
+    line.append(...[low, middle, high].map((words) => spanOf(words)));
+    return [line];
+  });
+}
 
 /**
  * Say below the pane what it shows.
@@ -10,6 +55,7 @@ import { counted, rounded } from "./words.js";
  */
 export function describePane(pane) {
   const { view } = pane;
+  if (!view) return;
   const parts = pathWords(pane);
   parts.push(`trust ${pane.meanTrust.toFixed(2)}`, `${counted(view.graph.edges)} edges`);
   if (!("degrees" in view.graph)) parts.push("too many for this page");

@@ -1,6 +1,9 @@
 // Geometry of the plane: who is nearest to a place, who is within a loop, what an ellipse is.
 
-/** @typedef {[number, number]} Place x and y */
+/**
+ * @typedef {import("./types.js").Place} Place
+ * @typedef {import("./types.js").Box} Box
+ */
 
 /** Points sorted into square cells, to find the nearest one quickly. */
 export class Grid {
@@ -40,20 +43,30 @@ export class Grid {
     return this.dense;
   }
 
+  /** @param {number} x */
   column(x) {
     return Math.min(Math.max(Math.floor((x - this.box.left) / this.side), 0), this.columns - 1);
   }
 
+  /** @param {number} y */
   row(y) {
     return Math.min(Math.max(Math.floor((y - this.box.bottom) / this.side), 0), this.rows - 1);
   }
 
+  /**
+   * @param {number} x
+   * @param {number} y
+   */
   cell(x, y) {
     return this.row(y) * this.columns + this.column(x);
   }
 
-  /** Call `visit` with every point in the cells of a rectangle. */
-  visit(left, right, bottom, top, visit) {
+  /**
+   * Call `visit` with every point in the cells of a rectangle.
+   * @param {Box} box
+   * @param {(row: number) => void} visit
+   */
+  visit({ left, right, bottom, top }, visit) {
     for (let row = this.row(bottom); row <= this.row(top); row++) {
       const start = row * this.columns;
       const from = this.starts[start + this.column(left)];
@@ -62,22 +75,32 @@ export class Grid {
     }
   }
 
-  /** The nearest point within `reach` for which `allowed` holds, or -1. */
+  /**
+   * The nearest point within `reach` for which `allowed` holds, or -1.
+   * @param {number} x
+   * @param {number} y
+   * @param {number} reach
+   * @param {(row: number) => boolean} allowed
+   */
   nearest(x, y, reach, allowed) {
     let best = -1;
     let least = reach * reach;
-    this.visit(x - reach, x + reach, y - reach, y + reach, (i) => {
+    const around = { left: x - reach, right: x + reach, bottom: y - reach, top: y + reach };
+    this.visit(around, (i) => {
       const gap = (this.positions[2 * i] - x) ** 2 + (this.positions[2 * i + 1] - y) ** 2;
       if (gap <= least && allowed(i)) [best, least] = [i, gap];
     });
     return best;
   }
 
-  /** The points within a loop, given as [x, y] pairs. */
+  /**
+   * The points within a loop.
+   * @param {Place[]} loop
+   */
   within(loop) {
-    const { left, right, bottom, top } = bounds(loop.flat());
+    /** @type {number[]} */
     const found = [];
-    this.visit(left, right, bottom, top, (i) => {
+    this.visit(bounds(loop.flat()), (i) => {
       if (inside(loop, this.positions[2 * i], this.positions[2 * i + 1])) found.push(i);
     });
     return found;
@@ -88,8 +111,6 @@ export class Grid {
 const QUANTILE = 0.01;
 const TAIL = 0.5;
 const LOOKED_AT = 20_000; // points that quantiles are taken of
-
-/** @typedef {{ left: number, right: number, bottom: number, top: number }} Box */
 
 /**
  * The rectangle around all points but those far from the others.
@@ -149,6 +170,7 @@ export function outside(positions, { left, right, bottom, top }) {
 
 /**
  * The rectangle around points.
+ * @param {ArrayLike<number>} positions
  * @returns {Box}
  */
 export function bounds(positions) {
@@ -162,7 +184,12 @@ export function bounds(positions) {
   return { left, right, bottom, top };
 }
 
-/** Whether a place is within a loop: a ray from it crosses the loop an odd number of times. */
+/**
+ * Whether a place is within a loop: a ray from it crosses the loop an odd number of times.
+ * @param {Place[]} loop
+ * @param {number} x
+ * @param {number} y
+ */
 function inside(loop, x, y) {
   let within = false;
   for (let i = 0, j = loop.length - 1; i < loop.length; j = i++) {

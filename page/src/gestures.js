@@ -8,7 +8,7 @@ const STEP = 40; // pixels that an arrow key moves the camera
 
 /**
  * @typedef {import("./pane.js").Pane} Pane
- * @typedef {import("./geometry.js").Place} Place
+ * @typedef {import("./types.js").Place} Place
  */
 
 export class Gestures {
@@ -35,7 +35,7 @@ export class Gestures {
       if (event.pointerType !== "touch") this.pane.app.point(-1); // what was tapped stays
     });
     // One finger may scroll the page, where style.css says so; two zoom the pane alone.
-    const alone = (event) => event.touches.length > 1 && event.preventDefault();
+    const alone = (/** @type {TouchEvent} */ event) => event.touches.length > 1 && event.preventDefault();
     canvas.addEventListener("touchstart", alone, { passive: false });
     canvas.addEventListener("touchmove", alone, { passive: false });
     canvas.addEventListener("dblclick", () => this.pane.fit());
@@ -144,6 +144,7 @@ export class Gestures {
       return;
     }
     const step = STEP / pane.camera.zoom;
+    /** @type {Record<string, () => void>} */
     const actions = {
       "+": () => pane.zoomBy(1.25),
       "=": () => pane.zoomBy(1.25),
@@ -155,7 +156,9 @@ export class Gestures {
       ArrowDown: () => pane.moveBy(0, -step),
       n: () => walk(pane, "n"),
       p: () => walk(pane, "p"),
-      Enter: () => pane.app.pointed >= 0 && pane.app.pick(pane.app.pointed),
+      Enter: () => {
+        if (pane.app.pointed >= 0) pane.app.pick(pane.app.pointed);
+      },
     };
     if (!Object.hasOwn(actions, event.key)) return;
     event.preventDefault();

@@ -1,6 +1,20 @@
 // Points and edges drawn by the graphics card. Places are in textures, those of the view before and
 // those of the view after a change: points glide by one number that says how far they have come.
 
+/**
+ * @typedef {import("./types.js").Frame} Frame
+ * @typedef {WebGL2RenderingContext} Gl
+ * @typedef {{ texture: WebGLTexture, format: number, type: number }} Texture
+ * @typedef {"before" | "after" | "colors" | "ramp"} TextureName
+ * @typedef {object} Program
+ * @property {WebGLProgram} name
+ * @property {Record<string, WebGLUniformLocation | null>} uniforms
+ * @property {number} ends
+ * @property {number} level
+ */
+
+/** @type {TextureName[]} */
+const TEXTURES = ["before", "after", "colors", "ramp"];
 const WIDTH = 2048; // of the textures; the least that WebGL 2 promises
 
 const COMMON = `#version 300 es
@@ -108,7 +122,11 @@ void main() {
 
 /** Draws one pane. */
 export class Renderer {
-  /** Throws where the browser has no WebGL 2. */
+  /**
+   * Throws where the browser has no WebGL 2.
+   * @param {HTMLCanvasElement} canvas
+   * @param {number} n points
+   */
   constructor(canvas, n) {
     const gl = canvas.getContext("webgl2", { alpha: false, antialias: false });
     if (!gl) throw new Error("no WebGL 2");
@@ -120,6 +138,9 @@ export class Renderer {
     this.crowds = program(gl, CROWD_SHADERS);
     // Sums of colours need floating point numbers; without, points are drawn over each other.
     this.sums = gl.getExtension("EXT_color_buffer_float") ? gl.createFramebuffer() : null;
+    /** @type {{ texture: WebGLTexture, width: number, height: number } | null} what is added up */
+    this.summed = null;
+    /** @type {Record<TextureName, Texture>} */
     this.textures = {
       before: this.texture(gl.RG32F, this.rows, gl.RG, gl.FLOAT),
       after: this.texture(gl.RG32F, this.rows, gl.RG, gl.FLOAT),
@@ -133,6 +154,13 @@ export class Renderer {
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
   }
 
+  /**
+   * @param {number} internal
+   * @param {number} rows
+   * @param {number} format
+   * @param {number} type
+   * @returns {Texture}
+   */
   texture(internal, rows, format, type) {
     const { gl } = this;
     const texture = gl.createTexture();
@@ -144,7 +172,12 @@ export class Renderer {
     return { texture, format, type };
   }
 
-  /** Fill a texture from the start: whole rows, then what is left of the last. */
+  /**
+   * Fill a texture from the start: whole rows, then what is left of the last.
+   * @param {TextureName} name
+   * @param {Float32Array<ArrayBuffer> | Uint8Array<ArrayBuffer>} values
+   * @param {number} parts
+   */
   fill(name, values, parts) {
     const { gl } = this;
     const { texture, format, type } = this.textures[name];
@@ -159,20 +192,30 @@ export class Renderer {
     }
   }
 
+  /**
+   * @param {Float32Array<ArrayBuffer>} before
+   * @param {Float32Array<ArrayBuffer>} after
+   */
   setPlaces(before, after) {
     this.fill("before", before, 2);
     this.fill("after", after, 2);
   }
 
+  /** @param {Uint8Array<ArrayBuffer>} colors */
   setColors(colors) {
     this.fill("colors", colors, 4);
   }
 
+  /** @param {Uint8Array<ArrayBuffer>} colors */
   setRamp(colors) {
     this.fill("ramp", colors, 4);
   }
 
-  /** Edges by rising level, as pairs of points and levels from 0 to 255. */
+  /**
+   * Edges by rising level, as pairs of points and levels from 0 to 255.
+   * @param {Uint32Array<ArrayBuffer>} ends
+   * @param {Uint8Array<ArrayBuffer>} levels
+   */
   setEdges(ends, levels) {
     const { gl, edges } = this;
     edges.count = levels.length;
@@ -184,8 +227,7 @@ export class Renderer {
 
   /**
    * Draw everything.
-   * @param {{ share: number, scale: number[], shift: number[], ratio: number, size: number,
-   *   every: number, crowd: number, edges: number, faint: boolean, ground: number[] }} frame
+   * @param {Frame} frame
    */
   draw(frame) {
     const { gl } = this;
@@ -193,7 +235,7 @@ export class Renderer {
     const [red, green, blue] = frame.ground;
     gl.clearColor(red, green, blue, 1);
     gl.clear(gl.COLOR_BUFFER_BIT);
-    ["before", "after", "colors", "ramp"].forEach((name, unit) => {
+    TEXTURES.forEach((name, unit) => {
       gl.activeTexture(gl.TEXTURE0 + unit);
       gl.bindTexture(gl.TEXTURE_2D, this.textures[name].texture);
     });
@@ -201,68 +243,80 @@ export class Renderer {
     if (frame.edges) this.drawEdges(frame); // over the points: among many they would not be seen
   }
 
+  /**
+   * @param {Program} program
+   * @param {Frame} frame
+   */
   use({ name, uniforms }, frame) {
     const { gl } = this;
     gl.useProgram(name);
-    ["before", "after", "colors"].forEach((texture, unit) => gl.uniform1i(uniforms[texture], unit));
+    TEXTURES.slice(0, 3).forEach((texture, unit) => gl.uniform1i(uniforms[texture], unit));
     gl.uniform1f(uniforms.share, frame.share);
     gl.uniform2fv(uniforms.scale, frame.scale);
     gl.uniform2fv(uniforms.shift, frame.shift);
   }
 
+  /** @param {Frame} frame */
   drawPoints(frame) {
     const { gl, points } = this;
     // Faint points first, so that they cover none of the others.
     for (const faint of frame.faint ? [1, 0] : [0]) {
-      const crowded = frame.crowd > 0 && this.sums;
-      if (crowded) this.collect();
+      const sums = frame.crowd > 0 && this.sums ? this.collect() : null;
       this.use(points, frame);
       gl.uniform1f(points.uniforms.size, frame.size);
       gl.uniform1i(points.uniforms.every, frame.every);
-      gl.uniform1f(points.uniforms.weight, crowded ? Math.min(frame.every, 64) : 0);
+      gl.uniform1f(points.uniforms.weight, sums ? Math.min(frame.every, 64) : 0);
       gl.uniform3fv(points.uniforms.ground, frame.ground);
       gl.bindVertexArray(this.none);
       gl.uniform1i(points.uniforms.faint, faint);
       gl.drawArrays(gl.POINTS, 0, Math.ceil(this.n / frame.every));
-      if (crowded) this.spread(frame, faint ? FAINT_CROWD : 1);
+      if (sums) this.spread(sums, frame.crowd, faint ? FAINT_CROWD : 1);
     }
   }
 
-  /** Let what is drawn next be added up instead of shown. */
+  /** Let what is drawn next be added up in a texture instead of shown. */
   collect() {
     const { gl } = this;
     const [width, height] = [gl.drawingBufferWidth, gl.drawingBufferHeight];
     gl.bindFramebuffer(gl.FRAMEBUFFER, this.sums);
     gl.activeTexture(gl.TEXTURE4);
-    if (this.summed?.width !== width || this.summed?.height !== height) {
-      if (this.summed) gl.deleteTexture(this.summed.texture);
-      const texture = gl.createTexture();
-      gl.bindTexture(gl.TEXTURE_2D, texture);
+    let { summed } = this;
+    if (!summed || summed.width !== width || summed.height !== height) {
+      if (summed) gl.deleteTexture(summed.texture);
+      summed = { texture: gl.createTexture(), width, height };
+      gl.bindTexture(gl.TEXTURE_2D, summed.texture);
       gl.texStorage2D(gl.TEXTURE_2D, 1, gl.RGBA16F, width, height);
-      gl.framebufferTexture2D(gl.FRAMEBUFFER, gl.COLOR_ATTACHMENT0, gl.TEXTURE_2D, texture, 0);
-      this.summed = { texture, width, height };
+      gl.framebufferTexture2D(gl.FRAMEBUFFER, gl.COLOR_ATTACHMENT0, gl.TEXTURE_2D, summed.texture, 0);
+      this.summed = summed;
     }
     gl.bindTexture(gl.TEXTURE_2D, null); // not to be read while it is drawn to
     gl.clearColor(0, 0, 0, 0);
     gl.clear(gl.COLOR_BUFFER_BIT);
     gl.blendFunc(gl.ONE, gl.ONE);
+    return summed.texture;
   }
 
-  /** Show what was added up. */
-  spread(frame, opacity) {
+  /**
+   * Show what was added up.
+   * @param {WebGLTexture} sums
+   * @param {number} crowd
+   * @param {number} opacity
+   */
+  spread(sums, crowd, opacity) {
     const { gl, crowds } = this;
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     gl.useProgram(crowds.name);
     gl.activeTexture(gl.TEXTURE4);
-    gl.bindTexture(gl.TEXTURE_2D, this.summed.texture);
+    gl.bindTexture(gl.TEXTURE_2D, sums);
     gl.uniform1i(crowds.uniforms.sums, 4);
-    gl.uniform1f(crowds.uniforms.crowd, frame.crowd);
+    gl.uniform1f(crowds.uniforms.crowd, crowd);
     gl.uniform1f(crowds.uniforms.opacity, opacity);
     gl.bindVertexArray(this.none);
     gl.drawArrays(gl.TRIANGLES, 0, 3);
   }
 
+  /** @param {Frame} frame */
   drawEdges(frame) {
     const { gl, edges, lines } = this;
     this.use(lines, frame);
@@ -284,19 +338,28 @@ export class Renderer {
   }
 }
 
+/**
+ * @param {Gl} gl
+ * @param {{ vertex: string, fragment: string }} shaders
+ * @returns {Program}
+ */
 function program(gl, { vertex, fragment }) {
   const name = gl.createProgram();
-  for (const [type, source] of [[gl.VERTEX_SHADER, vertex], [gl.FRAGMENT_SHADER, fragment]]) {
+  const sources = [{ type: gl.VERTEX_SHADER, source: vertex }, { type: gl.FRAGMENT_SHADER, source: fragment }];
+  for (const { type, source } of sources) {
     const shader = gl.createShader(type);
+    if (!shader) continue; // the graphics card is lost; it is given all of this again
     gl.shaderSource(shader, source);
     gl.compileShader(shader);
     gl.attachShader(name, shader);
   }
   gl.linkProgram(name);
-  if (!gl.getProgramParameter(name, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(name));
+  const linked = gl.getProgramParameter(name, gl.LINK_STATUS) || gl.isContextLost();
+  if (!linked) throw new Error(gl.getProgramInfoLog(name) ?? "a shader does not work");
+  /** @type {Program["uniforms"]} */
   const uniforms = {};
   for (let i = 0; i < gl.getProgramParameter(name, gl.ACTIVE_UNIFORMS); i++) {
-    const uniform = gl.getActiveUniform(name, i).name;
+    const uniform = gl.getActiveUniform(name, i)?.name ?? "";
     uniforms[uniform] = gl.getUniformLocation(name, uniform);
   }
   const [ends, level] = ["ends", "level"].map((attribute) => gl.getAttribLocation(name, attribute));

@@ -1,19 +1,32 @@
 // The graph of a view: who is joined to whom, and the shortest path between two points.
 
-import { array } from "./data.js";
+import { array, floats } from "./data.js";
 import { edgeScale } from "./colors.js";
+
+/**
+ * @typedef {import("./types.js").PackedEdges} PackedEdges
+ * @typedef {import("./types.js").Path} Path
+ * @typedef {{ order: Uint32Array, values: Float32Array, scale: ReturnType<typeof edgeScale> }} Ranking
+ */
 
 const DRAWN_EDGES = 200_000; // the largest ones; more cannot be told apart
 const EDGE_LIMIT = 2 ** 22; // a graph of a page has fewer
 
 /** A symmetric graph in rows: row i has the neighbours `targets[starts[i]..starts[i + 1])`. */
 export class Graph {
-  static async load(packed) {
-    const parts = ["degrees", "targets", "lengths", "colours"].map((name) => array(packed[name]));
-    return new Graph(...(await Promise.all(parts)));
+  /** @param {PackedEdges} packed */
+  static async load({ degrees, targets, lengths, colours }) {
+    const parts = await Promise.all([array(degrees), array(targets), floats(lengths), floats(colours)]);
+    return new Graph(...parts);
   }
 
-  /** Every edge is given once, from the smaller end: `degrees[i]` of them belong to row i. */
+  /**
+   * Every edge is given once, from the smaller end: `degrees[i]` of them belong to row i.
+   * @param {ArrayLike<number>} degrees
+   * @param {ArrayLike<number>} uppers the other ends
+   * @param {Float32Array<ArrayBuffer>} lengths
+   * @param {Float32Array<ArrayBuffer>} colours
+   */
   constructor(degrees, uppers, lengths, colours) {
     this.n = degrees.length;
     this.edges = uppers.length;
@@ -29,6 +42,10 @@ export class Graph {
         this.starts[uppers[edge] + 1]++;
       }
     }
+    /** @type {Ranking | undefined} */
+    this.ranked = undefined;
+    /** @type {number | undefined} */
+    this.middle = undefined;
     for (let i = 0; i < this.n; i++) this.starts[i + 1] += this.starts[i];
     const free = this.starts.slice();
     this.targets = new Uint32Array(2 * this.edges);
@@ -44,19 +61,21 @@ export class Graph {
 
   /** The edges that can be drawn, the largest first, and what gives their values a colour. */
   get ranking() {
-    if (!this.ranked) {
-      // The bits of positive floating point numbers are ordered as the numbers are; with the number
-      // of the edge behind them they fit into the 53 bits of a float64, which sort quickly.
-      const bits = new Uint32Array(this.colours.buffer);
-      const keys = new Float64Array(this.edges);
-      for (let edge = 0; edge < this.edges; edge++) keys[edge] = bits[edge] * EDGE_LIMIT + edge;
-      keys.sort();
-      const order = new Uint32Array(Math.min(this.edges, DRAWN_EDGES));
-      for (let i = 0; i < order.length; i++) order[i] = keys[this.edges - 1 - i] % EDGE_LIMIT;
-      const values = this.colours.slice().sort().reverse();
-      this.ranked = { order, values, scale: edgeScale(values) };
-    }
-    return this.ranked;
+    return (this.ranked ??= this.rank());
+  }
+
+  /** @returns {Ranking} */
+  rank() {
+    // The bits of positive floating point numbers are ordered as the numbers are; with the number
+    // of the edge behind them they fit into the 53 bits of a float64, which sort quickly.
+    const bits = new Uint32Array(this.colours.buffer);
+    const keys = new Float64Array(this.edges);
+    for (let edge = 0; edge < this.edges; edge++) keys[edge] = bits[edge] * EDGE_LIMIT + edge;
+    keys.sort();
+    const order = new Uint32Array(Math.min(this.edges, DRAWN_EDGES));
+    for (let i = 0; i < order.length; i++) order[i] = keys[this.edges - 1 - i] % EDGE_LIMIT;
+    const values = this.colours.slice().sort().reverse();
+    return { order, values, scale: edgeScale(values) };
   }
 
   /** The median length of an edge; of those longer than 0 where most are 0. */
@@ -69,6 +88,7 @@ export class Graph {
     return this.middle;
   }
 
+  /** @param {number} row */
   neighbors(row) {
     const found = [];
     for (let place = this.starts[row]; place < this.starts[row + 1]; place++) {
@@ -79,7 +99,9 @@ export class Graph {
 
   /**
    * The shortest path between two points (Dijkstra), or null where there is none.
-   * @returns {{ rows: number[], length: number } | null}
+   * @param {number} from
+   * @param {number} to
+   * @returns {Path | null}
    */
   path(from, to) {
     const distance = new Float64Array(this.n).fill(Infinity);
@@ -103,7 +125,10 @@ export class Graph {
     }
     if (distance[to] === Infinity) return null;
     const rows = [to];
-    while (rows.at(-1) !== from) rows.push(before[rows.at(-1)]);
+    for (let row = to; row !== from; ) {
+      row = before[row];
+      rows.push(row);
+    }
     return { rows: rows.reverse(), length: distance[to] };
   }
 }
@@ -116,10 +141,17 @@ class Queue {
     this.size = 0;
   }
 
+  /**
+   * @param {number} item
+   * @param {number} key
+   */
   push(item, key) {
     if (this.size === this.items.length) {
-      this.items = grown(this.items);
-      this.keys = grown(this.keys);
+      const [items, keys] = [this.items, this.keys];
+      this.items = new Uint32Array(2 * this.size);
+      this.items.set(items);
+      this.keys = new Float64Array(2 * this.size);
+      this.keys.set(keys);
     }
     let place = this.size++;
     while (place > 0) {
@@ -151,10 +183,4 @@ class Queue {
     this.keys[place] = key;
     return first;
   }
-}
-
-function grown(values) {
-  const larger = new values.constructor(2 * values.length);
-  larger.set(values);
-  return larger;
 }

@@ -15,9 +15,10 @@ const GAP = 3; // pixels between labels
 
 /**
  * @typedef {import("./pane.js").Pane} Pane
- * @typedef {{ text: string, x: number, y: number, spread: number, count: number }} Label
- * @typedef {{ label: Label, left: number, top: number, width: number, height: number, size: number,
- *   opacity: number }} Placed
+ * @typedef {import("./types.js").Label} Label
+ * @typedef {import("./types.js").Placed} Placed
+ * @typedef {import("./types.js").Place} Place
+ * @typedef {import("./types.js").Rectangle} Rectangle
  */
 
 /**
@@ -38,8 +39,16 @@ export function labelsOf(pane) {
   return located(pane.places, coloring.places, names, (group) => coloring.entries[group].shown);
 }
 
-/** Where each group of points is: the middle of its densest part. */
-function located(places, groups, names, shown = (/** @type {number} */ group) => group >= 0) {
+/**
+ * Where each group of points is: the middle of its densest part.
+ * @param {Float32Array} places
+ * @param {ArrayLike<number>} groups of every point
+ * @param {string[]} names of groups
+ * @param {(group: number) => boolean} shown
+ * @returns {Label[]}
+ */
+function located(places, groups, names, shown = (group) => group >= 0) {
+  /** @type {number[][]} */
   const members = names.map(() => []);
   const every = Math.max(1, Math.floor(groups.length / MOST_ROWS));
   for (let row = 0; row < groups.length; row += every) {
@@ -51,7 +60,11 @@ function located(places, groups, names, shown = (/** @type {number} */ group) =>
     .sort((a, b) => b.count - a.count);
 }
 
-/** The middle of the half of the points that lie nearest to their median, twice. */
+/**
+ * The middle of the half of the points that lie nearest to their median, twice.
+ * @param {Float32Array} places
+ * @param {number[]} rows
+ */
 export function middle(places, rows) {
   let near = rows;
   let [x, y] = [0, 0];
@@ -59,7 +72,7 @@ export function middle(places, rows) {
   for (let round = 0; round < 3; round++) {
     x = median(near.map((row) => places[2 * row]));
     y = median(near.map((row) => places[2 * row + 1]));
-    const gap = (row) => Math.hypot(places[2 * row] - x, places[2 * row + 1] - y);
+    const gap = (/** @type {number} */ row) => Math.hypot(places[2 * row] - x, places[2 * row + 1] - y);
     const gaps = near.map(gap);
     const half = median(gaps);
     if (round === 0) spread = half;
@@ -68,6 +81,7 @@ export function middle(places, rows) {
   return { x, y, spread, count: rows.length };
 }
 
+/** @param {number[]} values */
 function median(values) {
   return Float64Array.from(values).sort()[values.length >> 1];
 }
@@ -75,11 +89,12 @@ function median(values) {
 /**
  * Where labels go on the screen; one that finds no room is left out until there is more.
  * @param {Label[]} labels
- * @param {Pane} pane
+ * @param {Pick<Pane, "width" | "height" | "camera" | "toScreen">} pane
  * @param {(text: string, size: number) => number} widthOf
  * @returns {Placed[]}
  */
 export function placedLabels(labels, pane, widthOf) {
+  /** @type {Placed[]} */
   const placed = [];
   const most = Math.max(...labels.map(({ count }) => count), 1);
   const reach = Math.max(pane.width, pane.height);
@@ -107,10 +122,18 @@ export function placedLabels(labels, pane, widthOf) {
   return placed;
 }
 
+/**
+ * @param {Rectangle} one
+ * @param {{ width: number, height: number }} pane
+ */
 function within({ left, top, width, height }, pane) {
   return left >= 2 && top >= 2 && left + width <= pane.width - 2 && top + height <= pane.height - 2;
 }
 
+/**
+ * @param {Rectangle} a
+ * @param {Rectangle} b
+ */
 function overlap(a, b) {
   return (
     a.left < b.left + b.width + GAP &&
@@ -120,11 +143,15 @@ function overlap(a, b) {
   );
 }
 
-/** Draw the labels of a pane, and keep where they are. */
+/**
+ * Draw the labels of a pane, and keep where they are.
+ * @param {Pane} pane
+ * @param {CanvasRenderingContext2D} pen
+ */
 export function drawLabels(pane, pen) {
   pane.placed = [];
-  if (!pane.labels?.length || pane.share < 1) return;
-  const font = (size) => `600 ${size}px system-ui, sans-serif`;
+  if (!pane.labels.length || pane.share < 1) return;
+  const font = (/** @type {number} */ size) => `600 ${size}px system-ui, sans-serif`;
   pane.placed = placedLabels(pane.labels, pane, (text, size) => {
     pen.font = font(size);
     return pen.measureText(text).width;

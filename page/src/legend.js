@@ -5,8 +5,17 @@ import { css, gradient } from "./colors.js";
 import { counted, named, rounded } from "./words.js";
 
 /**
+ * @typedef {import("./types.js").Coloring} Coloring
+ * @typedef {import("./types.js").Entry} Entry
+ * @typedef {import("./types.js").Theme} Theme
+ * @typedef {{ entry: Entry, button: HTMLButtonElement, item: HTMLLIElement }} Shown
+ */
+
+/**
  * Show the legend of a coloring.
  * @param {HTMLElement} place
+ * @param {Coloring} coloring
+ * @param {Theme} theme
  * @param {() => void} changed called when something is hidden or shown
  */
 export function showLegend(place, coloring, theme, changed) {
@@ -20,11 +29,12 @@ const SIGN = /[./:|_]|\s[-\u2013]\s/; // ends the name of a group
 
 /**
  * The entries of a legend in groups by the beginnings of their labels, or in one without a name.
- * @template {{ label: string }} Entry
- * @param {Entry[]} entries
- * @returns {{ name: string, entries: Entry[] }[]}
+ * @template {{ label: string }} Labelled
+ * @param {Labelled[]} entries
+ * @returns {{ name: string, entries: Labelled[] }[]}
  */
 export function groupsOf(entries) {
+  /** @type {Map<string, Labelled[]>} */
   const groups = new Map();
   for (const entry of entries) {
     const parts = entry.label.split(SIGN);
@@ -37,8 +47,14 @@ export function groupsOf(entries) {
   return [...groups].map(([name, some]) => ({ name, entries: some }));
 }
 
+/**
+ * @param {HTMLElement} place
+ * @param {Classes} coloring
+ * @param {Theme} theme
+ * @param {() => void} changed
+ */
 function showClasses(place, coloring, theme, changed) {
-  /** @type {{ entry: any, button: HTMLButtonElement }[]} */
+  /** @type {Shown[]} */
   const shown = [];
   const refresh = () => {
     for (const { entry, button } of shown) button.setAttribute("aria-pressed", String(entry.shown));
@@ -52,7 +68,7 @@ function showClasses(place, coloring, theme, changed) {
       const item = document.createElement("li");
       item.append(button);
       list.append(item);
-      shown.push({ entry, button });
+      shown.push({ entry, button, item });
     }
     return name ? groupOf(name, entries, list, refresh) : list;
   });
@@ -60,6 +76,12 @@ function showClasses(place, coloring, theme, changed) {
   place.append(...parts);
 }
 
+/**
+ * @param {Entry} entry
+ * @param {Theme} theme
+ * @param {Classes} coloring
+ * @param {() => void} refresh
+ */
 function classButton(entry, theme, coloring, refresh) {
   const button = document.createElement("button");
   button.type = "button";
@@ -84,7 +106,13 @@ function classButton(entry, theme, coloring, refresh) {
   return button;
 }
 
-/** A group of categories, which can be folded, hidden and shown. */
+/**
+ * A group of categories, which can be folded, hidden and shown.
+ * @param {string} name
+ * @param {Entry[]} entries
+ * @param {HTMLElement} list
+ * @param {() => void} refresh
+ */
 function groupOf(name, entries, list, refresh) {
   const group = document.createElement("details");
   group.open = true;
@@ -108,7 +136,11 @@ function groupOf(name, entries, list, refresh) {
   return group;
 }
 
-/** A field that leaves in the legend what contains some letters. */
+/**
+ * A field that leaves in the legend what contains some letters.
+ * @param {Shown[]} shown
+ * @param {HTMLElement[]} parts
+ */
 function searchOf(shown, parts) {
   const field = document.createElement("input");
   field.type = "search";
@@ -116,14 +148,20 @@ function searchOf(shown, parts) {
   field.setAttribute("aria-label", "Find a category");
   field.addEventListener("input", () => {
     const words = field.value.trim().toLowerCase();
-    for (const { entry, button } of shown) {
-      button.parentElement.hidden = !entry.label.toLowerCase().includes(words);
+    for (const { entry, item } of shown) {
+      item.hidden = !entry.label.toLowerCase().includes(words);
     }
     for (const part of parts) part.hidden = !part.querySelector("li:not([hidden])");
   });
   return field;
 }
 
+/**
+ * @param {HTMLElement} place
+ * @param {Scale} coloring
+ * @param {Theme} theme
+ * @param {() => void} changed
+ */
 function showScale(place, coloring, theme, changed) {
   const box = document.createElement("div");
   box.className = "scale";
@@ -134,10 +172,10 @@ function showScale(place, coloring, theme, changed) {
   ends.className = "ends";
   const [low, high] = [document.createElement("span"), document.createElement("span")];
   ends.append(low, high);
-  const handles = [
+  const handles = /** @type {const} */ ([
     ["from", "Lowest value shown"],
     ["to", "Highest value shown"],
-  ].map(([end, name]) => {
+  ]).map(([end, name]) => {
     const handle = document.createElement("input");
     Object.assign(handle, { type: "range", min: "0", max: "1", step: "0.005", className: end });
     handle.value = String(coloring[end]);

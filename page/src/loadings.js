@@ -14,20 +14,23 @@ const MOST_LETTERS = 24; // of a name on the map
 const FONT = "600 12px system-ui, sans-serif";
 
 /**
- * @typedef {import("./geometry.js").Place} Place
- * @typedef {{ features: ArrayLike<number>, longest: ArrayLike<number>, moves: ArrayLike<number> }} Packed
- * @typedef {{ feature: number, x: number, y: number, length: number }} Move one deviation more of a feature
- * @typedef {{ feature: number, from: Place, to: Place }} Arrow
- * @typedef {Arrow & { name: string, at: Place }} NamedArrow
+ * @typedef {import("./app.js").App} App
+ * @typedef {import("./pane.js").Pane} Pane
+ * @typedef {import("./types.js").Place} Place
+ * @typedef {import("./types.js").Loadings} Loadings
+ * @typedef {import("./types.js").Move} Move
+ * @typedef {import("./types.js").Arrow} Arrow
+ * @typedef {import("./types.js").NamedArrow} NamedArrow
  */
 
 /**
  * The loadings of a view, or null where it has none.
- * @returns {Promise<Packed | null>}
+ * @param {import("./types.js").View} view
+ * @returns {Promise<Loadings | null>}
  */
 export async function loadingsOf({ loadings }) {
   if (!loadings) return null;
-  const parts = ["features", "longest", "moves"].map((part) => array(loadings[part]));
+  const parts = [loadings.features, loadings.longest, loadings.moves].map(array);
   const [features, longest, moves] = await Promise.all(parts);
   return { features, longest, moves };
 }
@@ -35,17 +38,18 @@ export async function loadingsOf({ loadings }) {
 /**
  * Where the strongest features move rows on average, the strongest first. What is not among the
  * strongest of a row counts as no move of it.
- * @param {Packed} packed
+ * @param {Loadings} loadings
  * @param {ArrayLike<number>} rows
  * @returns {Move[]}
  */
 export function strongest({ features, longest, moves }, rows) {
   const each = features.length / longest.length;
+  /** @type {Map<number, Place>} */
   const sums = new Map();
   for (let i = 0; i < rows.length; i++) {
     const unit = longest[rows[i]] / STEPS;
     for (let place = each * rows[i]; place < each * (rows[i] + 1); place++) {
-      const sum = sums.get(features[place]) ?? [0, 0];
+      const sum = sums.get(features[place]) ?? /** @type {Place} */ ([0, 0]);
       sum[0] += unit * (moves[2 * place] - STEPS);
       sum[1] += unit * (moves[2 * place + 1] - STEPS);
       sums.set(features[place], sum);
@@ -77,8 +81,13 @@ export function arrowsOf(moves, [left, top]) {
 /** @type {WeakMap<object, { rows: number[], moves: Move[], centre: Place }>} by loadings */
 const summaries = new WeakMap();
 
-/** What moves the selected rows, and where they are on average; kept until others are selected. */
-function summaryOf({ loadings, places }, rows) {
+/**
+ * What moves the selected rows, and where they are on average; kept until others are selected.
+ * @param {Loadings} loadings
+ * @param {Float32Array} places
+ * @param {number[]} rows
+ */
+function summaryOf(loadings, places, rows) {
   const known = summaries.get(loadings);
   if (known?.rows === rows) return known;
   /** @type {Place} */
@@ -92,17 +101,21 @@ function summaryOf({ loadings, places }, rows) {
   return summary;
 }
 
-/** Draw what moves the selected points as arrows from their middle, and keep where these are. */
+/**
+ * Draw what moves the selected points as arrows from their middle, and keep where these are.
+ * @param {Pane} pane
+ * @param {CanvasRenderingContext2D} pen
+ */
 export function drawLoadings(pane, pen) {
   const { app } = pane;
   pane.moved = [];
   if (!app.layers.loadings || !pane.loadings || !app.rows.length || pane.share < 1) return;
-  const { moves, centre } = summaryOf(pane, app.rows);
+  const { moves, centre } = summaryOf(pane.loadings, pane.places, app.rows);
   pen.font = FONT;
-  const widthOf = (text) => pen.measureText(text).width;
+  const widthOf = (/** @type {string} */ text) => pen.measureText(text).width;
   pane.moved = withWords(arrowsOf(moves, pane.toScreen(centre)), app.features, pane, widthOf);
   for (const { from, to } of pane.moved) {
-    for (const [width, color] of [[5, app.paper], [2, app.ink]]) {
+    for (const { width, color } of [{ width: 5, color: app.paper }, { width: 2, color: app.ink }]) {
       pen.lineWidth = width;
       pen.strokeStyle = color;
       pen.stroke(new Path2D(shaftOf(from, to)));
@@ -126,11 +139,9 @@ export function drawLoadings(pane, pen) {
  */
 export function shaftOf(from, to) {
   const angle = Math.atan2(to[1] - from[1], to[0] - from[0]);
-  const wing = (turn) => [0, 1].map((part) => {
-    const by = part ? Math.sin(angle + turn) : Math.cos(angle + turn);
-    return to[part] - HEAD * by;
-  });
-  const at = (place) => place.map((value) => value.toFixed(1)).join(" ");
+  /** @type {(turn: number) => Place} */
+  const wing = (turn) => [to[0] - HEAD * Math.cos(angle + turn), to[1] - HEAD * Math.sin(angle + turn)];
+  const at = (/** @type {Place} */ place) => place.map((value) => value.toFixed(1)).join(" ");
   return `M${at(from)}L${at(to)}M${at(wing(0.5))}L${at(to)}L${at(wing(-0.5))}`;
 }
 
@@ -139,7 +150,7 @@ export function shaftOf(from, to) {
  * over each other nor over other words.
  * @param {Arrow[]} arrows
  * @param {string[]} features
- * @param {{ width: number, placed: { left: number, top: number, width: number, height: number }[] }} pane
+ * @param {{ width: number, placed: import("./types.js").Rectangle[] }} pane
  * @param {(text: string) => number} widthOf
  * @returns {NamedArrow[]}
  */
@@ -155,7 +166,7 @@ export function withWords(arrows, features, pane, widthOf) {
     const left = Math.max(2, Math.min(to[0] + beside, pane.width - width - 2));
     const down = y > 0 ? LINE : -LINE;
     let top = to[1] + (steep ? 0.7 * down : 0);
-    const covers = (other) =>
+    const covers = (/** @type {import("./types.js").Rectangle} */ other) =>
       Math.abs(other.top - top) < (LINE + other.height) / 2 && left < other.left + other.width && other.left < left + width;
     while (taken.some(covers)) top += down;
     taken.push({ left, width, height: LINE, top });
@@ -165,11 +176,13 @@ export function withWords(arrows, features, pane, widthOf) {
 
 /**
  * The strongest features of a row as lines: a name, and in every pane an arrow and a bar.
+ * @param {number} row
+ * @param {App} app
  * @returns {HTMLElement[]}
  */
 export function loadingLines(row, { panes, features, layers }) {
-  const shown = layers.loadings ? panes.filter(({ loadings }) => loadings) : [];
-  const moves = shown.map(({ loadings }) => strongest(loadings, [row]));
+  const shown = layers.loadings ? panes.flatMap(({ loadings }) => loadings ?? []) : [];
+  const moves = shown.map((loadings) => strongest(loadings, [row]));
   const all = moves.flatMap((some) => some.map((move) => ({ ...move, share: move.length / some[0].length })));
   if (!all.length) return [];
   all.sort((a, b) => b.share - a.share);
@@ -193,7 +206,10 @@ export function loadingLines(row, { panes, features, layers }) {
   return [grid];
 }
 
-/** @param {Move | undefined} move */
+/**
+ * @param {Move[]} moves
+ * @param {Move | undefined} move
+ */
 function barOf(moves, move) {
   const cell = document.createElement("span");
   cell.className = "moves";

@@ -8,7 +8,10 @@ const NO_WEBGL = `This page draws with WebGL 2, which this browser does not offe
 Firefox, Chrome, Edge or Safari, and see that graphics acceleration is not switched off.`;
 const TOO_OLD = "This page needs a browser of 2023 or later, which can unpack its data.";
 
-/** Say in place of the page why it cannot be shown. */
+/**
+ * Say in place of the page why it cannot be shown.
+ * @param {string} words
+ */
 function giveUp(words) {
   const message = document.createElement("p");
   message.id = "failure";

@@ -3,10 +3,20 @@
 import { css, edgeColor } from "./colors.js";
 import { drawLabels } from "./labels.js";
 import { drawLoadings } from "./loadings.js";
+import { penOf } from "./words.js";
+
+/**
+ * @typedef {import("./pane.js").Pane} Pane
+ * @typedef {import("./types.js").Place} Place
+ * @typedef {CanvasRenderingContext2D} Pen
+ */
 
 const FLOOD = 0.3; // of the pane
 
-/** Draw the overlay of a pane anew. */
+/**
+ * Draw the overlay of a pane anew.
+ * @param {Pane} pane
+ */
 export function drawOverlay(pane) {
   const { app, over, ratio } = pane;
   // Without anything on it, the canvas is not even there: it would cost as much as a full one.
@@ -14,7 +24,7 @@ export function drawOverlay(pane) {
   over.hidden = empty;
   if (empty) [pane.placed, pane.moved] = [[], []];
   if (empty) return;
-  const pen = over.getContext("2d");
+  const pen = penOf(over);
   pen.setTransform(ratio, 0, 0, ratio, 0, 0);
   pen.clearRect(0, 0, pane.width, pane.height);
   pane.ellipse = null;
@@ -23,17 +33,21 @@ export function drawOverlay(pane) {
   drawLabels(pane, pen);
   if (app.pointed >= 0) drawPointed(pane, pen);
   drawLoadings(pane, pen);
-  if (pane.path) drawPath(pane, pen);
+  if (pane.path) drawPath(pane, pen, pane.path.rows);
   app.ends.forEach((row, i) => drawEnd(pane, pen, row, "AB"[i]));
-  if (pane.lasso) drawLasso(pane, pen);
+  if (pane.lasso) drawLasso(pane, pen, pane.lasso);
 }
 
+/**
+ * @param {Pane} pane
+ * @param {Pen} pen
+ */
 function drawPointed(pane, pen) {
   const { app } = pane;
   const at = pane.toScreen(pane.place(app.pointed));
   if (app.layers.patch) {
     drawNeighbors(pane, pen, at);
-    if (pane.ellipses) drawEllipse(pane, pen);
+    if (pane.ellipses) drawEllipse(pane, pen, pane.ellipses);
   }
   circle(pen, at, pane.pointSize() / 2 + 3);
   pen.lineWidth = 2;
@@ -41,6 +55,11 @@ function drawPointed(pane, pen) {
   pen.stroke();
 }
 
+/**
+ * @param {Pane} pane
+ * @param {Pen} pen
+ * @param {Place} at
+ */
 function drawNeighbors(pane, pen, at) {
   if (!pane.graph) return;
   const { scale } = pane.graph.ranking;
@@ -58,12 +77,18 @@ function drawNeighbors(pane, pen, at) {
   }
 }
 
-function drawEllipse(pane, pen) {
+/**
+ * @param {Pane} pane
+ * @param {Pen} pen
+ * @param {import("./types.js").Ellipses} ellipses
+ */
+function drawEllipse(pane, pen, { centres, axes, angles }) {
   const { app } = pane;
-  const [centres, axes, angles] = pane.ellipses;
   const [i, j] = [2 * app.pointed, 2 * app.pointed + 1];
   // Two standard deviations hold most of a patch.
-  const half = [axes[i], axes[j]].map((axis) => Math.max(2 * axis * pane.camera.zoom, 1));
+  const wide = (/** @type {number} */ axis) => Math.max(2 * axis * pane.camera.zoom, 1);
+  /** @type {Place} */
+  const half = [wide(axes[i]), wide(axes[j])];
   const centre = pane.toScreen([centres[i], centres[j]]);
   const angle = angles[app.pointed];
   pane.ellipse = { centre, half, angle };
@@ -79,16 +104,28 @@ function drawEllipse(pane, pen) {
   pen.stroke();
 }
 
-function drawPath(pane, pen) {
+/**
+ * @param {Pane} pane
+ * @param {Pen} pen
+ * @param {number[]} rows
+ */
+function drawPath(pane, pen, rows) {
   pen.beginPath();
-  for (const row of pane.path.rows) pen.lineTo(...pane.toScreen(pane.place(row)));
-  for (const [width, color] of [[5, pane.app.paper], [2.5, pane.app.ink]]) {
+  for (const row of rows) pen.lineTo(...pane.toScreen(pane.place(row)));
+  const { paper, ink } = pane.app;
+  for (const { width, color } of [{ width: 5, color: paper }, { width: 2.5, color: ink }]) {
     pen.lineWidth = width;
     pen.strokeStyle = color;
     pen.stroke();
   }
 }
 
+/**
+ * @param {Pane} pane
+ * @param {Pen} pen
+ * @param {number} row
+ * @param {string} name
+ */
 function drawEnd(pane, pen, row, name) {
   const at = pane.toScreen(pane.place(row));
   circle(pen, at, 9);
@@ -104,9 +141,14 @@ function drawEnd(pane, pen, row, name) {
   pen.fillText(name, at[0], at[1] + 0.5);
 }
 
-function drawLasso(pane, pen) {
+/**
+ * @param {Pane} pane
+ * @param {Pen} pen
+ * @param {Place[]} loop
+ */
+function drawLasso(pane, pen, loop) {
   pen.beginPath();
-  for (const place of pane.lasso) pen.lineTo(...pane.toScreen(place));
+  for (const place of loop) pen.lineTo(...pane.toScreen(place));
   pen.closePath();
   pen.fillStyle = pane.app.wash;
   pen.fill();
@@ -117,6 +159,11 @@ function drawLasso(pane, pen) {
   pen.setLineDash([]);
 }
 
+/**
+ * @param {Pen} pen
+ * @param {Place} centre
+ * @param {number} radius
+ */
 function circle(pen, [x, y], radius) {
   pen.beginPath();
   pen.arc(x, y, radius, 0, 2 * Math.PI);

@@ -1,24 +1,21 @@
 // A pane: one embedding that can be moved, zoomed, pointed at and selected from.
 
 import { showArrows } from "./arrows.js";
-import { array } from "./data.js";
+import { array, floats } from "./data.js";
 import { edgeColor, ramp } from "./colors.js";
-import { bounds } from "./geometry.js";
 import { Gestures } from "./gestures.js";
 import { Renderer } from "./gl.js";
 import { graphOf, gridOf, layoutOf } from "./kept.js";
 import { labelsOf } from "./labels.js";
 import { loadingsOf } from "./loadings.js";
 import { drawOverlay } from "./overlay.js";
-import { byId } from "./words.js";
+import { Pace } from "./pace.js";
+import { Sight } from "./sight.js";
+import { byId, ofKind } from "./words.js";
 
 const GLIDE = 700; // milliseconds from one embedding to the next
 const LEAP = GLIDE / 5; // at most this much at once: where frames are late, eyes still follow
 const REACH = 14; // pixels from a point at which it is pointed at
-const MARGIN = 0.06; // of the pane, around all points
-// While points move, as many are drawn as leave time for 60 frames a second, in milliseconds a frame.
-const [IN_TIME, LATE] = [18, 22];
-const [FEWEST_POINTS, FIRST_POINTS, MOST_POINTS] = [8000, 40_000, 2_000_000];
 const REST = 150; // milliseconds without a move
 const CROWDED = 4; // points over each other, from which on they are added up
 
@@ -26,80 +23,104 @@ const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 /**
  * @typedef {import("./app.js").App} App
- * @typedef {import("./geometry.js").Place} Place
- * @typedef {{ method: string, divergence: string | null }} Choice
- * @typedef {{ x: number, y: number, zoom: number }} Camera
+ * @typedef {import("./types.js").Place} Place
+ * @typedef {import("./types.js").Choice} Choice
+ * @typedef {import("./types.js").View} View
  */
 
-export class Pane {
+export class Pane extends Sight {
   /**
    * @param {App} app what all panes share
    * @param {Choice} choice
    */
   constructor(app, choice) {
+    super();
     this.app = app;
     this.choice = { ...choice };
-    this.element = byId("pane-template").content.firstElementChild.cloneNode(true);
-    /** @type {HTMLCanvasElement} */
-    this.canvas = this.find(".points");
-    this.over = this.find(".over");
+    const { content } = byId("pane-template", HTMLTemplateElement);
+    this.element = ofKind(document.importNode(content, true).firstElementChild, "pane");
+    this.canvas = this.find(".points", HTMLCanvasElement);
+    this.over = this.find(".over", HTMLCanvasElement);
     this.n = app.n;
     this.renderer = new Renderer(this.canvas, this.n);
-    /** @type {Float32Array | null} of the view that is shown, or being glided to */
-    this.places = null;
-    /** @type {Float32Array | null} */
-    this.before = null;
-    this.share = 1;
-    this.width = 0; // in pixels
-    this.height = 0;
-    /** @type {Camera} */
-    this.camera = { x: 0, y: 0, zoom: 1 };
-    this.fitted = true; // the camera follows the points, also in the next view
+    /** @type {View | null} that is asked for, and may still be unpacked */
+    this.wanted = null;
+    this.before = this.places; // of the view before
+    /** @type {ArrayLike<number>} from 0 to 255 */
+    this.trust = [];
+    /** @type {import("./types.js").Loadings | null} */
+    this.loadings = null;
+    /** @type {import("./types.js").Ellipses | null} */
+    this.ellipses = null;
+    /** @type {import("./graph.js").Graph | null} null until it is unpacked */
+    this.graph = null;
+    /** @type {import("./types.js").Path | null} */
+    this.path = null;
+    /** @type {import("./geometry.js").Grid | null} null while points glide */
+    this.grid = null;
+    /** @type {{ centre: Place, half: Place, angle: number } | null} of the patch that is drawn */
+    this.ellipse = null;
+    this.share = 1; // of the way from the view before
+    this.gliding = 0; // milliseconds that the glide has taken
+    /** @type {number | null} when it went on last */
+    this.glided = null;
+    this.ratio = 1; // pixels of the canvas in one of them
     /** @type {number[]} rows that it leaves out */
     this.beyond = [];
     this.arrows = "";
     this.meanTrust = 0;
     this.colors = new Uint8Array(4 * app.n);
-    /** @type {import("./labels.js").Label[]} */
+    /** @type {import("./types.js").Label[]} */
     this.labels = [];
-    /** @type {import("./labels.js").Placed[]} where they are on the screen */
+    /** @type {import("./types.js").Placed[]} where they are on the screen */
     this.placed = [];
-    /** @type {import("./loadings.js").NamedArrow[]} */
+    /** @type {import("./types.js").NamedArrow[]} */
     this.moved = [];
     /** @type {Place[] | null} */
     this.lasso = null;
-    this.pace = IN_TIME;
-    this.last = 0; // when the last frame on the move was
-    this.late = false; // frames have come late once: on the move, points are not added up
-    this.budget = FIRST_POINTS; // points that are drawn while they move
-    this.drawable = 0;
+    this.pace = new Pace(this.n);
+    this.moving = false;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.resting = undefined;
+    /** @type {number | null} that is to come */
+    this.frame = null;
+    this.drawable = 0; // edges
+    this.crowded = 0;
     this.listen();
     this.gestures = new Gestures(this);
     new ResizeObserver(() => this.resize()).observe(this.find(".plot"));
   }
 
-  /** @returns {any} */
-  find(selector) {
-    return this.element.querySelector(selector);
+  /**
+   * An element of the pane, of a kind.
+   * @template {HTMLElement} [Kind=HTMLElement]
+   * @param {string} selector
+   * @param {{ new (): Kind }} [kind]
+   * @returns {Kind}
+   */
+  find(selector, kind) {
+    return ofKind(this.element.querySelector(selector), selector, kind);
   }
 
   // ------------------------------------------------------------------ the view
 
-  /** Glide to another view. */
+  /**
+   * Glide to another view.
+   * @param {View} view
+   */
   async show(view) {
-    if (view === this.view) return;
-    this.view = view;
+    if (view === this.wanted) return;
+    this.wanted = view;
     const [places, trust, loadings, ellipses] = await Promise.all([
-      array(view.positions),
+      floats(view.positions),
       array(view.trust),
       loadingsOf(view),
-      view.ellipses && Promise.all(["centres", "axes", "angles"].map((part) => array(view.ellipses[part]))),
+      ellipsesOf(view),
     ]);
-    if (view !== this.view) return; // another one was chosen meanwhile
-    this.before = this.places ? this.current() : places;
-    this.places = places;
+    if (view !== this.wanted) return; // another one was chosen meanwhile
+    this.before = this.view ? this.current() : places;
     const { box, beyond } = layoutOf(places);
-    this.box = box;
+    this.see(view, places, box);
     this.beyond = beyond;
     this.trust = trust;
     this.loadings = loadings;
@@ -109,12 +130,12 @@ export class Pane {
     this.path = null;
     this.grid = null;
     this.renderer.setPlaces(this.before, places);
-    this.gliding = 0; // milliseconds that the glide has taken
-    this.glided = null; // when it went on last
+    this.gliding = 0;
+    this.glided = null;
     this.share = this.before === places || calm.matches ? 1 : 0;
     this.aim = this.fitted ? this.whole() : null;
     this.origin = { ...this.camera };
-    this.app.shown(this);
+    this.app.shown(this, view);
     if (this.share === 1) this.arrive();
     this.repaint();
   }
@@ -122,7 +143,7 @@ export class Pane {
   /** The graph is unpacked when it is needed first: it may be large. */
   async loadGraph() {
     const { view } = this;
-    if (!("degrees" in view.graph)) return;
+    if (!view || !("degrees" in view.graph)) return;
     const graph = await graphOf(view.graph);
     if (view !== this.view || this.graph === graph) return;
     this.graph = graph;
@@ -150,7 +171,7 @@ export class Pane {
 
   /** How many edges the slider asks for, and from which value. */
   edgesShown() {
-    if (!this.drawable) return { count: 0, from: 0 };
+    if (!this.drawable || !this.graph) return { count: 0, from: 0 };
     const wanted = Math.round(this.graph.edges ** this.app.layers.threshold);
     const count = Math.min(wanted, this.drawable);
     return { count, from: this.graph.ranking.values[count - 1] };
@@ -168,7 +189,7 @@ export class Pane {
    */
   place(row) {
     const [i, j] = [2 * row, 2 * row + 1];
-    const mix = (k) => this.before[k] + (this.places[k] - this.before[k]) * this.share;
+    const mix = (/** @type {number} */ k) => this.before[k] + (this.places[k] - this.before[k]) * this.share;
     return [mix(i), mix(j)];
   }
 
@@ -184,84 +205,11 @@ export class Pane {
 
   /** Find the words on the map anew. */
   relabel() {
-    this.labels = this.places && this.share === 1 ? labelsOf(this) : [];
+    this.labels = this.view && this.share === 1 ? labelsOf(this) : [];
     this.repaint();
   }
 
-  // ------------------------------------------------------------------ the camera
-
-  /**
-   * The camera that shows a rectangle: that of all points but the farthest.
-   * @returns {Camera}
-   */
-  whole(box = this.box) {
-    const { left, right, bottom, top } = box;
-    const room = 1 - 2 * MARGIN;
-    const zoom = Math.min(
-      (this.width * room) / Math.max(right - left, 1e-6),
-      (this.height * room) / Math.max(top - bottom, 1e-6),
-    );
-    return { x: (left + right) / 2, y: (bottom + top) / 2, zoom };
-  }
-
-  fit() {
-    this.fitted = true;
-    if (!this.places) return;
-    this.camera = this.whole();
-    this.repaint();
-    this.app.changed();
-  }
-
-  /** Show every point, however far the farthest is. */
-  fitAll() {
-    this.fitted = false;
-    this.aim = null;
-    this.camera = this.whole(bounds(this.places));
-    this.stir();
-  }
-
-  /**
-   * @param {Place} place
-   * @returns {Place}
-   */
-  toScreen([x, y]) {
-    const { camera } = this;
-    return [
-      (x - camera.x) * camera.zoom + this.width / 2,
-      this.height / 2 - (y - camera.y) * camera.zoom,
-    ];
-  }
-
-  /**
-   * @param {Place} place
-   * @returns {Place}
-   */
-  toPlane([x, y]) {
-    const { camera } = this;
-    return [
-      (x - this.width / 2) / camera.zoom + camera.x,
-      (this.height / 2 - y) / camera.zoom + camera.y,
-    ];
-  }
-
-  /**
-   * @param {number} factor
-   * @param {Place} at what stays where it is
-   */
-  zoomBy(factor, at = [this.width / 2, this.height / 2]) {
-    const fixed = this.toPlane(at);
-    this.camera.zoom = Math.min(Math.max(this.camera.zoom * factor, 1), 1e7);
-    const moved = this.toPlane(at);
-    this.moveBy(fixed[0] - moved[0], fixed[1] - moved[1]);
-  }
-
-  moveBy(x, y) {
-    this.fitted = false;
-    this.aim = null;
-    this.camera.x += x;
-    this.camera.y += y;
-    this.stir();
-  }
+  // ------------------------------------------------------------------ drawing
 
   resize() {
     const box = this.find(".plot").getBoundingClientRect();
@@ -271,16 +219,17 @@ export class Pane {
       canvas.width = Math.max(1, Math.round(this.width * this.ratio));
       canvas.height = Math.max(1, Math.round(this.height * this.ratio));
     }
-    if (this.fitted && this.places) {
+    if (this.fitted && this.view) {
       if (this.share < 1) this.aim = this.whole();
       else this.camera = this.whole();
     }
     this.draw(performance.now());
   }
 
-  // ------------------------------------------------------------------ drawing
-
-  /** Things move: fewer points may be drawn until they rest. */
+  /**
+   * Things move: fewer points may be drawn until they rest.
+   * @override
+   */
   stir() {
     this.moving = true;
     clearTimeout(this.resting);
@@ -299,16 +248,19 @@ export class Pane {
     this.repaint();
   }
 
+  /** @override */
   repaint() {
     this.frame ??= requestAnimationFrame((now) => this.draw(now));
   }
 
+  /** @param {number} now */
   draw(now) {
     if (this.frame) cancelAnimationFrame(this.frame);
     this.frame = null;
-    if (!this.places || !this.width) return;
+    if (!this.view || !this.width) return;
     this.glide(now);
     const { camera, app } = this;
+    /** @type {Place} */
     const scale = [(2 * camera.zoom) / this.width, (2 * camera.zoom) / this.height];
     this.renderer.draw({
       share: this.share,
@@ -316,8 +268,8 @@ export class Pane {
       shift: [-camera.x * scale[0], -camera.y * scale[1]],
       ratio: this.ratio,
       size: this.pointSize() * this.ratio,
-      every: this.thinning(now),
-      crowd: this.late && this.last ? 0 : this.crowd(),
+      every: this.pace.thinning(now, this.share < 1 || this.moving),
+      crowd: this.pace.hurried ? 0 : this.crowd(),
       edges: this.edgesShown().count,
       faint: app.faint,
       ground: app.ground,
@@ -327,29 +279,16 @@ export class Pane {
     if (this.share < 1) this.repaint();
   }
 
+  /** @param {number} now */
   glide(now) {
     if (this.share >= 1) return;
     this.gliding += Math.min(Math.max(now - (this.glided ?? now), 0), LEAP);
     this.glided = now;
     this.share = this.gliding < GLIDE ? (1 - Math.cos((Math.PI * this.gliding) / GLIDE)) / 2 : 1;
-    if (this.aim) {
-      for (const part of ["x", "y", "zoom"]) {
-        this.camera[part] = this.origin[part] + (this.aim[part] - this.origin[part]) * this.share;
-      }
+    for (const part of /** @type {const} */ (["x", "y", "zoom"])) {
+      if (this.aim) this.camera[part] = this.origin[part] + (this.aim[part] - this.origin[part]) * this.share;
     }
     if (this.share === 1) this.arrive();
-  }
-
-  /** Every how many points one is drawn: all at rest, as many as frames leave time for on the move. */
-  thinning(now) {
-    const moved = this.last;
-    this.last = this.share < 1 || this.moving ? now : 0;
-    if (!this.last) return 1;
-    if (moved) this.pace = 0.7 * this.pace + 0.3 * Math.min(now - moved, 200);
-    this.late ||= this.pace > LATE;
-    if (this.pace > LATE) this.budget = Math.max(0.7 * Math.min(this.budget, this.n), FEWEST_POINTS);
-    if (this.pace < IN_TIME) this.budget = Math.min(1.2 * this.budget, MOST_POINTS);
-    return this.budget < this.n ? Math.ceil(this.n / this.budget) : 1;
   }
 
   /** Diameter of a point in pixels: less for many points, more when they are zoomed in on. */
@@ -361,7 +300,7 @@ export class Pane {
 
   /** How many points lie over each other where they are densest; 0 where hardly any do. */
   crowd() {
-    if (!this.grid) return this.crowded ?? 0;
+    if (!this.grid) return this.crowded;
     const area = (Math.PI / 4) * (this.pointSize() / this.camera.zoom) ** 2;
     const most = this.grid.density * area;
     this.crowded = most > CROWDED ? most : 0;
@@ -371,12 +310,13 @@ export class Pane {
   /** The graphics card has lost everything: give it again. */
   restore() {
     this.renderer = new Renderer(this.canvas, this.n);
-    if (this.places) this.renderer.setPlaces(this.before, this.places);
+    if (this.view) this.renderer.setPlaces(this.before, this.places);
     this.setTheme(this.app.theme);
     this.loadEdges();
     this.app.restyle([this]);
   }
 
+  /** @param {Uint8Array<ArrayBuffer>} colors */
   setColors(colors) {
     this.colors = colors;
     this.renderer.setColors(colors);
@@ -384,6 +324,7 @@ export class Pane {
     this.repaint();
   }
 
+  /** @param {import("./types.js").Theme} theme */
   setTheme(theme) {
     this.renderer.setRamp(ramp(edgeColor, theme));
   }
@@ -396,27 +337,35 @@ export class Pane {
     this.find(".tool-move").addEventListener("click", () => this.app.setTool("move"));
     this.find(".tool-lasso").addEventListener("click", () => this.app.setTool("lasso"));
     this.find(".close").addEventListener("click", () => this.app.closePane(this));
-    for (const part of ["method", "divergence"]) {
-      this.find(`.${part}`).addEventListener("change", (event) => {
-        this.choice[part] = event.target.value;
+    for (const part of /** @type {const} */ (["method", "divergence"])) {
+      const list = this.find(`.${part}`, HTMLSelectElement);
+      list.addEventListener("change", () => {
+        this.choice[part] = list.value;
         this.app.showViews();
         this.app.changed();
       });
     }
   }
 
-  /** Choose a view as the lists above the pane do; what they do not have is left. */
-  choose([method, divergence]) {
+  /**
+   * Choose a view as the lists above the pane do; what they do not have is left.
+   * @param {unknown} method
+   * @param {unknown} divergence
+   */
+  choose(method, divergence) {
     const { methods, divergences } = this.app;
-    if (methods.includes(method)) this.choice.method = method;
-    if (divergences.includes(divergence)) this.choice.divergence = divergence;
-    for (const part of ["method", "divergence"]) {
-      const list = this.find(`.${part}`);
-      if (list) list.value = this.choice[part];
-    }
+    this.choice.method = methods.find((name) => name === method) ?? this.choice.method;
+    this.choice.divergence = divergences.find((name) => name === divergence) ?? this.choice.divergence;
+    this.find(".method", HTMLSelectElement).value = this.choice.method;
+    // Where there is nothing to choose, there is no list.
+    const list = this.element.querySelector(".divergence");
+    if (list instanceof HTMLSelectElement) list.value = this.choice.divergence ?? "";
   }
 
-  /** Move the camera so that a row is in sight. */
+  /**
+   * Move the camera so that a row is in sight.
+   * @param {number} row
+   */
   reveal(row) {
     const [x, y] = this.toScreen(this.place(row));
     if (x > 0 && y > 0 && x < this.width && y < this.height) return;
@@ -424,6 +373,7 @@ export class Pane {
     this.moveBy(left - this.camera.x, bottom - this.camera.y);
   }
 
+  /** @param {import("./types.js").Tool} tool */
   setTool(tool) {
     this.canvas.classList.toggle("lasso", tool === "lasso");
     for (const name of ["move", "lasso"]) {
@@ -447,4 +397,15 @@ export class Pane {
     const [x, y] = this.toPlane(at);
     return this.grid.nearest(x, y, reach / this.camera.zoom, (row) => this.app.visible[row] > 0);
   }
+}
+
+/**
+ * The patches of a view in the plane, null where it has none.
+ * @param {View} view
+ */
+async function ellipsesOf({ ellipses }) {
+  if (!ellipses) return null;
+  const parts = [ellipses.centres, ellipses.axes, ellipses.angles].map(floats);
+  const [centres, axes, angles] = await Promise.all(parts);
+  return { centres, axes, angles };
 }

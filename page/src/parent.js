@@ -12,10 +12,18 @@ export function listenToParent(app) {
     if (event.source !== parent || parent === window || !words) return;
     asked = true;
     if (!Array.isArray(words.rows)) return;
-    const rows = words.rows.filter((row) => Number.isInteger(row) && row >= 0 && row < app.n);
+    const rows = words.rows.filter((/** @type {unknown} */ row) => isRow(row, app.n));
     if (rows.join() !== app.rows.join()) app.select(rows);
   });
   if (parent !== window) parent.postMessage({ patchfold: { ready: true } }, "*");
+}
+
+/**
+ * @param {unknown} row
+ * @param {number} n
+ */
+function isRow(row, n) {
+  return typeof row === "number" && Number.isInteger(row) && row >= 0 && row < n;
 }
 
 /** @param {number[]} rows */

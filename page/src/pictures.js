@@ -1,11 +1,10 @@
 // Small pictures of the points, unpacked sheet by sheet when they are first needed.
 
 import { array } from "./data.js";
-
-/** @typedef {{ width: number, height: number, channels: number, sheet: number, sheets: number[] }} Packed */
+import { penOf } from "./words.js";
 
 export class Pictures {
-  /** @param {Packed} packed */
+  /** @param {import("./types.js").PackedPictures} packed */
   constructor(packed) {
     this.packed = packed;
     this.width = packed.width;
@@ -13,12 +12,17 @@ export class Pictures {
     this.canvas = document.createElement("canvas"); // where one is put together
     this.canvas.width = packed.width;
     this.canvas.height = packed.height;
-    this.ready = new Map(); // sheets that are unpacked
+    /** @type {Map<number, import("./types.js").Numbers>} sheets that are unpacked */
+    this.ready = new Map();
   }
 
-  /** Unpack the sheets of some rows. */
+  /**
+   * Unpack the sheets of some rows.
+   * @param {number[]} rows
+   */
   async load(rows) {
     const { sheet, sheets } = this.packed;
+    /** @type {Set<number>} */
     const missing = new Set();
     for (const row of rows) {
       const number = Math.floor(row / sheet);
@@ -29,7 +33,10 @@ export class Pictures {
     return missing.size > 0;
   }
 
-  /** The picture of a row on a canvas that the next call uses again, or null before it is unpacked. */
+  /**
+   * The picture of a row on a canvas that the next call uses again, or null before it is unpacked.
+   * @param {number} row
+   */
   of(row) {
     const { sheet, channels } = this.packed;
     const values = this.ready.get(Math.floor(row / sheet));
@@ -43,13 +50,18 @@ export class Pictures {
       }
       image.data[4 * i + 3] = 255;
     }
-    this.canvas.getContext("2d").putImageData(image, 0, 0);
+    penOf(this.canvas).putImageData(image, 0, 0);
     return this.canvas;
   }
 }
 
-/** Draw a picture into a rectangle, its pixels sharp where they grow. */
-export function drawPicture(pen, picture, x, y, width, height) {
+/**
+ * Draw a picture into a rectangle, its pixels sharp where they grow.
+ * @param {CanvasRenderingContext2D} pen
+ * @param {HTMLCanvasElement} picture
+ * @param {import("./types.js").Rectangle} into
+ */
+export function drawPicture(pen, picture, { left, top, width, height }) {
   pen.imageSmoothingEnabled = width < picture.width;
-  pen.drawImage(picture, x, y, width, height);
+  pen.drawImage(picture, left, top, width, height);
 }

@@ -10,7 +10,7 @@ const LOWEST = 76; // pixels, two lines and the border
 
 /**
  * @typedef {import("./types.js").Place} Place
- * @typedef {{ left: number, top: number, width: number, height: number }} Rectangle
+ * @typedef {import("./types.js").Rectangle} Rectangle
  */
 
 /**

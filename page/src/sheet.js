@@ -1,6 +1,7 @@
 // The contact sheet: the pictures of the selected rows, of which only those in sight are drawn.
 
 import { drawPicture } from "./pictures.js";
+import { penOf } from "./words.js";
 
 const CELL = 56; // pixels, the longer side of a picture
 const GAP = 6;
@@ -12,8 +13,7 @@ export class ContactSheet {
   /**
    * @param {HTMLElement} place
    * @param {Pictures} pictures
-   * @param {{ point: (row: number, event?: PointerEvent) => void, pick: (row: number) => void,
-   *   isPointed: (row: number) => boolean, accent: () => string }} actions
+   * @param {import("./types.js").Actions} actions
    */
   constructor(place, pictures, actions) {
     this.place = place;
@@ -21,6 +21,7 @@ export class ContactSheet {
     this.actions = actions;
     /** @type {number[]} */
     this.rows = [];
+    this.drawn = 0; // how often
     const grow = CELL / Math.max(pictures.width, pictures.height);
     this.width = Math.round(pictures.width * grow);
     this.height = Math.round(pictures.height * grow);
@@ -54,7 +55,10 @@ export class ContactSheet {
     return Math.max(1, Math.floor((this.place.clientWidth - 2 * MARGIN + GAP) / (this.width + GAP)));
   }
 
-  /** The row whose picture is at the pointer, or -1. */
+  /**
+   * The row whose picture is at the pointer, or -1.
+   * @param {MouseEvent} event
+   */
   at({ offsetX, offsetY }) {
     const column = Math.floor((offsetX - MARGIN) / (this.width + GAP));
     const line = Math.floor((offsetY + this.place.scrollTop - MARGIN) / (this.height + GAP));
@@ -70,19 +74,21 @@ export class ContactSheet {
     this.room.style.height = `${Math.ceil(this.rows.length / columns) * step + 2 * MARGIN - height}px`;
     const first = Math.max(0, Math.floor((place.scrollTop - MARGIN) / step)) * columns;
     const seen = this.rows.slice(first, first + (Math.ceil(height / step) + 1) * columns);
+    const drawn = ++this.drawn;
     await this.pictures.load(seen);
+    if (drawn !== this.drawn) return; // others are in sight meanwhile
     const ratio = Math.min(devicePixelRatio || 1, 2);
     canvas.width = width * ratio;
     canvas.height = height * ratio;
     canvas.style.width = `${width}px`;
     canvas.style.height = `${height}px`;
-    const pen = canvas.getContext("2d");
+    const pen = penOf(canvas);
     pen.scale(ratio, ratio);
     seen.forEach((row, i) => {
       const x = MARGIN + (i % columns) * (this.width + GAP);
       const y = MARGIN + Math.floor((first + i) / columns) * step - place.scrollTop;
       const picture = this.pictures.of(row);
-      if (picture) drawPicture(pen, picture, x, y, this.width, this.height);
+      if (picture) drawPicture(pen, picture, { left: x, top: y, width: this.width, height: this.height });
       if (!this.actions.isPointed(row)) return;
       pen.strokeStyle = this.actions.accent();
       pen.lineWidth = 3;

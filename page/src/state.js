@@ -6,7 +6,7 @@ import { byId } from "./words.js";
 const PAUSE = 250; // milliseconds without a change before the address is written
 const MOST_ROWS = 20_000; // of a selection; of more there is no room in an address
 
-const LAYERS = ["patch", "loadings", "trust", "edges"];
+const LAYERS = /** @type {const} */ (["patch", "loadings", "trust", "edges"]);
 
 /** @typedef {import("./app.js").App} App */
 
@@ -15,6 +15,7 @@ export class State {
   /** @param {App} app */
   constructor(app) {
     this.app = app;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.waiting = undefined;
     this.written = "";
     addEventListener("hashchange", () => {
@@ -58,14 +59,19 @@ function written(app) {
   writeLayers(app, words);
   if (app.ends.length) words.set("ends", app.ends.join("."));
   if (app.rows.length && app.rows.length <= MOST_ROWS) words.set("rows", ranges(app.rows));
-  if (byId("search").value.trim()) words.set("search", byId("search").value);
+  const search = byId("search", HTMLInputElement).value;
+  if (search.trim()) words.set("search", search);
   if (app.theme !== app.ownTheme) words.set("theme", app.theme);
   return words.toString();
 }
 
+/**
+ * @param {App} app
+ * @param {URLSearchParams} words
+ */
 function writeColours(app, words) {
   const { coloring } = app;
-  const column = byId("colour").selectedIndex;
+  const column = byId("colour", HTMLSelectElement).selectedIndex;
   if (column > 0) words.set("colour", app.columns[column].name);
   if (coloring instanceof Classes) {
     const hidden = [...coloring.entries.keys()].filter((place) => !coloring.entries[place].shown);
@@ -76,6 +82,10 @@ function writeColours(app, words) {
   }
 }
 
+/**
+ * @param {App} app
+ * @param {URLSearchParams} words
+ */
 function writeLayers({ layers }, words) {
   const on = LAYERS.filter((name) => layers[name]);
   if (on.join() !== "patch,loadings") words.set("layers", on.join("."));
@@ -88,36 +98,54 @@ function writeLayers({ layers }, words) {
  * @param {URLSearchParams} words
  */
 function restore(app, words) {
-  const set = (id, value, type = "change") => {
-    const control = byId(id);
-    if (control.type === "checkbox") control.checked = value;
-    else control.value = value;
-    control.dispatchEvent(new Event(type));
-  };
   const theme = words.get("theme");
   if (theme === "dark" || theme === "light") app.setTheme(theme);
   const column = app.columns.findIndex(({ name }) => name === words.get("colour"));
   if (column >= 0) {
-    byId("colour").selectedIndex = column;
+    byId("colour", HTMLSelectElement).selectedIndex = column;
     byId("colour").dispatchEvent(new Event("change"));
   }
   restoreFilter(app, words);
-  if (words.has("layers")) {
-    const on = words.get("layers").split(".");
-    for (const name of LAYERS) set(name, on.includes(name));
-  }
-  const threshold = Number(words.get("threshold"));
-  if (threshold > 0 && threshold <= 1) set("threshold", String(100 * threshold), "input");
-  const labels = words.get("words");
-  if (labels === "clusters" || labels === "none") set("words", labels);
+  restoreLayers(words);
   restorePanes(app, words);
   const rows = numbers(words.get("rows"), app.n);
   if (rows.length) app.select(rows);
-  if (words.get("search")) set("search", words.get("search"), "input");
+  const search = words.get("search");
+  if (search) type("search", search);
   app.ends = numbers(words.get("ends"), app.n).slice(0, 2);
   for (const pane of app.order) app.findPath(pane);
 }
 
+/** @param {URLSearchParams} words */
+function restoreLayers(words) {
+  const on = words.get("layers")?.split(".");
+  for (const name of on ? LAYERS : []) {
+    const box = byId(name, HTMLInputElement);
+    box.checked = on?.includes(name) ?? box.checked;
+    box.dispatchEvent(new Event("change"));
+  }
+  const threshold = Number(words.get("threshold"));
+  if (threshold > 0 && threshold <= 1) type("threshold", String(100 * threshold));
+  const labels = words.get("words");
+  if (labels !== "clusters" && labels !== "none") return;
+  byId("words", HTMLSelectElement).value = labels;
+  byId("words").dispatchEvent(new Event("change"));
+}
+
+/**
+ * Set a control as if somebody did.
+ * @param {string} id
+ * @param {string} value
+ */
+function type(id, value) {
+  byId(id, HTMLInputElement).value = value;
+  byId(id).dispatchEvent(new Event("input"));
+}
+
+/**
+ * @param {App} app
+ * @param {URLSearchParams} words
+ */
 function restoreFilter(app, words) {
   const { coloring } = app;
   if (coloring instanceof Classes && words.has("hidden")) {
@@ -125,20 +153,27 @@ function restoreFilter(app, words) {
       coloring.entries[place].shown = false;
     }
   }
-  if (coloring instanceof Scale && words.has("range")) {
-    const [from, to] = words.get("range").split(",").map(Number);
+  const range = words.get("range");
+  if (coloring instanceof Scale && range) {
+    const [from, to] = range.split(",").map(Number);
     if (from >= 0 && from <= to && to <= 1) Object.assign(coloring, { from, to });
   }
   app.showLegend();
   app.restyle();
 }
 
+/**
+ * @param {App} app
+ * @param {URLSearchParams} words
+ */
 function restorePanes(app, words) {
   const cameras = words.getAll("camera");
   const choices = words.getAll("pane").map(parsed);
-  if (choices.length === 1 && app.panes.length === 2) app.togglePanes();
+  const count = Math.min(choices.length, app.order.length);
+  if (count && count !== app.panes.length) app.togglePanes();
   app.panes.forEach((pane, i) => {
-    if (choices[i]) pane.choose(choices[i]);
+    const choice = choices[i];
+    if (Array.isArray(choice)) pane.choose(choice[0], choice[1]);
     const [x, y, zoom] = (cameras[i] ?? "").split(",").map(Number);
     if (!(zoom > 0) || !Number.isFinite(x + y)) return;
     pane.fitted = false;
@@ -148,6 +183,10 @@ function restorePanes(app, words) {
   app.setK(place >= 0 ? place : app.ks.indexOf(app.k));
 }
 
+/**
+ * @param {string} text
+ * @returns {unknown}
+ */
 function parsed(text) {
   try {
     return JSON.parse(text);

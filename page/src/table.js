@@ -10,17 +10,29 @@ const MOST_COLUMNS = 40; // shown; all are exported
 // tables/writing.py.
 const FORMULA = /^(?![+-][\d.,]*([eE][+-]?\d+)?$|--$)[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 
-/** Put an apostrophe before text that a spreadsheet would run. */
+/** @typedef {import("./data.js").Column} Column */
+
+/**
+ * Put an apostrophe before text that a spreadsheet would run.
+ * @param {string} text
+ */
 function harmless(text) {
   return FORMULA.test(text) ? `'${text}` : text;
 }
 
-/** Quote a cell of a CSV file where it needs it (RFC 4180). */
+/**
+ * Quote a cell of a CSV file where it needs it (RFC 4180).
+ * @param {string} text
+ */
 function quoted(text) {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** The rows as a CSV file. A missing cell is empty, an empty text is "". */
+/**
+ * The rows as a CSV file. A missing cell is empty, an empty text is "".
+ * @param {number[]} rows
+ * @param {Column[]} columns
+ */
 export function csvOf(rows, columns) {
   const lines = [columns.map((column) => quoted(harmless(column.name))).join(",")];
   for (const row of rows) {
@@ -34,20 +46,19 @@ export function csvOf(rows, columns) {
   return `${lines.join("\r\n")}\r\n`;
 }
 
-/** @typedef {import("./data.js").Column} Column */
-
 export class Table {
   /**
    * @param {HTMLElement} place
    * @param {Column} ids
    * @param {Column[]} columns
-   * @param {{ point: (row: number) => void, pick: (row: number) => void }} actions
+   * @param {Pick<import("./types.js").Actions, "point" | "pick">} actions
    */
   constructor(place, ids, columns, actions) {
     this.place = place;
     this.ids = ids;
     this.columns = columns.slice(0, MOST_COLUMNS);
     this.actions = actions;
+    /** @type {number[]} */
     this.rows = [];
     this.active = -1;
     this.head = document.createElement("div");
@@ -73,6 +84,7 @@ export class Table {
     new ResizeObserver(() => this.draw()).observe(place);
   }
 
+  /** @param {number[]} rows */
   show(rows) {
     this.rows = rows;
     this.active = -1;
@@ -90,6 +102,10 @@ export class Table {
     this.body.replaceChildren(...shown.map((row, i) => this.line(row, first + i)));
   }
 
+  /**
+   * @param {number} row
+   * @param {number} place
+   */
   line(row, place) {
     const line = document.createElement("div");
     line.className = "row";
@@ -105,7 +121,9 @@ export class Table {
     return line;
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
+    /** @type {Record<string, number>} */
     const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 };
     if (event.key === "Enter" && this.active >= 0) this.actions.pick(this.rows[this.active]);
     if (!Object.hasOwn(steps, event.key)) return;
@@ -122,6 +140,7 @@ export class Table {
   }
 }
 
+/** @param {string} text */
 function cell(text, numeric = false, role = "gridcell") {
   const element = document.createElement("span");
   element.setAttribute("role", role);

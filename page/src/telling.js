@@ -35,6 +35,7 @@ export function namesOf(clusters, columns, text) {
   });
 }
 
+/** @param {Int32Array} labels */
 function some(labels) {
   const every = Math.max(1, Math.ceil(labels.length / MOST_ROWS));
   const rows = [];
@@ -42,9 +43,16 @@ function some(labels) {
   return rows;
 }
 
-/** Three words each: frequent in the cluster, and more so than elsewhere. */
+/**
+ * Three words each: frequent in the cluster, and more so than elsewhere.
+ * @param {Clusters} clusters
+ * @param {number[]} rows
+ * @param {Column} text
+ */
 function words({ labels, count }, rows, text) {
+  /** @type {Map<string, number>} */
   const everywhere = new Map();
+  /** @type {Map<string, number>[]} */
   const within = Array.from({ length: count }, () => new Map());
   const sizes = new Float64Array(count);
   for (const row of rows) {
@@ -58,7 +66,7 @@ function words({ labels, count }, rows, text) {
   }
   return within.map((counts, cluster) => {
     const scored = [...counts].map(([word, times]) => {
-      const [here, all] = [times / sizes[cluster], everywhere.get(word) / rows.length];
+      const [here, all] = [times / sizes[cluster], (everywhere.get(word) ?? times) / rows.length];
       return { word, score: times > 1 ? here * Math.log(here / all) : 0 };
     });
     const best = scored.filter(({ score }) => score > 0.05).sort((a, b) => b.score - a.score);
@@ -81,10 +89,15 @@ function kindsOf(column) {
   if (!numbers || numbers.length < 2) return null;
   const codes = new Map(numbers.map((value, code) => [value, code]));
   const names = numbers.map((value) => `${named(column.name, 24)} ${value}`);
-  return { names, code: (row) => codes.get(column.values[row]) };
+  return { names, code: (row) => codes.get(column.values[row]) ?? -1 };
 }
 
-/** The category that most of a cluster and few of the others have. */
+/**
+ * The category that most of a cluster and few of the others have.
+ * @param {Clusters} clusters
+ * @param {number[]} rows
+ * @param {Column[]} columns
+ */
 function categories({ labels, count }, rows, columns) {
   const best = Array.from({ length: count }, () => ({ name: "", score: 0.1 }));
   for (const column of columns) {
@@ -113,8 +126,14 @@ function categories({ labels, count }, rows, columns) {
   return best.map(({ name }) => name);
 }
 
-/** The two features whose means are farthest from those of all points. */
+/**
+ * The two features whose means are farthest from those of all points.
+ * @param {Clusters} clusters
+ * @param {number[]} rows
+ * @param {Column[]} columns
+ */
 function features({ labels, count }, rows, columns) {
+  /** @type {{ name: string, away: number }[][]} */
   const found = Array.from({ length: count }, () => []);
   for (const column of columns.filter((one) => one.numeric && !kindsOf(one))) {
     const values = rows.map((row) => column.values[row]);

@@ -2,11 +2,15 @@
 
 import { clipped, named } from "./words.js";
 
+/**
+ * @typedef {import("./pane.js").Pane} Pane
+ * @typedef {import("./types.js").Place} Place
+ */
+
 const ASIDE = 2; // how much farther a point seems for every step to the side
+/** @type {Record<string, Place>} */
 const DIRECTIONS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 const MOST_SAID = 4; // columns
-
-/** @typedef {import("./pane.js").Pane} Pane */
 
 /**
  * The nearest visible point in the direction of a key, -1 where there is none.
@@ -37,7 +41,7 @@ export function towards(places, from, key, allowed) {
  */
 export function walk(pane, key) {
   const { app } = pane;
-  const allowed = (row) => app.visible[row] > 0;
+  const allowed = (/** @type {number} */ row) => app.visible[row] > 0;
   if (!pane.grid) return;
   let row = app.pointed;
   if (row < 0) row = pane.grid.nearest(pane.camera.x, pane.camera.y, Infinity, allowed);
@@ -46,6 +50,12 @@ export function walk(pane, key) {
   if (row >= 0) goTo(pane, row);
 }
 
+/**
+ * @param {number} row
+ * @param {number} step
+ * @param {number} n
+ * @param {(row: number) => boolean} allowed
+ */
 function nextRow(row, step, n, allowed) {
   for (let i = 1; i <= n; i++) {
     const next = (row + step * i + n * i) % n;
@@ -54,7 +64,11 @@ function nextRow(row, step, n, allowed) {
   return -1;
 }
 
-/** Point at a row, bring it into sight, and say what it is. */
+/**
+ * Point at a row, bring it into sight, and say what it is.
+ * @param {Pane} pane
+ * @param {number} row
+ */
 export function goTo(pane, row) {
   const { app } = pane;
   pane.reveal(row);

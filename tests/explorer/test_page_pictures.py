@@ -97,6 +97,30 @@ def test_the_selection_is_a_contact_sheet(at_digits: Reader) -> None:
     assert not sheet.is_visible()
 
 
+def test_pictures_that_come_late_do_not_cover_others(at_digits: Reader) -> None:
+    pictures = at_digits.ask(
+        """async () => {
+          const { sheet, pictures } = patchfold;
+          patchfold.select([...Array(100).keys()]);
+          await sheet.draw();
+          const canvas = document.querySelector("#sheet canvas");
+          const expected = canvas.toDataURL();
+          const load = pictures.load;
+          let arrive;
+          pictures.load = () => new Promise((done) => (arrive = done));
+          sheet.rows = [...Array(50).keys()].map((row) => 149 - row);
+          const late = sheet.draw(); // waits
+          pictures.load = load;
+          sheet.rows = [...Array(100).keys()];
+          await sheet.draw();
+          arrive();
+          await late;
+          return [expected, canvas.toDataURL()];
+        }"""
+    )
+    assert pictures[0] == pictures[1]
+
+
 def test_texts_are_read_in_full_and_addresses_are_links(at_digits: Reader) -> None:
     at_digits.page.mouse.move(*at_digits.place(7, 0))
     row = at_digits.ask("() => patchfold.pointed")

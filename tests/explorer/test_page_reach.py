@@ -13,6 +13,7 @@ import pytest
 from PIL import Image
 
 from page_reader import BLUE, N, Reader, near
+from patchfold import explore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,10 +105,23 @@ def test_the_address_brings_back_what_was_seen(
     again.leave()
 
 
-def test_a_wrong_address_harms_nothing(browser: Any, roll_file: Path) -> None:
+def test_the_address_brings_back_a_second_pane(reader: Reader) -> None:
+    reader.ask("() => patchfold.changed()")
+    reader.wait("() => location.hash.length > 1")
+    address = reader.ask("() => location.hash")
+    reader.page.locator(".pane .close").nth(1).click()
+    reader.ask("(address) => { location.hash = `${address}&words=none`; }", address)
+    reader.wait("() => patchfold.panes.length === 2 && patchfold.layers.words === 'none'")
+    reader.settle()
+    divergences = reader.ask("() => patchfold.panes.map((pane) => pane.view.divergence)")
+    assert divergences == ["euclidean", "kl"]
+
+
+@pytest.mark.parametrize("pane", ["[", "5", "{}", "[[]]"])
+def test_a_wrong_address_harms_nothing(browser: Any, roll_file: Path, pane: str) -> None:
     reader = Reader(browser)
-    words = "k=x&pane=[&camera=,&rows=9999999.-1&ends=a&layers=b&hidden=77&colour=none&range=2,1"
-    reader.page.goto(f"{roll_file.as_uri()}#{words}")
+    words = f"k=x&pane={pane}&camera=,&rows=9999999.-1&ends=a&layers=b&hidden=77"
+    reader.page.goto(f"{roll_file.as_uri()}#{words}&colour=none&range=2,1")
     reader.wait("() => window.patchfold?.panes.every((pane) => pane.grid && pane.graph)")
     assert reader.ask("() => [patchfold.k, patchfold.rows.length, patchfold.panes.length]") == [
         10,
@@ -124,6 +138,42 @@ def test_the_selection_is_saved_as_parquet(reader: Reader, roll: dict[str, Any])
     assert table["turn"].to_pylist() == [roll["t"][row] for row in (0, 5, 239)]
     assert table["remark"].to_pylist()[1] == 'a "quoted", 5\nline'
     assert "isomap kl k=10 y" in table.column_names
+
+
+def test_places_are_saved_under_the_name_of_their_view(reader: Reader) -> None:
+    reader.ask("() => patchfold.select([0, 5])")
+    plane = reader.ask("() => [0, 5].map((row) => patchfold.panes[1].place(row))")
+    # Another view is asked for, and not unpacked yet.
+    ask = "() => { patchfold.setK(2); document.getElementById('export-parquet').click(); }"
+    with reader.page.expect_download() as started:
+        reader.ask(ask)
+    table = pq.read_table(io.BytesIO(started.value.path().read_bytes()))
+    assert "isomap kl k=16 x" not in table.column_names
+    found = [table[f"isomap kl k=10 {axis}"].to_pylist() for axis in "xy"]
+    assert np.transpose(found).tolist() == plane
+
+
+def test_whole_numbers_with_infinity_are_saved_as_parquet(browser: Any, tmp_path: Path) -> None:
+    plane = np.random.default_rng(0).normal(size=(6, 2))
+    page = explore(plane, embeddings={"plane": plane}, columns={"n": [1, np.inf, 3, None, 5, 6]})
+    reader = Reader(browser, page.save(tmp_path / "page.html"))
+    reader.ask("() => patchfold.select([0, 1, 2, 3])")
+    table = pq.read_table(io.BytesIO(saved(reader, "#export-parquet")))
+    assert table["n"].to_pylist() == [1.0, np.inf, 3.0, None]
+    reader.ask("() => patchfold.select([0, 2, 3])")
+    table = pq.read_table(io.BytesIO(saved(reader, "#export-parquet")))
+    assert table["n"].to_pylist() == [1, 3, None]
+    reader.leave()
+
+
+def test_a_picture_that_the_browser_cannot_make_is_no_file(reader: Reader) -> None:
+    downloads: list[Any] = []
+    reader.page.on("download", lambda download: downloads.append(download))  # noqa: PLW0108
+    reader.ask("() => { HTMLCanvasElement.prototype.toBlob = (done) => done(null); }")
+    reader.page.locator("#save summary").click()
+    reader.page.locator("#save-png").click()
+    assert "could not make a picture" in reader.text("#summary")
+    assert downloads == []
 
 
 def test_what_is_seen_is_saved_as_a_picture_and_as_a_drawing(reader: Reader) -> None:
