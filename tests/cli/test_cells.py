@@ -55,6 +55,20 @@ def test_coordinates_of_cells_are_shown_as_they_are(call, folder, cells):
     assert view["method"] == "umap 1, umap 2"
 
 
+def test_coordinates_of_cells_stand_beside_a_method(call, folder, cells):
+    words = ("--xy", "umap 1,umap 2", "--method", "isomap", "--neighbors", 8, "--no-open")
+    result = done(call("explore", "cells.h5ad", *words))
+    assert "Coordinates as given: umap 1, umap 2, beside isomap" in result.stderr
+    views = described(folder / "cells-explorer.html")["views"]
+    assert [view["method"] for view in views] == ["umap 1, umap 2", "PatchIsomap"]
+
+
+def test_cells_with_many_variables_alone_are_refused(call, folder):
+    rng = np.random.default_rng(0)
+    anndata.AnnData(rng.normal(size=(N, 60)).astype(np.float32)).write_h5ad(folder / "many.h5ad")
+    assert "many.h5ad: the AnnData has 60 variables" in told(call("explore", "many.h5ad"))
+
+
 def test_cells_are_embedded_and_new_ones_mapped(call, folder, cells):
     done(call("embed", "cells.h5ad", "-o", "map.csv", "--model", "map.skops", "--neighbors", 8))
     assert pd.read_csv("map.csv")["cell"].tolist() == list(cells.obs_names)

@@ -14,10 +14,12 @@ from sklearn.manifold import Isomap, LocallyLinearEmbedding
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import patchfold
 from explorer_pages import data_of, roll, store_of, unpacked
 from patchfold import PatchIsomap, PatchSpace
 from patchfold.evaluation.trust import pointwise_trust
 from patchfold.explorer import Explorer, explore
+from patchfold.explorer.given import OFFER
 from patchfold.explorer.layout import placed
 
 
@@ -106,8 +108,72 @@ def test_an_anndata_has_points_coordinates_columns_and_names(cells: Any) -> None
         *("local dimension", "log density", "strangeness"),
     ]
     assert page.notes[0] == "the points are obsm['X_pca'] of the AnnData"
+    assert page.notes[1:3] == ["the maps of the AnnData are umap, spatial", OFFER]
+    assert OFFER.startswith('methods=["isomap"] adds a map of patches')
     more = explore(cells, embeddings={"patches": PatchIsomap(n_neighbors=8).fit(cells.X)})
     assert [view["method"] for view in data_of(more)["views"]] == ["umap", "spatial", "patches"]
+    assert OFFER not in more.notes
+
+
+def test_methods_stand_beside_the_coordinates_of_an_anndata(cells: Any) -> None:
+    page = explore(cells, methods=["isomap"], n_neighbors=[9])
+    views = data_of(page)["views"]
+    assert [view["method"] for view in views] == ["umap", "PatchIsomap", "spatial"]
+    assert OFFER not in page.notes
+    fit = PatchIsomap(n_neighbors=9, random_state=0).fit(cells.obsm["X_pca"])
+    assert views[1]["graph"]["edges"] == fit.graph_.nnz // 2
+    by_hand = data_of(explore(cells, embeddings={"mine": fit}))["views"]
+    shown, expected = (
+        unpacked(store_of(made), view["trust"])
+        for made, view in ((page, views[1]), (explore(cells, embeddings={"mine": fit}), by_hand[2]))
+    )
+    np.testing.assert_array_equal(shown, expected)
+
+
+def test_what_a_fit_beside_coordinates_has_to_say_is_a_note() -> None:
+    apart = np.vstack([np.random.default_rng(0).normal(size=(20, 3)) + 50 * far for far in (0, 1)])
+    page = explore(apart, embeddings={"plane": apart[:, :2]}, methods=["isomap"], n_neighbors=[5])
+    assert page.notes[0].startswith("PatchIsomap: the neighbourhood graph has 2 components")
+
+
+def test_what_anndata_isomap_has_written_is_shown(cells: Any) -> None:
+    patchfold.anndata.isomap(cells, n_neighbors=9)
+    views = data_of(explore(cells))["views"]
+    assert [view["method"] for view in views] == ["umap", "spatial", "patch_isomap"]
+
+
+def test_methods_of_the_same_name_as_coordinates_are_shown_beside_them() -> None:
+    X, _ = roll(40)
+    given = {"PatchLLE": X[:, :2], "b": X[:, 1:]}
+    page = explore(X, embeddings=given, methods=["lle", "isomap"], divergences=["euclidean", "kl"])
+    assert [view["method"] for view in data_of(page)["views"]] == [
+        *("PatchLLE", "PatchLLE (fitted)", "PatchIsomap", "b")
+    ]
+    assert {view["graph"]["measure"] for view in data_of(page)["views"]} == {"kl"}
+
+
+@pytest.mark.parametrize(
+    ("coordinates", "remedy"),
+    [
+        (["X_umap"], "(embeddings={'umap': ...} with X=None shows the coordinates alone)"),
+        ([], "(explore(adata.X) insists on all variables)"),
+    ],
+)
+def test_cells_with_many_variables_alone_are_refused_at_once(
+    coordinates: list[str], remedy: str
+) -> None:
+    rng = np.random.default_rng(0)
+    obsm = {name: rng.normal(size=(30, 2)) for name in coordinates}
+    adata = anndata.AnnData(rng.poisson(1.0, (30, 60)).astype(np.float32), obsm=obsm)
+    message = (
+        "the AnnData has 60 variables and nothing to compare cells by in .obsm, such as 'X_pca'; "
+        f"run scanpy.pp.pca(adata) first {remedy}."
+    )
+    with pytest.raises(ValueError, match=re.escape(message)):
+        explore(adata)
+    bare = anndata.AnnData(obs=adata.obs, obsm=obsm)
+    with pytest.raises(ValueError, match="the AnnData has no X and nothing to compare cells by"):
+        explore(bare)
 
 
 def test_an_anndata_without_coordinates_is_embedded(cells: Any) -> None:

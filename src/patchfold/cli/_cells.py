@@ -26,10 +26,14 @@ def read_cells(path: Path) -> Any:
 
     anndata = require("anndata", "reading .h5ad", extra="anndata")
     try:
-        source = source_of(anndata.read_h5ad(path), None)
+        cells = anndata.read_h5ad(path)
     except Exception as error:  # what a file of another kind says of itself leads anywhere
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise TableError(f"this is no AnnData ({reason}); give one that anndata reads.") from error
+    try:
+        source = source_of(cells, None)
+    except ValueError as error:
+        raise TableError(str(error)) from error
     features = pd.DataFrame(source.points, columns=[str(name) for name in source.feature_names])
     seen = {
         f"{label} {place}": values
@@ -44,7 +48,8 @@ def read_cells(path: Path) -> Any:
     if seen:
         first, second, *_ = seen
         notes.append(
-            f"coordinates of the file are beside them (explore --xy '{first},{second}' shows them)"
+            f"coordinates of the file are beside them (explore --xy '{first},{second}' shows them, "
+            "with --method isomap beside a map of patches)"
         )
     return Table(frame, notes, index=names, beside=tuple(beside), one_unit=True)
 

@@ -27,7 +27,7 @@ from patchfold.cli._session import (
 
 HOST = "127.0.0.1"
 # What a page has where options name nothing else, as in patchfold.explore.
-METHODS, DIVERGENCES = ("isomap",), ("euclidean", "kl")
+DIVERGENCES = ("euclidean", "kl")
 # Of tables, which the name of a page does without.
 ENDINGS = re.compile(r"(\.(csv|tsv|txt|parquet|arff|npy|npz|h5ad))?(\.gz)?$", re.IGNORECASE)
 
@@ -43,7 +43,9 @@ Methods = Annotated[
     list[str] | None,
     typer.Option(
         metavar="METHOD",
-        help=f"One of: {', '.join(options.METHODS)}; repeat for several. [isomap]",
+        help=(
+            f"One of: {', '.join(options.METHODS)}; repeat for several. [isomap, none beside --xy]"
+        ),
         **options.chosen("--method", options.METHODS),
     ),
 ]
@@ -68,7 +70,10 @@ Coordinates = Annotated[
     typer.Option(
         "--xy",
         metavar="COL,COL",
-        help="Two columns with coordinates to show, instead of embedding; repeat for several.",
+        help=(
+            "Two columns with coordinates to show, instead of embedding, or beside a --method; "
+            "repeat for several."
+        ),
     ),
 ]
 Text = Annotated[
@@ -156,7 +161,7 @@ def explore(
         table,
         selection,
         n_neighbors=[k if k == "auto" else int(k) for k in neighbors or ()] or None,
-        methods=tuple(method or METHODS),
+        methods=tuple(method) if method else None,
         divergences=tuple(divergence or DIVERGENCES),
         random_state=seed,
     )
@@ -205,13 +210,16 @@ def _page(table: TableOptions, selection: Any, **parameters: Any) -> tuple[Any, 
 
 def _how(parameters: dict[str, Any], n: int, given: dict[str, Any]) -> str:
     """Say in a sentence what the page will show."""
+    from patchfold.explorer.building import FIRST
     from patchfold.explorer.fitting import slider
 
+    methods = parameters["methods"] or (() if given else FIRST)
     if given:
-        return f"Coordinates as given: {'; '.join(given)}"
+        beside = f", beside {', '.join(methods)}" if methods else ""
+        return f"Coordinates as given: {'; '.join(given)}{beside}"
     ks = parameters["n_neighbors"] or slider(n)
     return (
-        f"By {', '.join(parameters['methods'])} with {', '.join(parameters['divergences'])} at "
+        f"By {', '.join(methods)} with {', '.join(parameters['divergences'])} at "
         f"{', '.join(map(str, ks))} neighbours, as in Python"
     )
 

@@ -16,10 +16,11 @@ from patchfold.explorer.fitting import (
     choose_k,
     compressed,
     fit_all,
+    fit_beside,
     from_estimators,
     slider,
 )
-from patchfold.explorer.given import source_of
+from patchfold.explorer.given import OFFER, is_anndata, source_of
 from patchfold.explorer.images import pack_images, pictures_of
 from patchfold.explorer.packing import ArrayStore
 from patchfold.explorer.page import assemble, size_of
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 MOST_FEATURES, MOST_VALUES = 100, 5_000_000
 # Of more values than this, points are kept in single precision.
 MOST_DOUBLE = 10_000_000
+# What is fitted where nobody says what.
+FIRST = ("isomap",)
 # Names that a message lists.
 MOST_NAMED = 10
 
@@ -148,7 +151,7 @@ def explore(
     images: Any = None,
     text: Any = None,
     n_neighbors: Iterable[int | str] | None = None,
-    methods: Iterable[str] = ("isomap",),
+    methods: Iterable[str] | None = None,
     divergences: Iterable[str] = ("euclidean", "kl"),
     title: str | None = None,
     n_jobs: int | None = None,
@@ -165,17 +168,18 @@ def explore(
     ----------
     X : array of shape (n_samples, n_features), or AnnData
         Points, as for :class:`~patchfold.PatchIsomap`; standardise features in different units.
-        Of an AnnData the points are ``obsm["X_pca"]``, or all variables where there is none; its
-        other coordinates in ``obsm`` are embeddings, its observations are columns. None takes the
-        first of the ``embeddings`` for the points.
+        Of an AnnData the points are ``obsm["X_pca"]``, or up to 50 variables where there is none;
+        its coordinates in ``obsm``, such as ``"X_umap"``, are ``embeddings``, its observations are
+        columns. ``methods=["isomap"]`` adds a map of patches to them; without any coordinates, maps
+        of patches are all it shows. None takes the first of the ``embeddings`` for the points.
     y : array of shape (n_samples,), str or None
         Classes or values to colour the points by; they do not change the embeddings. A name is one
         of the ``columns``. None takes a column of at most 20 classes, or else one that varies.
     embeddings : mapping of labels to coordinates, or None
         Coordinates that are computed already, (n_samples, n_components), or fitted estimators of
-        any library that have ``embedding_``. They are shown instead of fits of ``methods``, the
-        first two side by side. Edges, patches and geodesics are of ``X``, fitted once for all that
-        has none of its own.
+        any library that have ``embedding_``. They are shown instead of fits, or beside those of
+        ``methods`` that you name, the first two side by side. Edges, patches and geodesics are of
+        ``X``, fitted once for all that has none of its own.
     columns : mapping of names to sequences of n_samples values, or None
         What else is known about the points: text, numbers, None for missing. Shown on hover and in
         the table, and to colour and search by.
@@ -198,7 +202,9 @@ def explore(
         none above half of the points. ``"auto"`` is the one that
         :func:`~patchfold.selection.select_n_neighbors` chooses for the first method, and the first
         divergence of patches.
-    methods : sequence of {"isomap", "lle", "eigenmaps", "tsne"}, default=("isomap",)
+    methods : sequence of {"isomap", "lle", "eigenmaps", "tsne"}, or None
+        None means isomap, and no fits beside ``embeddings``. Beside these, a method is fitted once,
+        with the first divergence of patches and the first of ``n_neighbors``, or 15.
     divergences : sequence of names, default=("euclidean", "kl")
         Of :data:`patchfold.divergences.NAMES`; ``"euclidean"`` is the classical method.
     title : str or None
@@ -228,6 +234,8 @@ def explore(
     >>> both = {"PCA": PCA(2).fit_transform(X), "MDS": MDS(n_init=1, init="random").fit(X)}
     >>> explore(X, y, embeddings=both)
     Explorer(150 points, 2 embeddings, ... kB)
+    >>> explore(X, y, embeddings=both, methods=["isomap"])
+    Explorer(150 points, 3 embeddings, ... kB)
     """
     source = source_of(X, embeddings)
     given = len(source.embeddings) > 0
@@ -250,26 +258,25 @@ def explore(
         "title": title,
         "notes": [*source.notes, *pictures.notes],
     }
-    if given:
-        fitted = from_estimators(source.embeddings, points, n_jobs)
-        return _page_of(fitted, points, names, parts, n_jobs, random_state)
-    methods = _known("methods", methods, METHODS)
+    wanted = (() if given else FIRST) if methods is None else _listed("methods", methods)
+    fits = [check_choice("methods", method, METHODS) for method in wanted]
     divergences = _known("divergences", divergences, known.NAMES)
-    ks = list(slider(len(points))) if n_neighbors is None else _listed("n_neighbors", n_neighbors)
-    if "auto" in ks:
-        chosen = choose_k(points, methods, divergences, n_jobs=n_jobs, random_state=random_state)
-        ks = [chosen if k == "auto" else k for k in ks]
-    fewer, said = compressed(points)
+    common = {"n_jobs": n_jobs, "random_state": random_state, "progress": progress or _silent}
+    if given:
+        k = None if n_neighbors is None else _listed("n_neighbors", n_neighbors)[0]
+        maps, said = fit_beside(source.embeddings, points, fits, divergences, k, **common)
+        fitted = from_estimators(maps, points, n_jobs)
+        if is_anndata(X) and not (fits or embeddings):
+            said = (*said, OFFER)
+    else:
+        ks = slider(len(points)) if n_neighbors is None else _listed("n_neighbors", n_neighbors)
+        if "auto" in ks:
+            chosen = choose_k(points, fits, divergences, n_jobs=n_jobs, random_state=random_state)
+            ks = [chosen if k == "auto" else k for k in ks]
+        fewer, said = compressed(points)
+        ks = _check_neighbors(list(ks), len(points))
+        fitted = fit_all(fewer, fits, divergences, ks, **common)
     parts["notes"] += said
-    fitted = fit_all(
-        fewer,
-        methods,
-        divergences,
-        _check_neighbors(ks, len(points)),
-        n_jobs=n_jobs,
-        random_state=random_state,
-        progress=progress or _silent,
-    )
     return _page_of(fitted, points, names, parts, n_jobs, random_state)
 
 

@@ -92,7 +92,7 @@ def choose_k(
     random_state: Any,
 ) -> int:
     """Choose the number of neighbours for the first method and the first divergence of patches."""
-    divergence = next((name for name in divergences if name != "euclidean"), "euclidean")
+    divergence = _of_patches(divergences, "euclidean")
     estimator = METHODS[methods[0]](divergence=divergence, n_jobs=n_jobs, random_state=random_state)
     return int(select_n_neighbors(estimator, X).n_neighbors)
 
@@ -114,7 +114,7 @@ def fit_all(
     progress(0, total, "neighbours and patches")
     shared = SharedNeighbors()
     near = find_neighbors(X, max(ks), knn=shared, n_jobs=n_jobs, random_state=random_state)
-    colouring = next((name for name in divergences if name != "euclidean"), COLOURING)
+    colouring = _of_patches(divergences, COLOURING)
     fitted: list[Fitted] = []
     # The largest first: what it finds serves the others.
     for k in sorted(ks, reverse=True):
@@ -143,6 +143,44 @@ def fit_all(
         fit: place for place, fit in enumerate(product(ks, methods, divergences))
     }
     return sorted(fitted, key=lambda one: order[one.k, one.method, one.divergence])
+
+
+def fit_beside(
+    embeddings: Mapping[Any, Any],
+    X: Floats,
+    methods: Sequence[str],
+    divergences: Sequence[str],
+    n_neighbors: int | str | None,
+    *,
+    n_jobs: int | None,
+    random_state: Any,
+    progress: Progress,
+) -> tuple[dict[Any, Any], tuple[str, ...]]:
+    """Fit one estimator per method, and put them behind the first of the embeddings of others.
+
+    Each has the first divergence of patches. Return all of them, and what the fits had to say.
+    """
+    k = min(GIVEN_NEIGHBORS, max(len(X) // 2, 1)) if n_neighbors is None else n_neighbors
+    divergence = _of_patches(divergences, "euclidean")
+    fits: dict[Any, Any] = {}
+    notes: list[str] = []
+    for place, method in enumerate(methods):
+        progress(place, len(methods), f"{method}, {divergence}, k = {k}")
+        label = METHODS[method].__name__
+        while label in embeddings:
+            label += " (fitted)"
+        fits[label] = METHODS[method](
+            n_neighbors=k, divergence=divergence, n_jobs=n_jobs, random_state=random_state
+        )
+        notes += [f"{label}: {note}" for note in _fit(fits[label], X)]
+    first, *others = embeddings
+    beside = {label: embeddings[label] for label in others}
+    return {first: embeddings[first], **fits, **beside}, tuple(notes)
+
+
+def _of_patches(divergences: Sequence[str], otherwise: str) -> str:
+    """Return the first divergence that compares patches."""
+    return next((name for name in divergences if name != "euclidean"), otherwise)
 
 
 def compressed(X: NDArray[Any]) -> tuple[NDArray[Any], tuple[str, ...]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from patchfold.anndata import MOST_VARIABLES
 from patchfold.engines.arrays import to_numpy
 from patchfold.engines.validation import check_points
 
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 
 # What cells are compared by, in this order of preference.
 REDUCTIONS = ("X_pca", "X_pca_harmony", "X_scVI", "X_lsi")
+# What is said where the maps of an AnnData are all there is.
+OFFER = (
+    'methods=["isomap"] adds a map of patches to those of the AnnData, and so does '
+    "patchfold.anndata.isomap(adata) beforehand"
+)
 # Coordinates to look at have so many columns.
 FEWEST_SEEN, MOST_SEEN = 2, 3
 
@@ -106,7 +112,13 @@ def coordinates(label: Any, given: Any, n: int | None = None) -> Floats:
 def _cells(adata: Any, given: dict[Any, Any]) -> Source:
     """Take the points, the coordinates and the annotations of an AnnData."""
     key = next((key for key in REDUCTIONS if key in adata.obsm), None)
+    seen = {
+        str(name).removeprefix("X_"): np.asarray(values)
+        for name, values in adata.obsm.items()
+        if name != key and _is_seen(values)
+    }
     if key is None:
+        _check_variables(adata, next(iter(seen), None))
         points = adata.X.toarray() if hasattr(adata.X, "toarray") else np.asarray(adata.X)
         names: Iterable[Any] | None = list(adata.var_names)
         words = f"all {adata.n_vars} variables of the AnnData (X); scanpy.pp.pca is the usual way"
@@ -114,14 +126,23 @@ def _cells(adata: Any, given: dict[Any, Any]) -> Source:
         points, names = np.asarray(adata.obsm[key]), None
         names = [f"{key.removeprefix('X_')} {place}" for place in range(1, points.shape[1] + 1)]
         words = f"obsm[{key!r}] of the AnnData"
-    seen = {
-        str(name).removeprefix("X_"): np.asarray(values)
-        for name, values in adata.obsm.items()
-        if name != key and _is_seen(values)
-    }
+    notes = [f"the points are {words}"]
+    if seen:
+        notes.append(f"the maps of the AnnData are {', '.join(seen)}")
     columns = {name: adata.obs[name] for name in adata.obs.columns}
-    return Source(
-        points, seen | given, columns, list(adata.obs_names), names, [f"the points are {words}"]
+    return Source(points, seen | given, columns, list(adata.obs_names), names, notes)
+
+
+def _check_variables(adata: Any, seen: str | None) -> None:
+    """Refuse to compare cells by all their variables where these are many, or none."""
+    if adata.X is not None and 0 < adata.n_vars <= MOST_VARIABLES:
+        return
+    has = f"{adata.n_vars} variables" if adata.X is not None else "no X"
+    alone = f"embeddings={{{seen!r}: ...}} with X=None" if seen else "explore(adata.X)"
+    shows = "shows the coordinates alone" if seen else "insists on all variables"
+    raise ValueError(
+        f"the AnnData has {has} and nothing to compare cells by in .obsm, such as 'X_pca'; run "
+        f"scanpy.pp.pca(adata) first ({alone} {shows})."
     )
 
 
