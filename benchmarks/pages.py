@@ -15,6 +15,8 @@ import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 
+import numpy as np
+
 from benchmarks.peers import N_JOBS
 from benchmarks.scale import fashion
 
@@ -26,7 +28,8 @@ def measure(name: str, n: int) -> tuple[float, float, float]:
     """Return the seconds of the processors, the peak memory in GB, and the size of a page in MB."""
     from patchfold import PatchIsomap, explore
 
-    X = fashion()[:n]
+    X = fashion()
+    X = X[np.random.default_rng(0).permutation(len(X))[:n]]  # the file is sorted in part
     PatchIsomap(n_jobs=N_JOBS).fit(X[:FIRST])  # compiles
     start = time.process_time()
     size = 0.0

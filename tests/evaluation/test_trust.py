@@ -36,6 +36,26 @@ def test_trust_is_the_trustworthiness_of_each_point(n: int) -> None:
     np.testing.assert_allclose(got.mean(), trustworthiness(X, plane, k))
 
 
+@pytest.mark.parametrize("kind", ["smooth", "whole", "copies", "far", "huge", "float32"])
+def test_trust_of_many_features_counts_distances(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    X, plane = rng.standard_normal((120, 150)), rng.standard_normal((120, 2))
+    X = {
+        "smooth": X,
+        "whole": np.round(X),  # many distances are equal
+        "copies": np.repeat(X[:40], 3, axis=0),
+        "far": X + 1e9,
+        "huge": X * 1e160,
+        "float32": X.astype(np.float32),
+    }[kind]
+    (got,) = pointwise_trust(X, [plane])
+    distances = cdist(X, X)
+    (expected,) = pointwise_trust(distances, [plane], precomputed=True)
+    np.testing.assert_array_equal(got, expected)
+    (one,) = pointwise_trust(X, [plane], n_jobs=2)
+    np.testing.assert_array_equal(got, one)
+
+
 def test_trust_from_a_sample_is_close() -> None:
     X, _ = roll(1500)
     plane = X[:, [0, 1]]

@@ -84,7 +84,9 @@ def ellipses(
             result[some, 2:] = _carried(patches[rows[some]], A)
         return result
 
-    row_bytes = 8 * (3 * widest + 4) * (m + 4) + 8 * widest**2 + (8 * m * (widest + m))
+    # Covariances in full are as large as all features by all features.
+    spread = widest if patches.factored else m
+    row_bytes = 8 * (3 * widest + 4) * (m + 4) + 8 * widest**2 + 8 * m * (widest + spread)
     return np.concatenate(map_blocks(carry, len(patches), row_bytes, n_jobs))
 
 

@@ -113,11 +113,14 @@ def fitted_slopes(
 
     def slopes(block: slice) -> Floats:
         rows, known = _padded(near, block)
-        offsets = points[rows].astype(np.float64) - at[block, None]
-        reach = np.abs(offsets).max(axis=(1, 2), keepdims=True)
+        offsets = points[rows].astype(np.float64, copy=False)
+        offsets -= at[block, None]
+        reach = np.maximum(
+            offsets.max(axis=(1, 2), keepdims=True), -offsets.min(axis=(1, 2), keepdims=True)
+        )
         reach[reach == 0] = 1.0  # all in one place
         offsets /= reach
-        values = places[rows].astype(np.float64)
+        values = places[rows].astype(np.float64, copy=False)
         weights = _weights(np.sqrt(np.square(offsets).sum(axis=2)), known)
         A, B = (_centred(values, weights) for values in (offsets, values))
         variances, vectors = np.linalg.eigh(A @ A.transpose(0, 2, 1))
@@ -206,6 +209,7 @@ def _weights(distances: Floats, known: NDArray[np.bool_]) -> Floats:
 
 
 def _centred(values: Floats, weights: Floats) -> Floats:
-    """Return values (n, k, any) less their weighted mean, times the roots of the weights."""
-    mean = weights[:, None, :] @ values
-    return np.asarray((values - mean) * np.sqrt(weights)[:, :, None])
+    """Make values (n, k, any) less their weighted mean, times the roots of the weights."""
+    values -= weights[:, None, :] @ values
+    values *= np.sqrt(weights)[:, :, None]
+    return values
