@@ -5,7 +5,7 @@ Run ``python benchmarks/cluster.py --rows 50000``. A scheduler and two workers, 
 memory of this process (the client) and of the workers, the time of one process with all memory, and
 what this predicts for 10 and 100 million rows on ``--threads`` threads: but for compiling, work is
 proportional to rows. Beside the time that has passed, the seconds of processors are given,
-which other work on the machine does not change.
+which other work on the machine changes little.
 
 With ``--fit cluster`` or ``--fit alone`` only one of the two is fitted. Rows are written in float32
 to ``--folder`` and stay there, if it is given.
@@ -20,13 +20,17 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from patchfold import PatchIsomap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 FEATURES = 50
 # The dimension of the manifold, which bends into all features.
@@ -34,8 +38,8 @@ DIMENSION = 3
 GROUP = 102_400
 PREDICTED = (10_000_000, 100_000_000)
 
-# Seconds of processors that two workers take to compile, whatever the rows.
-COMPILING = 60
+# Seconds of processors that two workers take to compile an approximate search, whatever the rows.
+COMPILING = 50
 
 
 def write_rows(folder: Path, n: int) -> None:
@@ -70,6 +74,19 @@ def spent() -> tuple[float, float]:
     return time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
 
 
+class WatchedIsomap(PatchIsomap):
+    """Counts the seconds of processors of every stage, by a clock that tells those used so far."""
+
+    clock: Callable[[], float]
+
+    @contextmanager
+    def _stage(self, name: str) -> Iterator[None]:
+        start = self.clock()
+        with super()._stage(name):
+            yield
+        self.work_ = {**getattr(self, "work_", {}), name: self.clock() - start}
+
+
 def on_cluster(folder: Path, memory: str, setting: dict[str, Any]) -> dict[str, Any]:
     """Fit from Parquet on two workers; return the seconds of the stages and the peak memory."""
     import dask.dataframe as dd
@@ -80,34 +97,49 @@ def on_cluster(folder: Path, memory: str, setting: dict[str, Any]) -> dict[str, 
         try:
             with Client(address, timeout=120) as client:
                 client.wait_for_workers(2, 120)
-                start, before = time.perf_counter(), spent()[0]
-                isomap = PatchIsomap(engine=client, **setting).fit(dd.read_parquet(folder))
+
+                def used_everywhere() -> float:
+                    workers = sum(cpu for cpu, _ in client.run(spent).values())
+                    return workers + client.run_on_scheduler(spent)[0] + spent()[0]
+
+                start, before = time.perf_counter(), used_everywhere()
+                isomap = WatchedIsomap(engine=client, **setting)
+                isomap.clock = used_everywhere
+                isomap.fit(dd.read_parquet(folder))
                 seconds = time.perf_counter() - start
-                graph = isomap.patch_graph_
-                cpu, peaks = zip(*client.run(spent).values(), strict=True)
-                scheduler = client.run_on_scheduler(spent)[0]
+                cpu, graph = used_everywhere() - before, isomap.patch_graph_
+                peaks = [peak for _, peak in client.run(spent).values()]
         finally:
             for process in reversed(processes):
                 process.terminate()
-    used, peak = spent()
     return {
         "seconds": seconds,
-        "cpu": sum(cpu) + scheduler + used - before,
+        "cpu": cpu,
         "stages": isomap.fit_report_,
-        "client_gb": peak,
+        "work": isomap.work_,
+        "client_gb": spent()[1],
         "worker_gb": max(peaks),
         "parts": len(graph.links),
         "recall": graph.recall,
+        "compiling": 0 if graph.fitted.search.exact else COMPILING,
     }
 
 
-def alone(folder: Path, setting: dict[str, Any]) -> tuple[float, float, float, dict[str, float]]:
-    """Return the seconds of one process with two threads, of processors, and the peak memory."""
+def alone(folder: Path, setting: dict[str, Any]) -> dict[str, Any]:
+    """Fit in one process with two threads; return its seconds, and the peak memory."""
     X = pd.read_parquet(folder)
     start, before = time.perf_counter(), spent()[0]
-    isomap = PatchIsomap(n_jobs=2, **setting).fit(X)
+    isomap = WatchedIsomap(n_jobs=2, **setting)
+    isomap.clock = time.process_time
+    isomap.fit(X)
     used, peak = spent()
-    return time.perf_counter() - start, used - before, peak, isomap.fit_report_
+    return {
+        "seconds": time.perf_counter() - start,
+        "cpu": used - before,
+        "stages": isomap.fit_report_,
+        "work": isomap.work_,
+        "gb": peak,
+    }
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -132,23 +164,28 @@ def main(arguments: list[str] | None = None) -> None:
             found = on_cluster(folder, asked.memory, setting)
             report(asked, found)
         if asked.fit != "cluster":
-            seconds, cpu, peak, stages = alone(folder, setting)
-            print(f"one process: {seconds:.1f} s, {cpu:.1f} s of processors, {peak:.2f} GB")
-            print(", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in stages.items()))
+            one = alone(folder, setting)
+            print(f"one process of two threads, {one['gb']:.2f} GB")
+            report_stages(one)
             if found is not None:
-                times = found["seconds"] / seconds, found["cpu"] / cpu
+                times = found["seconds"] / one["seconds"], found["cpu"] / one["cpu"]
                 print(f"the cluster takes {times[0]:.2f} times as long, {times[1]:.2f} in work")
+
+
+def report_stages(found: dict[str, Any]) -> None:
+    """Print the seconds of every stage, and of processors."""
+    for stage, seconds in found["stages"].items():
+        print(f"  {stage:24}{seconds:9.1f} s{found['work'][stage]:9.1f} s of processors")
+    print(f"  {'all':24}{found['seconds']:9.1f} s{found['cpu']:9.1f} s of processors")
 
 
 def report(asked: argparse.Namespace, found: dict[str, Any]) -> None:
     """Print what a fit on a cluster took."""
     print(f"{asked.rows} x {FEATURES}, {found['parts']} parts, 2 workers of {asked.memory}")
-    for stage, seconds in found["stages"].items():
-        print(f"  {stage:24}{seconds:9.1f} s{1e6 * seconds * 2 / asked.rows:12.0f} us a row")
-    print(f"  {'all':24}{found['seconds']:9.1f} s, {found['cpu']:.1f} s of processors")
+    report_stages(found)
     print(f"  client {found['client_gb']:.2f} GB, workers {found['worker_gb']:.2f} GB at most")
     print(f"  recall of the search {found['recall']:.3f}")
-    per_row = (found["cpu"] - COMPILING) / asked.rows
+    per_row = (found["cpu"] - found["compiling"]) / asked.rows
     for rows in PREDICTED:
         hours = (COMPILING + per_row * rows) / asked.threads / 3600
         print(

@@ -218,7 +218,7 @@ def resume_each(
         Is set for points that are nearer now to any source.
     """
     n = len(indptr) - 1
-    width, buckets = _dial(lengths, n) if len(lengths) else (1.0, 2)
+    width, buckets = _dial(lengths, n)
     head = np.full(buckets, -1, np.intp)
     tail = np.full(buckets, -1, np.intp)
     after = np.full(n, -1, np.intp)
@@ -387,6 +387,8 @@ def _sink(keys: Floats, points: Indices, size: int) -> None:
 @compiled
 def _dial(lengths: Floats, n: int) -> tuple[float, int]:
     """Return the width and the number of buckets."""
+    if len(lengths) == 0:
+        return 1.0, 2
     width = WIDTH * lengths.mean()
     if width == 0:
         width = 1.0

@@ -48,7 +48,8 @@ def refined_neighbors(
         Points whose neighbours among ``points`` are wanted. None means the points themselves, and
         then no point is its own neighbour.
     start : Neighborhoods or None
-        The old neighbours of the queries; unused if ``queries`` is None.
+        The old neighbours of the queries, none of those that are not asked for. None means
+        ``known``, where the points themselves are the queries.
     n_jobs : int or None
         Number of threads. The result does not depend on it.
 
@@ -63,7 +64,7 @@ def refined_neighbors(
     >>> refined_neighbors(moved, known).indices[4:6]
     array([3, 4])
     """
-    own = queries is None or start is None
+    own = queries is None
     queries = points if queries is None else queries
     start = known if start is None else start
     degrees = start.degrees

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from in_one_place import InOnePlace
 from patchfold.engines.cluster.halo import Nodes
 from patchfold.engines.cluster.rows import Plane, Rows, near_parts, part_of
 from patchfold.engines.cluster.searching import Found, Search, overlap, recalled, search_overlapping
@@ -19,16 +20,6 @@ def points():
 def tree():
     x, y = np.eye(2)
     return Plane(x, 0.1, Plane(y, 0.0, 0, 1), Plane(y, -0.2, 2, 3))
-
-
-class InOnePlace:
-    """Runs what a cluster would, and gives results as they are."""
-
-    def each(self, function, *columns, **common):
-        return [function(*values, **common) for values in zip(*columns, strict=True)]
-
-    def get(self, results):
-        return results
 
 
 def test_parts_overlap_less_where_planes_tell_little_about_distances():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from patchfold.engines.cluster import fitting, judging, learning, links, rows
+from patchfold.engines.cluster import fitting, judging, learning, links, refining, rows
 from patchfold.engines.cluster.components import components
 from patchfold.engines.cluster.graph import ClusterGraph, Fitted
 from patchfold.engines.cluster.halo import Exchange
@@ -96,23 +96,41 @@ def _patches(fitted: Fitted, found: list[Any], setting: GraphSetting) -> fitting
     halo = exchange.fetch(fitted.points)
     places, search = None, None
     moved: list[Any] = [None] * len(parts)
-    halo_moved: list[Any] = [None] * len(parts)
     if recipe.denoise:
         moved = cluster.each(
             fitting.denoised_rows, exchange.tables, parts, halo, members, scale=fitted.scale
         )
         tree, exact = fitted.shared.tree, fitted.search.exact
         places, search = moved, Search(cluster, parts, moved, tree, exact=exact)
-        members = search.own(setting.patch_size)
-        exchange = Exchange(cluster, cluster.each(fitting.table_of_found, numbers, parts, members))
-        halo, halo_moved = exchange.fetch(fitted.points), exchange.fetch(moved)
-    known = exchange.tables, parts, halo, members, moved, halo_moved
+        if exact:
+            members = search.own(setting.patch_size)
+            tables = cluster.each(fitting.table_of_found, numbers, parts, members)
+            exchange = Exchange(cluster, tables)
+            halo = exchange.fetch(moved)
+        else:
+            exchange, members, halo = _refined(exchange, parts, members, moved)
+    known = exchange.tables, parts, halo, members, moved
     packed = cluster.each(fitting.fitted_patches, *known, recipe=recipe, scale=fitted.scale)
     n, m = fitted.shared.n, fitted.shared.chunks.n_features
     used = cluster.get(cluster.each(fitting.used, packed, parts, n=n))
     rank = cluster.get([cluster.run(fitting.full_rank, members[0], recipe)])[0]
     width = fitting.width_of(used, n, m, rank, recipe.covariance)
     return fitting.PartPatches(packed, width, places, search)
+
+
+def _refined(
+    exchange: Exchange, parts: list[Any], members: list[Any], moved: list[Any]
+) -> tuple[Exchange, list[Any], list[list[Any]]]:
+    """Refine the neighbours of rows that have moved, as one process does.
+
+    Return the exchange of wider tables, the new neighbours, and where the rows of halos are.
+    """
+    cluster, numbers = exchange.cluster, range(len(parts))
+    around = exchange.fetch(members, refining.neighbours_at)
+    wider = Exchange(cluster, cluster.each(refining.wider_table, numbers, parts, members, around))
+    halo = wider.fetch(moved)
+    known = exchange.tables, wider.tables, members, around, moved, halo
+    return wider, cluster.each(refining.refined_rows, *known), halo
 
 
 def _nearest(found: Any, k: int) -> Any:

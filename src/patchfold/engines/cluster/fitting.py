@@ -120,16 +120,18 @@ def fitted_patches(
     halo: list[Floats],
     found: Found,
     places: Floats | None,
-    halo_places: list[Floats] | None,
     recipe: GaussianPatch,
     scale: float,
 ) -> Packed:
-    """Fit the patches of own rows, of denoised ones where there are ``places``."""
-    points = table.filled(rows.points, halo)
+    """Fit the patches of own rows; of denoised ones, the halo too, where there are ``places``."""
     denoised = None
-    if places is not None and halo_places is not None:
-        moved = table.filled(places, halo_places)
+    if places is None:
+        points = table.filled(rows.points, halo)
+    else:
+        moved = table.filled(places, halo)
         denoised = moved, moved
+        points = moved.copy()  # nobody asks where the rows of others have been
+        points[table.own] = rows.points
     near = near_in(table, found, points.dtype)
     part = Part(scale, table.own)
     return packed(recipe.gaussians(points, near, denoised=denoised, n_jobs=1, part=part))

@@ -79,8 +79,11 @@ def grounds_of(
 
 def geodesics(
     exchange: Exchange, grounds: list[Any], sources: list[tuple[int, int]], dtype: Any
-) -> list[Any]:
-    """Return futures of the geodesics of own rows, (n_own, n_sources).
+) -> tuple[list[list[Any]], float]:
+    """Return the geodesics of own rows and the longest of all.
+
+    For every part, these are futures of arrays of shape (n_own, n_some), of some sources after the
+    other.
 
     Parameters
     ----------
@@ -91,13 +94,15 @@ def geodesics(
     dtype : numpy dtype
         What geodesics are rounded to.
     """
-    blocks = []
+    cluster, longest = exchange.cluster, 0.0
+    parts: list[list[Any]] = [[] for _ in grounds]
     for start in range(0, len(sources), TOGETHER):
         far = _relaxed(exchange, grounds, sources[start : start + TOGETHER])
-        blocks.append(exchange.cluster.each(_rounded, grounds, far, dtype=dtype))
-        exchange.cluster.wait(blocks[-1])
-    columns = zip(*blocks, strict=True)
-    return [exchange.cluster.run(_side_by_side, list(column)) for column in columns]
+        block = cluster.each(_rounded, grounds, far, dtype=dtype)
+        longest = max(longest, *cluster.get(cluster.each(_longest, block)))
+        for part, found in zip(parts, block, strict=True):
+            part.append(found)
+    return parts, longest
 
 
 def _relaxed(exchange: Exchange, grounds: list[Any], sources: list[tuple[int, int]]) -> list[Any]:
@@ -220,5 +225,5 @@ def _rounded(ground: Ground, reached: Reached, dtype: Any) -> Floats:
         return np.ascontiguousarray(reached.far[:, ground.number].T.astype(dtype, copy=False))
 
 
-def _side_by_side(blocks: list[Floats]) -> Floats:
-    return np.concatenate(blocks, axis=1)
+def _longest(paths: Floats) -> float:
+    return float(paths.max())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from patchfold.engines.cluster import whole
 from patchfold.engines.cluster.geodesics import geodesics, grounds_of
 from patchfold.engines.cluster.halo import Exchange
 from patchfold.engines.memory import check_memory
@@ -164,8 +165,14 @@ class ClusterGraph:
             drawn = drawn_rows(distinct, count, random_state)
         return np.asarray(drawn + np.searchsorted(copies - np.arange(len(copies)), drawn, "right"))
 
-    def geodesics(self, landmarks: Indices) -> list[Any]:
-        """Return futures of the geodesics of the rows of every part from landmarks, (n, L)."""
+    def geodesics(
+        self, landmarks: Indices, together: int | None = None
+    ) -> tuple[list[list[Any]], float]:
+        """Return the geodesics of the rows of every part from landmarks, and the longest.
+
+        They are as :func:`patchfold.engines.cluster.geodesics.geodesics` returns them. Up to
+        ``together`` edges, None for as many as workers can hold, each worker gets all of them.
+        """
         cluster = self.fitted.cluster
         exchange = Exchange(cluster, cluster.each(table_of_links, self.links))
         found = cluster.get(cluster.each(_located, self.fitted.rows, ids=landmarks))
@@ -174,8 +181,11 @@ class ClusterGraph:
             for part, (lanes, places) in enumerate(found)
             for lane, place in zip(lanes, places, strict=True)
         }
-        grounds = grounds_of(exchange, self.links, self.edge_lengths)
         sources = [homes[lane] for lane in range(len(landmarks))]
+        if whole.is_small(cluster, self.edge_lengths, together):
+            every = whole.whole_graph(exchange, self.links, self.edge_lengths)
+            return whole.geodesics(cluster, every, sources, self.dtype)
+        grounds = grounds_of(exchange, self.links, self.edge_lengths)
         return geodesics(exchange, grounds, sources, self.dtype)
 
     def with_bridges(

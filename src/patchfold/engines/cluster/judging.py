@@ -14,12 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from patchfold.engines.cluster.components import components
-from patchfold.engines.cluster.ways import (
-    TOGETHER,
-    flags_of,
-    grown_regions,
-    least_ways,
-)
+from patchfold.engines.cluster.ways import flags_of, grown_regions, least_ways
 from patchfold.graph import short_circuits
 from patchfold.graph.components import spanning_tree
 from patchfold.graph.geodesics import bounded_paths
@@ -48,8 +43,6 @@ class Judge:
     links, evidence : lists of futures
     quiet, typical : float
         How far distances can be relied on, and the length of a typical edge.
-    together : int
-        Edges up to which one worker looks for ways around short edges.
     """
 
     exchange: Exchange
@@ -58,7 +51,6 @@ class Judge:
     evidence: list[Any]
     quiet: float
     typical: float
-    together: int = TOGETHER
 
     def factors(self) -> list[Any]:
         """Return futures of the factors of edges, infinite for short circuits."""
@@ -136,7 +128,7 @@ class Judge:
         short = cluster.each(getitem, judged, [1] * len(judged))
         if sum(cluster.get(cluster.each(len, short))):
             held = cluster.each(_held, self.evidence, trusted, tree, some)
-            ways = least_ways(self.exchange, self.links, held, short, self.together)
+            ways = least_ways(self.exchange, self.links, held, short)
             factors = cluster.each(_with_ways, factors, self.evidence, short, ways, **how)
         return self.mirror.fill(factors)
 
@@ -289,5 +281,5 @@ def _with_ways(
 
 def _held(evidence: Evidence, trusted: Mask, tree: Mask, some: Mask) -> Floats:
     """Return the lengths of edges that are trusted or of the tree, infinite for others."""
-    lengths = evidence.distances.astype(np.float64)
-    return np.where((trusted | tree) & some, lengths, np.inf)
+    lengths = evidence.distances
+    return np.where((trusted | tree) & some, lengths, np.asarray(np.inf, dtype=lengths.dtype))

@@ -11,6 +11,7 @@ beyond its planes by no more than neighbours are usually apart, and searches all
 
 from __future__ import annotations
 
+from functools import cached_property
 from operator import getitem
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -108,11 +109,16 @@ class Search:
     ) -> None:
         self.cluster, self.rows, self.points, self.exact = cluster, rows, points, exact
         self.tree = tree
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """Where parts lie."""
+        cluster, points = self.cluster, self.points
         centres = np.stack(cluster.get(cluster.each(_centre, points)))
         numbers = range(len(points))
         extents = cluster.get(cluster.each(_extent, points, numbers, centres=centres))
         radii, lows = zip(*extents, strict=True)
-        self.bounds = Bounds(centres, np.array(radii), np.stack(lows))
+        return Bounds(centres, np.array(radii), np.stack(lows))
 
     def own(self, k: int) -> list[Any]:
         """Return the futures of what is :class:`Found` for the rows themselves."""

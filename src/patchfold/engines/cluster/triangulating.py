@@ -24,14 +24,15 @@ if TYPE_CHECKING:
 def scaled_paths(graph: ClusterGraph, landmarks: Indices) -> tuple[list[Any], float, Floats]:
     """Return futures of geodesics in units of the longest, that one, and those of the landmarks."""
     cluster = graph.fitted.cluster
-    paths = graph.geodesics(landmarks)
-    unit = max(cluster.get(cluster.each(_longest, paths))) or 1.0
+    blocks, longest = graph.geodesics(landmarks)
+    unit = longest or 1.0
     if np.isinf(unit):  # all points are connected
         raise ValueError(
             f"geodesics between the points overflow {graph.dtype}; rescale X, or convert it to "
             "float64."
         )
-    paths = cluster.each(_divided, paths, unit=unit)
+    paths = cluster.each(_side_by_side, blocks, unit=unit)
+    del blocks  # workers forget those that are done with
     rows = cluster.get(cluster.each(_rows_at, paths, graph.fitted.rows, ids=landmarks))
     # Columns are contiguous, as where columns were taken out of all geodesics: the order in memory
     # decides the last bits of sums.
@@ -77,12 +78,9 @@ class PartedTriangulation:
         return cluster.each(_places_of_new, placed, paths, dtype=placing.graph.dtype, **how)
 
 
-def _longest(paths: Floats) -> float:
-    return float(paths.max())
-
-
-def _divided(paths: Floats, unit: float) -> Floats:
-    paths = paths.copy()
+def _side_by_side(blocks: list[Floats], unit: float) -> Floats:
+    """Return the geodesics of all landmarks in other units."""
+    paths = np.concatenate(blocks, axis=1)
     paths /= unit
     return paths
 

@@ -14,11 +14,13 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
+from patchfold.engines.cluster import whole
 from patchfold.engines.cluster.geodesics import grounds_of, reached_from, started_from
 from patchfold.engines.cluster.halo import Nodes, taken
+from patchfold.engines.locality import places as places_of
 from patchfold.graph import short_circuits
 from patchfold.graph.edges import symmetric
-from patchfold.graph.ways import LANDMARKS, landmark_ways
+from patchfold.graph.ways import LANDMARKS
 from patchfold.graph.ways import least_ways as longer_ways
 
 if TYPE_CHECKING:
@@ -36,10 +38,6 @@ if TYPE_CHECKING:
 
 # Regions reach farther than any way around by this share, more than rounding.
 SLACK = 1e-6
-
-# Edges up to which one worker looks for long ways: exchanges would take longer than the search, and
-# the edges are about 50 MB.
-TOGETHER = 2**21
 
 
 class Steps(NamedTuple):
@@ -126,12 +124,11 @@ class Walked(NamedTuple):
 
 def walked(region: Region) -> Walked:
     """Return the edges of a region as a graph."""
-    starts, ends, lengths = joined_steps(region)
-    ids, places = np.unique(np.concatenate([starts, ends.ids]), return_inverse=True)
-    rows, columns = np.split(places, 2)
+    steps = joined_steps(region)
+    ids, rows, columns = numbered(region, steps)
     order = np.argsort(rows, kind="stable")
     indptr = np.searchsorted(rows[order], np.arange(len(ids) + 1))
-    return Walked(ids, order, indptr, columns[order], lengths[order])
+    return Walked(ids, order, indptr, columns[order], steps.lengths[order])
 
 
 def flags_of(links: Links, trusted: Mask, places: Indices) -> Mask:
@@ -157,15 +154,14 @@ def wanted(region: Region) -> dict[int, Indices]:
     """
     if not len(region.sources):
         return {}
-    starts, ends, lengths = joined_steps(region)
-    ids, places = np.unique(np.concatenate([starts, ends.ids]), return_inverse=True)
-    rows, columns = np.split(places, 2)
+    steps = joined_steps(region)
+    ids, rows, columns = numbered(region, steps)
     n, most = len(ids), float(region.reach.max()) * (1 + SLACK)
     # From a further row to every source, by what it does not look as far as the others.
     sources = np.searchsorted(ids, region.sources)
     graph = csr_array(
         (
-            np.concatenate([lengths, most - region.reach]),
+            np.concatenate([steps.lengths, most - region.reach]),
             (
                 np.concatenate([rows, np.full(len(sources), n)]),
                 np.concatenate([columns, sources]),
@@ -175,10 +171,23 @@ def wanted(region: Region) -> dict[int, Indices]:
     )
     far = dijkstra(graph, directed=True, indices=[n], limit=most * (1 + SLACK))[0, :n]
     reached = np.isfinite(far) & ~np.isin(ids, region.known)
-    first = np.unique(ends.ids, return_index=True)
-    where = first[1][np.searchsorted(first[0], ids[reached])]
-    homes, at = ends.homes[where], ends.places[where]
-    return {int(home): np.sort(at[homes == home]) for home in np.unique(homes)}
+    leading = np.flatnonzero(reached[columns])
+    ends = steps.ends.at(leading[np.unique(columns[leading], return_index=True)[1]])
+    return {int(home): np.sort(ends.places[ends.homes == home]) for home in np.unique(ends.homes)}
+
+
+def numbered(region: Region, steps: Steps) -> tuple[Indices, Indices, Indices]:
+    """Return the rows of a region, sorted, and where the starts and ends of its edges are there."""
+    # Most ends are rows whose edges are known: to find them there is quicker than to sort all.
+    known = np.sort(region.known)
+    places = np.minimum(np.searchsorted(known, steps.ends.ids), len(known) - 1)
+    beyond = np.flatnonzero(known[places] != steps.ends.ids)
+    others, at = np.unique(steps.ends.ids[beyond], return_inverse=True)
+    places[beyond] = len(known) + at
+    ids = np.concatenate([known, others])
+    order = np.argsort(ids)
+    number = places_of(order)
+    return ids[order], number[np.searchsorted(known, steps.starts)], number[places]
 
 
 def joined_steps(region: Region) -> Steps:
@@ -192,7 +201,11 @@ def joined_steps(region: Region) -> Steps:
 
 
 def least_ways(
-    exchange: Exchange, links: list[Any], held: list[Any], short: list[Any], together: int
+    exchange: Exchange,
+    links: list[Any],
+    held: list[Any],
+    short: list[Any],
+    together: int | None = None,
 ) -> list[Any]:
     """Return futures of lower bounds of the ways around ``short`` edges, by geodesics.
 
@@ -202,15 +215,14 @@ def least_ways(
     links, held, short : lists of futures
         Edges, the lengths of those that ways lead over, infinite for others, and which edges ways
         lead around.
-    together : int
-        Edges up to which one worker looks for all of them.
+    together : int or None
+        Edges up to which one worker looks for all ways; None: as many as workers can hold.
     """
     cluster = exchange.cluster
-    if sum(cluster.get(cluster.each(len, held))) <= together:
-        edges = cluster.each(_named_edges, links, held, short)
-        found = cluster.run(_ways_in_one_place, edges)
-        return [cluster.run(getitem, found, part) for part in range(len(links))]
     sums = cluster.each(_sums, links, held)
+    if whole.is_small(cluster, held, together):
+        found = whole.least_ways(exchange, links, held, sums, short)
+        return [cluster.run(getitem, found, part) for part in range(len(links))]
     grounds = grounds_of(exchange, links, held, ordered=False)
     looks = cluster.each(_first_look, sums, short)
     parts = range(len(looks))
@@ -225,30 +237,10 @@ def least_ways(
     return cluster.each(_ways, looks)
 
 
-def _named_edges(links: Links, held: Floats, short: Indices) -> tuple[Any, ...]:
-    """Return the edges that ways lead over and around, by the numbers of their ends; own rows."""
-    ids = links.table.nodes.ids
-    some = np.flatnonzero(np.isfinite(held) & links.mine)
-    over = ids[links.i[some]], ids[links.j[some]], held[some]
-    return over, (ids[links.i[short]], ids[links.j[short]]), ids[links.table.own]
-
-
-def _ways_in_one_place(parts: list[tuple[Any, ...]]) -> list[Floats]:
-    """Return lower bounds of ways, for every part."""
-    over, around, own = zip(*parts, strict=True)
-    ids = np.sort(np.concatenate(own))
-    i, j, lengths = (np.concatenate(column) for column in zip(*over, strict=True))
-    n = len(ids)
-    graph = symmetric(np.searchsorted(ids, i), np.searchsorted(ids, j), lengths, n)
-    a, b = (np.searchsorted(ids, np.concatenate(end)) for end in zip(*around, strict=True))
-    ways = landmark_ways(graph, a, b, n_jobs=1)
-    ends = np.cumsum([len(pair[0]) for pair in around])
-    return np.split(ways, ends[:-1])
-
-
 def _sums(links: Links, held: Floats) -> Floats:
     kept = np.isfinite(held)
-    graph = symmetric(links.i[kept], links.j[kept], held[kept], len(links.table))
+    lengths = held[kept].astype(np.float64)
+    graph = symmetric(links.i[kept], links.j[kept], lengths, len(links.table))
     sums: Floats = np.asarray(graph.sum(axis=1), dtype=np.float64)
     return sums[links.table.own]
 
