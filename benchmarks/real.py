@@ -1,7 +1,7 @@
 """Tell whether the default pictures of real data are readable and separate classes.
 
-    python -m benchmarks.real [--tables | --images] [--datasets A ...] [--seed N] [--jobs N]
-                              [--picture FILE]
+    python -m benchmarks.real [--tables | --images | --edges] [--datasets A ...] [--methods A ...]
+                              [--seed N] [--jobs N] [--picture FILE]
 
 Every data set at hand, raw and standardised, is embedded with k = 15 by the classical methods and
 by this library's defaults; of larger sets 2000 points. Beside each other stand the visible share
@@ -9,7 +9,8 @@ by this library's defaults; of larger sets 2000 points. Beside each other stand 
 folds. ``--images`` takes digits at k = 10, 15, 20 and 30, and 5000 images of MNIST and
 Fashion-MNIST, drawn by ``--seed``, and UMAP beside them, where it is installed. Finished cells are
 kept in ``studies/real-2/``, and a run that was stopped goes on; raise the number when something
-here or in the methods changes. ``--picture`` draws four data sets.
+here or in the methods changes. ``--edges`` tells how many edges of these images join two classes,
+before and after short circuits are removed. ``--picture`` draws four data sets.
 """
 
 from __future__ import annotations
@@ -123,8 +124,8 @@ def tables(jobs, chosen):
             print(f"    {name}, {kind}: {share:.2f}; {distinct}")
 
 
-def images(jobs, seed):
-    methods = [*METHODS, *(["UMAP"] if find_spec("umap") is not None else [])]
+def images(jobs, seed, methods):
+    methods = [method for method in methods if method != "UMAP" or find_spec("umap") is not None]
     cells = [
         ("digits", kind, method, k)
         for kind in ("raw", "standardised")
@@ -141,6 +142,21 @@ def images(jobs, seed):
             f"{name:14}{kind:14}{method:20}k = {k:<4}"
             f"accuracy {value['accuracy']:.3f}  visible {value['visible']:.2f}"
         )
+
+
+def edges(seed):
+    """Print how many edges join two classes: of all, of those that are removed, of those left."""
+    print(f"share of edges that join two classes, k = {K}   all  removed  left   removed, of all")
+    for name, kind in (("digits", "raw"), *((name, "image") for name in IMAGES)):
+        X, y = points(name, kind, seed)
+        isomap = PatchIsomap(n_neighbors=K).fit(X)
+        i, j = isomap.patch_graph_.removed.T
+        apart = y[i] != y[j]
+        i, j = isomap.graph_.nonzero()
+        left = (y[i] != y[j])[i < j]
+        n = len(left) + len(apart)
+        shares = (left.sum() + apart.sum()) / n, apart.mean(), left.mean(), len(apart) / n
+        print(f"{name:45}{shares[0]:.3f}{shares[1]:9.3f}{shares[2]:7.3f}{shares[3]:17.3f}")
 
 
 def draw(path):
@@ -178,16 +194,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.real", description=__doc__)
     parser.add_argument("--tables", action="store_true")
     parser.add_argument("--images", action="store_true")
+    parser.add_argument("--edges", action="store_true")
     parser.add_argument("--datasets", nargs="+")
+    parser.add_argument("--methods", nargs="+", default=[*METHODS, "UMAP"], help="of the images")
     parser.add_argument("--seed", type=int, default=IMAGE_SEED, help="of the images drawn")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--picture", type=Path)
     asked, _ = parser.parse_known_args()
-    every = not (asked.tables or asked.images or asked.picture)
+    every = not (asked.tables or asked.images or asked.edges or asked.picture)
     if asked.tables or every:
         tables(asked.jobs, asked.datasets)
     if asked.images or every:
-        images(asked.jobs, asked.seed)
+        images(asked.jobs, asked.seed, asked.methods)
+    if asked.edges:
+        edges(asked.seed)
     if asked.picture:
         draw(asked.picture)
 

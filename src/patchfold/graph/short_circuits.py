@@ -78,14 +78,14 @@ SHARED, LEFT, ORDINARY = 0.25, 0.2, 1.8
 
 # Where there are short circuits, edges are judged a second time, by so many times the disagreement:
 # less is trusted, and groups are told apart. The harder verdict holds. Chosen on digits, MNIST and
-# Fashion-MNIST (5000 images each), the tables of benchmarks/real.py, the tuning half of
-# benchmarks/geometry at seed 0 and seeds 0 to 2 and 4 to 6 of the manifolds in docs/stability.md.
-# With 1, MNIST has 0.62 of its classes right in the plane instead of 0.80; with 1.9, grid cells are
-# cut open.
-SUSPICION = 1.5
+# Fashion-MNIST (5000 images, seeds 1 and 31 to 36), the tables of benchmarks/real.py, the tuning
+# half of benchmarks/geometry at seeds 0 and 1, and seeds 0 to 2, 4 to 6 and 100 to 103 of the
+# manifolds in docs/stability.md. Without, MNIST has 0.62 of its classes right in the plane, not
+# 0.80; with 1.5 alone, noisy rolls lose 0.01 at large k; with 2.25, rolls with a hole lose 0.01.
+SUSPICIONS = (1.7, 1.5)
 
-# Where there are short circuits, a stricter measure finds a few more. One that finds more than so
-# many times as many has taken noise for them, and does not count. Chosen on the rolls of
+# A stricter measure finds a few short circuits more. One that finds more than so many times as many
+# has taken noise for them; then the next is tried. Chosen, by the last measure, on the rolls of
 # docs/stability.md (seed 4: at most 2.9 times as many), digits, MNIST and Fashion-MNIST (2.8), and
 # the tuning half of benchmarks/geometry (seed 1: 4.4 to 44, but 2.8 for gait).
 MANY_MORE = 3.5
@@ -118,8 +118,8 @@ def stretches(
       once that is beyond doubt, up to a ceiling.
     - If hardly a short circuit is left once edges whose ends share neighbours are trusted, too,
       they are, and of the others only those between parts that no trusted way joins are stretched.
-    - If short circuits are left, all edges are judged once more, by a stricter measure. Unless that
-      finds many times as many, the harder verdict holds.
+    - If short circuits are left, all edges are judged once more, by the strictest measure that does
+      not find many times as many. The harder verdict holds.
 
     Parameters
     ----------
@@ -258,9 +258,12 @@ def judged_edges(
     if not (asked == own).all():
         first = judged(own)
     if short:
-        strictly = judged(own, counts=SUSPICION)
-        if np.isinf(strictly.factors).sum() <= MANY_MORE * np.isinf(first.factors).sum():
-            first = first._replace(factors=np.maximum(first.factors, strictly.factors))
+        most = MANY_MORE * np.isinf(first.factors).sum()
+        for counts in SUSPICIONS:
+            strictly = judged(own, counts=counts)
+            if np.isinf(strictly.factors).sum() <= most:
+                first = first._replace(factors=np.maximum(first.factors, strictly.factors))
+                break
     return first, own
 
 

@@ -74,10 +74,12 @@ class Judge:
             first = judged(own)
         if not short:
             return first
-        strictly = judged(own, counts=short_circuits.SUSPICION)
-        if self._short(strictly, own) > short_circuits.MANY_MORE * self._short(first, own):
-            return first
-        return cluster.each(np.maximum, first, strictly)
+        most = short_circuits.MANY_MORE * self._short(first, own)
+        for counts in short_circuits.SUSPICIONS:
+            strictly = judged(own, counts=counts)
+            if self._short(strictly, own) <= most:
+                return cluster.each(np.maximum, first, strictly)
+        return first
 
     def _short(self, factors: list[Any], some: list[Any]) -> int:
         cluster = self.exchange.cluster
@@ -170,7 +172,7 @@ def _trusted(evidence: Evidence, some: Mask, kin: bool, counts: float) -> Mask:
 
 def is_doubtful(evidence: Evidence) -> Mask:
     """Tell which edges are not trusted by the strictest measure."""
-    return short_circuits.SUSPICION * evidence.disagreement > 1.0
+    return max(short_circuits.SUSPICIONS) * evidence.disagreement > 1.0
 
 
 def _close(evidence: Evidence) -> Mask:

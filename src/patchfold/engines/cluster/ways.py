@@ -82,7 +82,7 @@ def grown_regions(
 
 def _first_region(links: Links, evidence: Evidence) -> Region:
     steps = steps_of(links, evidence, np.arange(len(links.table.own)))
-    doubtful = short_circuits.SUSPICION * evidence.disagreement > 1.0
+    doubtful = max(short_circuits.SUSPICIONS) * evidence.disagreement > 1.0
     sources = np.flatnonzero(doubtful & links.mine)
     ids = links.table.nodes.ids
     rows, at = np.unique(ids[links.i[sources]], return_inverse=True)
