@@ -1,7 +1,7 @@
-"""Unroll a noisy swiss roll, look at patches of it and of wine, say what was found, and draw it.
+"""Map handwritten digits, unroll a noisy swiss roll, look at patches, and say what was found.
 
-Writes ``embedding.png``, ``patches.png`` and ``explorer.html``, a page to explore the roll with,
-into ``demo/``.
+Writes ``digits.png``, ``roll.png``, ``patches.png`` and ``explorer.html``, a page to explore the
+digits with, into ``demo/``.
 """
 
 from __future__ import annotations
@@ -20,17 +20,20 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from PIL import Image
 from scipy.spatial.distance import pdist
-from sklearn.datasets import load_wine, make_swiss_roll
+from sklearn.datasets import load_digits, load_wine, make_swiss_roll
 from sklearn.decomposition import PCA
 from sklearn.manifold import Isomap
 from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 from patchfold import GaussianPatch, Patches, PatchIsomap, divergences, explore
+from patchfold.evaluation.sampling import folds
 from patchfold.graph.geodesics import shortest_paths
 from patchfold.metrics import rank_correlation
 from patchfold.neighbors import find_neighbors
-from patchfold.plotting import plot_patches
+from patchfold.plotting import plot_embedding, plot_patches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +42,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 
-N_NEIGHBORS = 15
+N_NEIGHBORS, ROLL_SEED = 15, 1
 # A turn of the roll is 2 pi of its parameter t. Neighbours on one sheet differ by a fraction of a
 # turn, an edge to the next sheet by about a whole one.
 HALF_TURN = np.pi
@@ -75,7 +78,7 @@ class PatchGraph:
 
 def main() -> None:
     """Run the demo."""
-    parser = argparse.ArgumentParser(description="Unroll a swiss roll, and look at patches.")
+    parser = argparse.ArgumentParser(description="Map digits, unroll a roll, look at patches.")
     parser.add_argument(
         "--output",
         type=Path,
@@ -84,10 +87,13 @@ def main() -> None:
     )
     output: Path = parser.parse_args().output
 
-    X, t = make_swiss_roll(1000, noise=0.5, random_state=0)
     figures = {}
-    figures["embedding.png"] = Figure(figsize=(10, 3.4), layout="constrained")
-    unroll(X, t, figures["embedding.png"])
+    figures["digits.png"] = Figure(figsize=(10, 5), layout="constrained")
+    map_digits(figures["digits.png"])
+    print()
+    X, t = make_swiss_roll(1000, noise=0.5, random_state=ROLL_SEED)
+    figures["roll.png"] = Figure(figsize=(10, 3.4), layout="constrained")
+    unroll(X, t, figures["roll.png"])
     print()
     figures["patches.png"] = Figure(figsize=(10, 4.6), layout="constrained")
     left, right = figures["patches.png"].subplots(1, 2)
@@ -101,13 +107,29 @@ def main() -> None:
         except OSError as error:
             sys.exit(f"demo: cannot write {output / name}: {error.strerror}")
         print(f"Picture: {output / name}")
-    page = explore_roll(X, t)
+    page = explore_digits()
     try:
         path = page.save(output / "explorer.html")
     except OSError as error:
         sys.exit(f"demo: cannot write {output / 'explorer.html'}: {error.strerror}")
     print(f"Page:    {path}")
-    print("         Open it in a browser: move k, point at a point, click two, show the edges.")
+    print("         Open it in a browser: point at a digit, click two, move k, select an island.")
+
+
+def map_digits(figure: Figure) -> None:
+    """Map handwritten digits by Isomap and by PatchIsomap; say how well digits stand apart."""
+    X, y = load_digits(return_X_y=True)
+    print(f"Handwritten digits: {len(X)} images of 8 x 8 pixels, {N_NEIGHBORS} neighbours")
+    print("  named by their seven neighbours on the map")
+    methods = Isomap(n_neighbors=N_NEIGHBORS), PatchIsomap(n_neighbors=N_NEIGHBORS)
+    for ax, method in zip(figure.subplots(1, 2), methods, strict=True):
+        places = method.fit_transform(X)
+        named = cross_val_score(KNeighborsClassifier(7), places, y, cv=folds(y, 5)).mean()
+        name = type(method).__name__
+        print(f"  {name:42}{named:6.0%}")
+        plot_embedding(places, y.astype(str), ax=ax)
+        decorate(ax, f"{name}: {named:.0%} of digits named by their neighbours", "", "")
+        ax.set(xticks=[], yticks=[])
 
 
 def unroll(X: npt.NDArray[np.float64], t: npt.NDArray[np.float64], figure: Figure) -> None:
@@ -116,7 +138,7 @@ def unroll(X: npt.NDArray[np.float64], t: npt.NDArray[np.float64], figure: Figur
     patches = PatchIsomap(n_neighbors=N_NEIGHBORS).fit(X)
     # On the roll without noise: along its spiral, whose arc length is known, and across.
     arc = (t * np.sqrt(1 + t**2) + np.arcsinh(t)) / 2
-    height = make_swiss_roll(len(X), noise=0.0, random_state=0)[0][:, 1]
+    height = make_swiss_roll(len(X), noise=0.0, random_state=ROLL_SEED)[0][:, 1]
     true = pdist(np.column_stack([arc, height]))
     print(f"Swiss roll, noise 0.5: {len(X)} points, {N_NEIGHBORS} neighbours")
     print("  rank correlation with the true geodesics   graph   embedding")
@@ -134,18 +156,13 @@ def unroll(X: npt.NDArray[np.float64], t: npt.NDArray[np.float64], figure: Figur
         ax.scatter(*embedding.T, s=6, c=t, cmap="viridis", linewidths=0)
         decorate(ax, f"{name}: rank correlation of geodesics {by_graph:.2f}", "", "")
         ax.set(xticks=[], yticks=[])
+    print("  This is one roll; docs/stability.md has ten, over noise and k.")
 
 
-def explore_roll(X: npt.NDArray[np.float64], t: npt.NDArray[np.float64]) -> Explorer:
-    """Make a page of the roll, embedded with and without patches over several k."""
-    turns = 1 + ((t - t.min()) // (2 * HALF_TURN)).astype(int)
-    return explore(
-        X,
-        columns={"angle": t, "turn": [f"turn {number}" for number in turns]},
-        ids=[f"point {number}" for number in range(len(X))],
-        feature_names=["x", "y", "z"],
-        title="Swiss roll, noise 0.5",
-    )
+def explore_digits() -> Explorer:
+    """Make a page of the digits, with their images, mapped with and without patches over k."""
+    X, y = load_digits(return_X_y=True)
+    return explore(X, y.astype(str), n_neighbors=[10, 15, 30], title="Handwritten digits")
 
 
 def swiss_roll(X: npt.NDArray[np.float64], t: npt.NDArray[np.float64], ax: Axes) -> None:
