@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from command_line import done, told
 from dask_cluster import dask_cluster
 from patchfold import PatchIsomap
-from patchfold.cli.streaming import is_streamed, shared_out
+from patchfold.cli.streaming import is_streamed, row_groups, shared_out
 
 
 @pytest.fixture
@@ -63,6 +65,24 @@ def test_workers_on_this_machine_keep_to_the_memory_that_is_given(call, rows, fo
 )
 def test_what_is_not_done_on_a_cluster_is_refused(call, rows, words, message):
     assert message in told(call("embed", *words))
+
+
+def test_groups_of_rows_are_in_the_order_of_numbers_and_empty_ones_are_left_out(rows, folder):
+    for number in (10, 2):
+        rows[:5].to_parquet(folder / "rows" / f"{number}.parquet")
+    rows[:0].to_parquet(folder / "rows" / "3.parquet")
+    expected = [("0", 0), ("0", 1), ("1", 0), ("2", 0), ("10", 0)]
+    for name in ("rows/*.parquet", "rows"):
+        assert [(Path(file).stem, group) for file, group in row_groups(name)] == expected
+
+
+def test_files_with_other_columns_and_without_rows_are_refused(call, rows, folder):
+    rows[:0].to_parquet(folder / "none.parquet")
+    assert "there are no rows" in told(call("embed", "none*.parquet", "-o", "out.parquet"))
+    rows.drop(columns="a").to_parquet(folder / "rows" / "2.parquet")
+    message = told(call("embed", "rows/*.parquet", "-o", "out.parquet"))
+    assert "2.parquet: its columns are not those of" in message
+    assert not (folder / "out.parquet").exists()
 
 
 def test_only_large_tables_and_patterns_are_streamed(rows, folder):
