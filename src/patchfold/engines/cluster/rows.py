@@ -197,7 +197,7 @@ class Shared:
     ----------
     rows : list of futures of Rows
         Distinct rows, numbered without the copies.
-    tree : Plane or int
+    tree : future of Plane or int
         Which part a row belongs to.
     n : int
         How many distinct rows there are.
@@ -242,14 +242,17 @@ def share_out(cluster: Cluster, given: Chunks, *, merge: bool = True) -> Shared:
     step = max(1, len(given) // min(SAMPLE_ROWS * parts, max(parts, SAMPLE_BYTES // row_bytes)))
     sample = np.concatenate(cluster.get(cluster.each(_every, given.futures, step=step)))
     tree, _ = _grown(sample.astype(np.float64), parts, 0)
-    tasks = cluster.each(_split, given.futures, given.starts, tree=tree, parts=parts)
+    # Sent once, not with every task: planes have as many numbers as there are features.
+    planes = cluster.run(_planes, tree)
+    tasks = cluster.each(_split, given.futures, given.starts, tree=planes, parts=parts)
     counts = np.sum(cluster.get(cluster.each(_counts, tasks)), axis=0)
     kept = np.flatnonzero(counts)
     rows = [
         cluster.run(_stacked_rows, [cluster.run(getitem, task, int(part)) for task in tasks])
         for part in kept
     ]
-    tree = _renumbered(tree, {int(part): place for place, part in enumerate(kept)})
+    numbers = {int(part): place for place, part in enumerate(kept)}
+    planes = cluster.run(_planes, _renumbered(tree, numbers))
     # Copies are in one part: where a row goes depends on its numbers alone.
     places = cluster.each(_places, rows, merge=merge)
     copies = np.sort(np.concatenate(cluster.get(cluster.each(_copies, places))))
@@ -257,7 +260,7 @@ def share_out(cluster: Cluster, given: Chunks, *, merge: bool = True) -> Shared:
     if n < 2:
         return share_out(cluster, given, merge=False)
     if not len(copies):
-        return Shared(rows, tree, n, given, given, places, copies)
+        return Shared(rows, planes, n, given, given, places, copies)
     rows = cluster.each(_distinct, rows, places, copies=copies)
     sizes = _aligned(
         [
@@ -267,7 +270,7 @@ def share_out(cluster: Cluster, given: Chunks, *, merge: bool = True) -> Shared:
     )
     chunks = replace(given, sizes=list(sizes), futures=[])
     again = returned(cluster, cluster.each(_points, rows), rows, chunks)
-    return Shared(rows, tree, n, replace(chunks, futures=again), given, places, copies)
+    return Shared(rows, planes, n, replace(chunks, futures=again), given, places, copies)
 
 
 def are_equal(cluster: Cluster, chunks: Chunks) -> bool:
@@ -280,6 +283,10 @@ def _unequal(X: Floats) -> Floats:
     """Return the first row, and another one that is not equal to it, if there is one."""
     other = int(np.argmax((X[0] != X).any(axis=1)))
     return X[[0, other]]
+
+
+def _planes(tree: Any) -> Any:
+    return tree
 
 
 def _places(rows: Rows, merge: bool) -> Places:

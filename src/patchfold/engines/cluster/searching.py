@@ -98,7 +98,7 @@ class Search:
         Who is searched; their numbers break ties.
     points : list of futures of arrays
         Where they are.
-    tree : Plane or int
+    tree : future of Plane or int
         The planes between parts.
     exact : bool
         Whether all parts are asked that can hold a neighbour, and each is searched exactly.
