@@ -63,9 +63,12 @@ def test_held_out_points_land_near_their_neighbours(estimator, roll):
     fitted = sklearn.clone(estimator).fit(X)
     nearest = np.argsort(cdist(Y, X), axis=1)[:, :5]
     spread = np.ptp(fitted.embedding_, axis=0)
-    gap = np.abs(fitted.transform(Y) - fitted.embedding_[nearest].mean(axis=1)) / spread
+    places = fitted.transform(Y)
+    gap = np.abs(places - fitted.embedding_[nearest].mean(axis=1)) / spread
     assert np.median(gap) < 0.03
-    assert gap.max() < 0.4  # beside a short circuit, the nearest points lie on two sheets
+    # Beside a short circuit, the nearest points lie on two sheets; every new point is near to one.
+    apart = np.abs(places[:, None] - fitted.embedding_[nearest]) / spread
+    assert apart.max(axis=2).min(axis=1).max() < 0.25
 
 
 def test_a_new_point_beyond_the_radius_is_named():
