@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from command_line import done, told
 from dask_cluster import dask_cluster
 from patchfold import PatchIsomap
-from patchfold.cli.streaming import is_streamed, row_groups, shared_out
+from patchfold.cli.streaming import is_streamed, points_of, row_groups, shared_out
 
 
 @pytest.fixture
@@ -71,9 +71,19 @@ def test_groups_of_rows_are_in_the_order_of_numbers_and_empty_ones_are_left_out(
     for number in (10, 2):
         rows[:5].to_parquet(folder / "rows" / f"{number}.parquet")
     rows[:0].to_parquet(folder / "rows" / "3.parquet")
-    expected = [("0", 0), ("0", 1), ("1", 0), ("2", 0), ("10", 0)]
+    expected = [("0", 0, 40), ("0", 1, 30), ("1", 0, 50), ("2", 0, 5), ("10", 0, 5)]
     for name in ("rows/*.parquet", "rows"):
-        assert [(Path(file).stem, group) for file, group in row_groups(name)] == expected
+        assert [(Path(file).stem, at, size) for file, at, size in row_groups(name)] == expected
+
+
+def test_points_are_the_features_of_all_groups_in_order(rows, folder):
+    rows["flag"], rows["count"] = rows["a"] > 0, np.arange(120)
+    rows[:70].to_parquet(folder / "rows" / "0.parquet", row_group_size=40)
+    rows[70:].to_parquet(folder / "rows" / "1.parquet")
+    names = ["count", "b", "flag"]
+    points = points_of(row_groups("rows"), names)
+    assert points.chunks == ((40, 30, 50), (3,))
+    np.testing.assert_array_equal(points.compute(), rows[names].to_numpy(dtype=float))
 
 
 def test_files_with_other_columns_and_without_rows_are_refused(call, rows, folder):

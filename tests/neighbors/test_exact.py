@@ -1,6 +1,8 @@
 """Neighbourhoods are those of a double loop under the order (distance, index)."""
 
+import gc
 import math
+import weakref
 
 import numpy as np
 import pytest
@@ -26,6 +28,20 @@ def test_exact_neighbours_are_those_of_a_double_loop(name, dtype):
         ]
         assert found.distances.dtype == dtype
         assert found.distances.tolist() == [dtype(d) for row in expected for d, _ in row]
+
+
+@pytest.mark.parametrize("n_features", [3, 20])
+def test_searched_points_go_with_their_last_reference(n_features):
+    X = np.random.default_rng(0).normal(size=(50, n_features))
+    space = points.SearchedPoints(X, 1)
+    points.k_nearest(space, X, 4, own=True)
+    last = weakref.ref(space)
+    gc.disable()  # large arrays should not wait for it
+    try:
+        del space
+        assert last() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("name", ["squares overflow", "squares underflow"])
@@ -101,7 +117,8 @@ def test_what_single_precision_cannot_tell_apart_is_looked_at_in_double(dtype):
     generator = np.random.default_rng(4)
     centres = np.repeat(1000 * generator.normal(size=(4, SCAN)), candidates.CROWD + 40, axis=0)
     X = (centres + generator.normal(size=centres.shape)).astype(dtype)
-    quick, sharp = points.SearchedPoints(X, None).finders()
+    space = points.SearchedPoints(X, None)
+    quick, sharp = space.finders()
     assert quick.nearest(X, 8)[0].max() == 0
     assert sharp.nearest(X, 8)[0].min() >= 8
     expected = double_loop(X, X, lambda row: row[:7], True)
@@ -112,7 +129,8 @@ def test_what_single_precision_cannot_tell_apart_is_looked_at_in_double(dtype):
 @pytest.mark.parametrize(("n", "k"), [(1000, 15), (1000, 40), (2000, 90)])
 def test_single_precision_settles_nearly_all_rows_whatever_k_is(n, k):
     X = np.random.default_rng(5).standard_normal((n, 20))
-    degrees, _, _ = points.SearchedPoints(X, None)._quick_finder.nearest(X, k)
+    space = points.SearchedPoints(X, None)
+    degrees, _, _ = space._quick_finder.nearest(X, k)
     assert np.mean(degrees == 0) < 0.02
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from patchfold.cli._session import Refused, about, say, working
 from patchfold.tables._naming import counted
@@ -87,22 +87,27 @@ def embed_streamed(asked: Streamed, estimator: Any) -> int:
         raise Refused(str(error)) from error
     with _client(asked.cluster, asked.memory) as client, about(asked.data):
         groups = row_groups(asked.data)
-        frame = _frame(groups)
-        features = _features(asked, frame)
+        features = _features(asked, groups[0].file)
         workers = len(client.scheduler_info(-1)["workers"])
         say([f"Embedding {counted(len(features), 'column')} on {counted(workers, 'worker')}"])
         with working(f"Embedding {asked.data} ..."):
-            points = frame[features].astype(float)
+            points = points_of(groups, features)
             if asked.standardize:
-                moments = import_module("dask").compute(points.mean(), points.std(ddof=0))
-                spread = moments[1].where(moments[1] > 0, 1.0)
-                points = points.map_partitions(_standardised, moments[0], spread)
+                points = _standardised(points)
             places = estimator.set_params(engine=client).fit(points).embedding_
             return _write(asked, groups, places, type(estimator).__name__)
 
 
-def row_groups(data: str) -> list[tuple[str, int]]:
-    """Return the files and numbers of all groups of rows, in order.
+class RowGroup(NamedTuple):
+    """A group of rows in a Parquet file: its number there, and how many rows it has."""
+
+    file: str
+    at: int
+    rows: int
+
+
+def row_groups(data: str) -> list[RowGroup]:
+    """Return all groups that have rows, in order.
 
     Dask itself would keep statistics of every column of every group in this process: 1.3 GB for
     200 groups of 2000 columns.
@@ -112,7 +117,7 @@ def row_groups(data: str) -> list[tuple[str, int]]:
     files = [
         file for path in found for file in (path.glob("*.parquet") if path.is_dir() else [path])
     ]
-    groups, first = [], None
+    groups, first = list[RowGroup](), None
     for file in sorted(map(str, files), key=dask.natural_sort_key):
         described = parquet.read_metadata(file)
         names = described.schema.names
@@ -121,27 +126,38 @@ def row_groups(data: str) -> list[tuple[str, int]]:
             raise Refused(f"{file}: its columns are not those of {first[0]}.")
         sizes = [described.row_group(at).num_rows for at in range(described.num_row_groups)]
         # Workers have folders of their own.
-        groups += [(str(Path(file).absolute()), at) for at, size in enumerate(sizes) if size]
+        path = str(Path(file).absolute())
+        groups += [RowGroup(path, at, size) for at, size in enumerate(sizes) if size]
     if not groups:
         raise Refused(f"{data}: there are no rows in Parquet files of such a name.")
     return groups
 
 
-def _frame(groups: list[tuple[str, int]]) -> Any:
-    """Return a Dask data frame whose parts are groups of rows, which workers read."""
-    schema = import_module("pyarrow.parquet").read_schema(groups[0][0])
-    meta = schema.empty_table().to_pandas()
-    return import_module("dask.dataframe").from_map(_rows, groups, meta=meta)
+def points_of(groups: list[RowGroup], features: list[str]) -> Any:
+    """Return a Dask array whose chunks are groups of rows, which workers read.
+
+    It knows their sizes. A data frame would read the whole table once more, to count.
+    """
+    da, delayed = import_module("dask.array"), import_module("dask").delayed
+    names = delayed(features)
+    chunks = [
+        da.from_delayed(delayed(_numbers)(group, names), (group.rows, len(features)), float)
+        for group in groups
+    ]
+    return da.concatenate(chunks)
 
 
-def _rows(group: tuple[str, int], columns: list[str] | None = None) -> Any:
-    """Read a group of rows; Dask names the columns that are needed."""
-    with import_module("pyarrow.parquet").ParquetFile(group[0]) as file:
-        return file.read_row_group(group[1], columns=columns, use_pandas_metadata=True).to_pandas()
+def _numbers(group: RowGroup, features: list[str]) -> Any:
+    """Read the features of a group of rows."""
+    with import_module("pyarrow.parquet").ParquetFile(group.file) as file:
+        rows = file.read_row_group(group.at, columns=features, use_pandas_metadata=True)
+    return rows.to_pandas()[features].to_numpy(dtype=float)
 
 
-def _features(asked: Streamed, frame: Any) -> list[str]:
+def _features(asked: Streamed, file: str) -> list[str]:
     """Return the columns that are features; refuse text, and names that are not there."""
+    schema = import_module("pyarrow.parquet").read_schema(file)
+    frame = schema.empty_table().to_pandas()
     missing = [name for name in (*asked.beside, *asked.drop) if name not in frame.columns]
     if missing:
         raise Refused(f"{asked.data}: there is no column {missing[0]!r}.")
@@ -158,20 +174,24 @@ def _features(asked: Streamed, frame: Any) -> list[str]:
     return features
 
 
-def _standardised(rows: Any, mean: Any, spread: Any) -> Any:
-    return (rows - mean) / spread
+def _standardised(points: Any) -> Any:
+    """Return columns of mean zero and deviation one, but constant ones; missing numbers stay."""
+    dask, da = import_module("dask"), import_module("dask.array")
+    mean, spread = dask.compute(da.nanmean(points, axis=0), da.nanstd(points, axis=0))
+    spread[~(spread > 0)] = 1.0
+    return (points - mean) / spread
 
 
-def _write(asked: Streamed, groups: list[tuple[str, int]], places: Any, name: str) -> int:
+def _write(asked: Streamed, groups: list[RowGroup], places: Any, name: str) -> int:
     """Write columns and coordinates, one group of rows at a time."""
     arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     written, writer = 0, None
     part = asked.output.with_suffix(".parquet.part")
     try:
-        for block, (path, group) in enumerate(groups):
+        for block, group in enumerate(groups):
             coordinates = places.blocks[block].compute()
-            with parquet.ParquetFile(path) as file:
-                beside = file.read_row_group(group, columns=list(asked.beside))
+            with parquet.ParquetFile(group.file) as file:
+                beside = file.read_row_group(group.at, columns=list(asked.beside))
             columns = {column: beside[column] for column in asked.beside}
             for axis in range(coordinates.shape[1]):
                 columns[f"{name.lower()}{axis}"] = coordinates[:, axis]

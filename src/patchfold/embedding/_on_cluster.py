@@ -124,7 +124,7 @@ class FitsOnCluster(BasePatchGraph):
             if rows.are_equal(cluster, shared.chunks):
                 self.embedding_[:] = 0  # a single point, wherever rounding takes its copies
             self._here = self.embedding_
-            every = self._here if not len(shared.copies) else self._here[shared.points(cluster)]
+            every = self._here if not len(shared.copies) else self._here[shared.numbers(cluster)]
             self.embedding_ = _as_chunks(every, shared.given)
             return
         futures = shared.returned(cluster, self._placed_parts)
@@ -214,7 +214,7 @@ def _as_chunks(values: Any, chunks: Any) -> Any:
 def _columns(X: Any) -> Any:
     """Return something small with the columns of an array or a data frame of dask."""
     if hasattr(X, "to_dask_array"):
-        return X.head(0, npartitions=-1, compute=True)
+        return import_module("dask.dataframe.dispatch").make_meta(X)
     if X.ndim != 2:
         raise ValueError(f"X is a dask array of shape {X.shape}; give rows and columns.")
     return np.empty((1, int(X.shape[1])))

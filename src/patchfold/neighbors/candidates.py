@@ -1,11 +1,15 @@
 """Candidates for neighbours, from a k-d tree or a scan of all pairs.
 
 Both come with a proof that no neighbour is missing. The points module computes exact distances.
+
+The searched points hold both, and both refer to them weakly. So large arrays go with the last
+reference, and do not wait for the garbage collector.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from weakref import proxy
 
 import numpy as np
 from sklearn.neighbors import KDTree
@@ -52,7 +56,7 @@ class Tree:
     """
 
     def __init__(self, space: SearchedPoints) -> None:
-        self._space = space
+        self._space = proxy(space)
         self._tree = KDTree(self._placed(space.points))
         self._rounding, self._underflow = _rounding(space.n_features, np.float64)
 
@@ -101,7 +105,7 @@ class Scan:
     """
 
     def __init__(self, space: SearchedPoints, dtype: Any) -> None:
-        self._space, self._dtype = space, dtype
+        self._space, self._dtype = proxy(space), dtype
         n = space.n_samples
         self._columns: Any = None
         if is_sparse(space.points):

@@ -8,7 +8,6 @@ from in_one_place import InOnePlace
 from patchfold.engines.cluster.fitting import table_of_found
 from patchfold.engines.cluster.halo import Exchange, Nodes
 from patchfold.engines.cluster.refining import neighbours_at, refined_rows, wider_table
-from patchfold.engines.cluster.rows import Rows
 from patchfold.engines.cluster.searching import Found
 from patchfold.neighbors import find_neighbors
 from patchfold.neighbors.refinement import refined_neighbors
@@ -30,11 +29,10 @@ def test_parts_refine_neighbours_as_one_place_does():
     near = known.indices.reshape(-1, k)
     nodes = Nodes(near, homes[near], places[near])
     found = [Found(nodes.at(own), known.distances.reshape(-1, k)[own]) for own in ids]
-    rows = [Rows(own, X[own]) for own in ids]
     cluster, there = InOnePlace(), [moved[own] for own in ids]
-    exchange = Exchange(cluster, cluster.each(table_of_found, range(3), rows, found))
+    exchange = Exchange(cluster, cluster.each(table_of_found, range(3), ids, found))
     around = exchange.fetch(found, neighbours_at)
-    wider = Exchange(cluster, cluster.each(wider_table, range(3), rows, found, around))
+    wider = Exchange(cluster, cluster.each(wider_table, range(3), ids, found, around))
     halo = wider.fetch(there)
     parts = cluster.each(refined_rows, exchange.tables, wider.tables, found, around, there, halo)
 

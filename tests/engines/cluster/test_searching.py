@@ -27,8 +27,8 @@ def test_parts_overlap_less_where_planes_tell_little_about_distances():
     x, y = np.eye(60)[:2]
     tree = Plane(x, 0.0, Plane(y, 0.0, 0, 1), Plane(y, 0.0, 2, 3))
     home = part_of(X, tree)
-    rows = [Rows(ids, X[ids]) for ids in (np.flatnonzero(home == part) for part in range(4))]
-    search = Search(InOnePlace(), rows, [part.points for part in rows], tree, exact=False)
+    ids = [np.flatnonzero(home == part) for part in range(4)]
+    search = Search(InOnePlace(), ids, [X[own] for own in ids], tree, exact=False)
     kth = exact(X, 5)[1][:, -1].mean()
     margin = search._margin(kth)
     assert sum(map(len, near_parts(X, tree, kth).values())) == 4 * len(X)
@@ -59,12 +59,12 @@ def test_rows_near_a_plane_are_in_the_parts_on_both_sides(points, tree):
 def test_parts_find_the_nearest_rows_within_their_overlap(points, tree, margin, all_found):
     k, home = 6, part_of(points, tree)
     parts = [Rows(ids, points[ids]) for ids in (np.flatnonzero(home == p) for p in range(4))]
-    near = [overlap(rows, rows.points, p, tree, margin) for p, rows in enumerate(parts)]
+    near = [overlap(*rows, p, tree, margin) for p, rows in enumerate(parts)]
     ids, distances = exact(points, k)
     share = []
     for part, rows in enumerate(parts):
         added = [there[part] for there in near if part in there]
-        found = search_overlapping(rows, rows.points, part, added, k)
+        found = search_overlapping(*rows, part, added, k)
         np.testing.assert_array_equal(home[found.nodes.ids], found.nodes.homes)
         where = zip(found.nodes.homes.flat, found.nodes.places.flat, strict=True)
         at = [parts[other].ids[place] for other, place in where]

@@ -60,8 +60,7 @@ def build_on_cluster(
     exact = exact_suits(setting.knn, n, chunks.n_features)
     with stage("neighbours"):
         scale = rows.mean_variance_of(cluster, chunks)
-        points = cluster.each(_points, shared.rows)
-        search = Search(cluster, shared.rows, points, shared.tree, exact=exact)
+        search = Search(cluster, shared.ids, shared.points, shared.tree, exact=exact)
         found = search.own(reach)
         cluster.wait(found)
         recall = search.recall(found, reach)
@@ -69,65 +68,61 @@ def build_on_cluster(
         warn_user(
             f"the approximate search found {recall:.0%} of the nearest rows; knn='exact' finds all."
         )
-    fitted = Fitted(cluster, shared, points, search, scale, recall)
+    fitted = Fitted(cluster, shared, search, scale, recall)
     patches = None
     if setting.recipe is not None:
         with stage("patches"):
             patches = _patches(fitted, found, setting)
     with stage("divergences"):
         count = max(degree, min(reach, TYPICAL_NEIGHBORS)) if setting.stretched else degree
-        known = links.linked(cluster, shared.rows, found, count, chunks.dtype)
+        known = links.linked(cluster, shared.ids, found, count, chunks.dtype)
         lengths, typical, around = _lengths(fitted, known, patches, setting)
         cluster.wait(lengths)
     graph = ClusterGraph(setting, fitted, found, patches, known, lengths, typical, around)
     return _connected(graph, stage)
 
 
-def _points(part: rows.Rows) -> Any:
-    return part.points
-
-
 def _patches(fitted: Fitted, found: list[Any], setting: GraphSetting) -> fitting.PartPatches:
     """Fit the patches of all rows where they are, with a halo of neighbours."""
-    cluster, parts, recipe = fitted.cluster, fitted.rows, cast("GaussianPatch", setting.recipe)
-    numbers = range(len(parts))
+    cluster, ids, recipe = fitted.cluster, fitted.ids, cast("GaussianPatch", setting.recipe)
+    numbers = range(len(ids))
     members = cluster.each(_nearest, found, k=setting.patch_size)
-    exchange = Exchange(cluster, cluster.each(fitting.table_of_found, numbers, parts, members))
+    exchange = Exchange(cluster, cluster.each(fitting.table_of_found, numbers, ids, members))
     halo = exchange.fetch(fitted.points)
     places, search = None, None
-    moved: list[Any] = [None] * len(parts)
+    moved: list[Any] = [None] * len(ids)
     if recipe.denoise:
         moved = cluster.each(
-            fitting.denoised_rows, exchange.tables, parts, halo, members, scale=fitted.scale
+            fitting.denoised_rows, exchange.tables, fitted.points, halo, members, scale=fitted.scale
         )
         tree, exact = fitted.shared.tree, fitted.search.exact
-        places, search = moved, Search(cluster, parts, moved, tree, exact=exact)
+        places, search = moved, Search(cluster, ids, moved, tree, exact=exact)
         if exact:
             members = search.own(setting.patch_size)
-            tables = cluster.each(fitting.table_of_found, numbers, parts, members)
+            tables = cluster.each(fitting.table_of_found, numbers, ids, members)
             exchange = Exchange(cluster, tables)
             halo = exchange.fetch(moved)
         else:
-            exchange, members, halo = _refined(exchange, parts, members, moved)
-    known = exchange.tables, parts, halo, members, moved
+            exchange, members, halo = _refined(exchange, ids, members, moved)
+    known = exchange.tables, fitted.points, halo, members, moved
     packed = cluster.each(fitting.fitted_patches, *known, recipe=recipe, scale=fitted.scale)
     n, m = fitted.shared.n, fitted.shared.chunks.n_features
-    used = cluster.get(cluster.each(fitting.used, packed, parts, n=n))
+    used = cluster.get(cluster.each(fitting.used, packed, ids, n=n))
     rank = cluster.get([cluster.run(fitting.full_rank, members[0], recipe)])[0]
     width = fitting.width_of(used, n, m, rank, recipe.covariance)
     return fitting.PartPatches(packed, width, places, search)
 
 
 def _refined(
-    exchange: Exchange, parts: list[Any], members: list[Any], moved: list[Any]
+    exchange: Exchange, ids: list[Any], members: list[Any], moved: list[Any]
 ) -> tuple[Exchange, list[Any], list[list[Any]]]:
     """Refine the neighbours of rows that have moved, as one process does.
 
     Return the exchange of wider tables, the new neighbours, and where the rows of halos are.
     """
-    cluster, numbers = exchange.cluster, range(len(parts))
+    cluster, numbers = exchange.cluster, range(len(ids))
     around = exchange.fetch(members, refining.neighbours_at)
-    wider = Exchange(cluster, cluster.each(refining.wider_table, numbers, parts, members, around))
+    wider = Exchange(cluster, cluster.each(refining.wider_table, numbers, ids, members, around))
     halo = wider.fetch(moved)
     known = exchange.tables, wider.tables, members, around, moved, halo
     return wider, cluster.each(refining.refined_rows, *known), halo
@@ -150,9 +145,9 @@ def _lengths(
     if not setting.stretched:
         values = cluster.each(links.edge_divergences, known, patches.packed, halo, **how)
         return values, None, None
-    points = exchange.fetch(fitted.points)
+    near = exchange.fetch(fitted.points)
     both = patches.packed, halo
-    compared = cluster.each(links.compared_edges, known, fitted.rows, points, *both, **how)
+    compared = cluster.each(links.compared_edges, known, fitted.points, near, *both, **how)
     cluster.wait(compared)
     degree = setting.degree or 0
     typical, around, evidence = learning.learned(exchange, known, compared, degree)

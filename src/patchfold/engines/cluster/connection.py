@@ -91,6 +91,10 @@ class Cluster:
         rows = zip(*columns, strict=True)
         return [self.run(function, *arguments, **common) for arguments in rows]
 
+    def send(self, value: Any) -> Any:
+        """Return the future of a value that many tasks need, which is sent once, not with each."""
+        return self.run(_sent, value)
+
     def wait(self, futures: list[Any]) -> None:
         """Wait until tasks are done."""
         self.get(self.each(_done, futures))
@@ -165,6 +169,10 @@ class Cluster:
                     "'dask worker ADDRESS' and fit again."
                 )
             time.sleep(0.1)
+
+
+def _sent(value: Any) -> Any:
+    return value
 
 
 def _done(_: Any) -> None:

@@ -91,9 +91,9 @@ class Width(NamedTuple):
         return PartThreads(compiled=self.compiled, width=self.used)
 
 
-def table_of_found(part: int, rows: Any, found: Found) -> Table:
+def table_of_found(part: int, ids: Indices, found: Found) -> Table:
     """Return the table of a part and its neighbours."""
-    return table_of(part, rows.ids, Nodes(*(field.ravel() for field in found.nodes)))
+    return table_of(part, ids, Nodes(*(field.ravel() for field in found.nodes)))
 
 
 def near_in(table: Table, found: Found, dtype: Any) -> Neighborhoods:
@@ -106,17 +106,17 @@ def near_in(table: Table, found: Found, dtype: Any) -> Neighborhoods:
 
 
 def denoised_rows(
-    table: Table, rows: Any, halo: list[Floats], found: Found, scale: float
+    table: Table, own: Floats, halo: list[Floats], found: Found, scale: float
 ) -> Floats:
     """Return the means of the patches of own rows."""
-    points = table.filled(rows.points, halo)
+    points = table.filled(own, halo)
     part = Part(scale, table.own)
     return np.asarray(patch_means(points, near_in(table, found, points.dtype), part=part, n_jobs=1))
 
 
 def fitted_patches(
     table: Table,
-    rows: Any,
+    own: Floats,
     halo: list[Floats],
     found: Found,
     places: Floats | None,
@@ -126,12 +126,12 @@ def fitted_patches(
     """Fit the patches of own rows; of denoised ones, the halo too, where there are ``places``."""
     denoised = None
     if places is None:
-        points = table.filled(rows.points, halo)
+        points = table.filled(own, halo)
     else:
         moved = table.filled(places, halo)
         denoised = moved, moved
         points = moved.copy()  # nobody asks where the rows of others have been
-        points[table.own] = rows.points
+        points[table.own] = own
     near = near_in(table, found, points.dtype)
     part = Part(scale, table.own)
     return packed(recipe.gaussians(points, near, denoised=denoised, n_jobs=1, part=part))
@@ -167,12 +167,12 @@ def _wide(array: Any, name: str, kept: int | None) -> Any:
     return np.pad(array, [(0, 0), (0, missing), *[(0, 0)] * (array.ndim - 2)])
 
 
-def used(patches: Packed, rows: Any, n: int) -> tuple[int, int] | None:
+def used(patches: Packed, ids: Indices, n: int) -> tuple[int, int] | None:
     """Return how many directions are used by the sample of patches, and by all, in a part."""
     if "variances" not in patches.arrays:
         return None
     ranks = used_ranks(patches.arrays["variances"])
-    sample = rows.ids % max(1, n // SAMPLE) == 0
+    sample = ids % max(1, n // SAMPLE) == 0
     return int(ranks[sample].max(initial=1)), int(ranks.max(initial=1))
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from patchfold.engines.cluster.connection import Cluster
     from patchfold.engines.cluster.fitting import Packed, PartPatches
     from patchfold.engines.cluster.links import Links
-    from patchfold.engines.cluster.rows import Rows, Shared
+    from patchfold.engines.cluster.rows import Shared
     from patchfold.engines.cluster.searching import Found, Search
     from patchfold.graph.disagreement import Typical
     from patchfold.graph.patch_graph import GraphSetting
@@ -41,8 +41,6 @@ class Fitted:
     cluster : Cluster
     shared : Shared
         The rows of every part.
-    points : list of futures of arrays
-        Their points.
     search : Search
     scale : float
         The mean variance of the features.
@@ -52,15 +50,19 @@ class Fitted:
 
     cluster: Cluster
     shared: Shared
-    points: list[Any]
     search: Search
     scale: float
     recall: float
 
     @property
-    def rows(self) -> list[Any]:
-        """Futures of the rows of every part."""
-        return self.shared.rows
+    def ids(self) -> list[Any]:
+        """Futures of the numbers of the rows of every part."""
+        return self.shared.ids
+
+    @property
+    def points(self) -> list[Any]:
+        """Futures of the points of these rows."""
+        return self.shared.points
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,15 +147,15 @@ class ClusterGraph:
         if self.parted is not None:
             parted = cluster.each(_patch_points, self.parted.packed)
         centres = np.empty((n, m), dtype=self.dtype)
-        for rows, points in zip(self.fitted.rows, parted, strict=True):  # one part at a time
-            ids, values = cluster.get([cluster.run(_ids, rows), points])
+        for both in zip(self.fitted.ids, parted, strict=True):  # one part at a time
+            ids, values = cluster.get(both)
             centres[ids] = values
         return centres
 
     def landmarks(self, count: int, random_state: Any) -> Indices:
         """Draw rows, each as likely as another, copies of a row as one while there are others."""
         cluster, n = self.fitted.cluster, len(self)
-        parts = cluster.get(cluster.each(_copies, self.fitted.rows, self.found))
+        parts = cluster.get(cluster.each(_copies, self.fitted.ids, self.found))
         copies = np.sort(np.concatenate(parts))
         distinct = n - len(copies)
         if distinct < count:
@@ -175,7 +177,7 @@ class ClusterGraph:
         """
         cluster = self.fitted.cluster
         exchange = Exchange(cluster, cluster.each(table_of_links, self.links))
-        found = cluster.get(cluster.each(_located, self.fitted.rows, ids=landmarks))
+        found = cluster.get(cluster.each(located, self.fitted.ids, rows=landmarks))
         homes = {
             int(lane): (part, int(place))
             for part, (lanes, places) in enumerate(found)
@@ -198,7 +200,7 @@ class ClusterGraph:
         """Return the edges of the graph in this process, for embeddings that need all of them."""
         cluster, n = self.fitted.cluster, len(self)
         matrix = self.matrix
-        args = self.fitted.rows, self.found, self.links, self.edge_lengths
+        args = self.fitted.ids, self.found, self.links, self.edge_lengths
         parts = cluster.get(cluster.each(_chosen_lengths, *args, degree=self.setting.degree))
         rows, columns, lengths = (np.concatenate(column) for column in zip(*parts, strict=True))
         left = np.isfinite(lengths)
@@ -244,19 +246,15 @@ class Collected:
 
 
 def _chosen_lengths(
-    rows: Rows, found: Found, links: Links, lengths: Floats, degree: int
+    own: Indices, found: Found, links: Links, lengths: Floats, degree: int
 ) -> tuple[Indices, Indices, Floats]:
     """Return the edges from rows to their nearest neighbours, by numbers."""
     table, ids = links.table, found.nodes.ids[:, :degree]
-    starts, ends = np.repeat(rows.ids, ids.shape[1]), ids.ravel()
+    starts, ends = np.repeat(own, ids.shape[1]), ids.ravel()
     a, b = table.find(starts), table.find(ends)
     n = len(table)
     codes = np.minimum(a, b) * n + np.maximum(a, b)
     return starts, ends, lengths[np.searchsorted(links.i * n + links.j, codes)]
-
-
-def _ids(rows: Rows) -> Indices:
-    return rows.ids
 
 
 def _patch_points(patches: Packed) -> Floats:
@@ -276,15 +274,15 @@ def _edges(links: Links, lengths: Floats) -> tuple[Indices, Indices, Floats]:
     return ids[links.i[kept]], ids[links.j[kept]], lengths[kept]
 
 
-def _copies(rows: Rows, found: Found) -> Indices:
+def _copies(ids: Indices, found: Found) -> Indices:
     """Return the rows that are equal to an earlier one."""
     first = found.nodes.ids[:, 0]
-    copies: Indices = rows.ids[(found.distances[:, 0] == 0) & (first < rows.ids)]
+    copies: Indices = ids[(found.distances[:, 0] == 0) & (first < ids)]
     return copies
 
 
-def _located(rows: Rows, ids: Indices) -> tuple[Indices, Indices]:
+def located(ids: Indices, rows: Indices) -> tuple[Indices, Indices]:
     """Return which of some rows are in a part, and where."""
-    places = np.minimum(np.searchsorted(rows.ids, ids), len(rows.ids) - 1)
-    here = np.flatnonzero(rows.ids[places] == ids)
+    places = np.minimum(np.searchsorted(ids, rows), len(ids) - 1)
+    here = np.flatnonzero(ids[places] == rows)
     return here, places[here]

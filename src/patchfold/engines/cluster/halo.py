@@ -7,6 +7,7 @@ or break ties by index do in a part what they do in one place.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -112,10 +113,16 @@ class Exchange:
         arrays. Parts that are not among ``only`` get nothing.
         """
         run, take = self.cluster.run, take or take_rows
-        found: list[list[Any]] = []
-        for part, (sides, wanted) in enumerate(zip(self.sides, self._wanted, strict=True)):
-            asked = zip(sides, wanted, strict=True) if only is None or part in only else ()
-            found.append([run(take, values[side], places) for side, places in asked])
+        parts = range(len(self.sides)) if only is None else only
+        asked = [
+            (side, part, wanted)
+            for part in parts
+            for side, wanted in zip(self.sides[part], self._wanted[part], strict=True)
+        ]
+        found: list[list[Any]] = [[] for _ in self.sides]
+        # By the part that is asked, so that each is read from disk once. Its askers stay in order.
+        for side, part, wanted in sorted(asked, key=itemgetter(0)):
+            found[part].append(run(take, values[side], wanted))
         return found
 
     def fill(self, values: list[Any]) -> list[Any]:

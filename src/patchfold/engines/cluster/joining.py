@@ -60,18 +60,17 @@ def joined(graph: ClusterGraph, labels: list[Any], sizes: Indices) -> ClusterGra
     sizes : array of shape (n_components,)
     """
     fitted = graph.fitted
-    cluster, parts = fitted.cluster, range(len(fitted.rows))
+    cluster, parts = fitted.cluster, range(len(fitted.ids))
     groups = np.arange(len(sizes))
     pairs: set[Pair] = set()
     while groups.max() > 0:
         counts = np.bincount(groups, weights=sizes).astype(np.intp)
         now = {"groups": groups, "counts": counts}
-        asked = cluster.each(queries_of, fitted.rows, labels, parts, **now)
+        asked = cluster.each(queries_of, fitted.ids, fitted.points, labels, parts, **now)
         best: dict[int, Pair] = {}
         for part in parts:
-            answers = cluster.each(
-                outside, fitted.rows, labels, [asked[part]] * len(parts), parts, **now
-            )
+            there = fitted.ids, fitted.points, labels, [asked[part]] * len(parts), parts
+            answers = cluster.each(outside, *there, **now)
             for pair, ends in cluster.get([cluster.run(closest, asked[part], answers)])[0]:
                 for end in ends:
                     kept = best.get(end, pair)
@@ -86,16 +85,24 @@ def joined(graph: ClusterGraph, labels: list[Any], sizes: Indices) -> ClusterGra
     return _with_bridges(graph, sorted(pairs, key=lambda pair: (pair.i[0], pair.j[0])))
 
 
-def queries_of(rows: Any, labels: Indices, part: int, groups: Indices, counts: Indices) -> Queries:
+def queries_of(
+    ids: Indices, points: Floats, labels: Indices, part: int, groups: Indices, counts: Indices
+) -> Queries:
     """Return the rows of a part that are not of the largest component."""
     own = groups[labels]
     some = np.flatnonzero(own != int(np.argmax(counts)))
-    nodes = Nodes(rows.ids[some], np.full(len(some), part), some)
-    return Queries(nodes, rows.points[some], own[some])
+    nodes = Nodes(ids[some], np.full(len(some), part), some)
+    return Queries(nodes, points[some], own[some])
 
 
 def outside(
-    rows: Any, labels: Indices, queries: Queries, part: int, groups: Indices, counts: Indices
+    ids: Indices,
+    points: Floats,
+    labels: Indices,
+    queries: Queries,
+    part: int,
+    groups: Indices,
+    counts: Indices,
 ) -> tuple[Floats, Nodes]:
     """Return the nearest row of this part that is of another component, of each query."""
     n, own = len(queries.labels), groups[labels]
@@ -104,7 +111,7 @@ def outside(
     few = np.flatnonzero(sizes <= FEW)
     if len(few):
         k = min(int(sizes[few].max()) + 1, len(own))
-        space = SearchedPoints(rows.points, 1)
+        space = SearchedPoints(points, 1)
         near = k_nearest(space, queries.points[few], k, own=False)
         others = own[near.indices.reshape(-1, k)] != queries.labels[few, None]
         first = np.argmax(others, axis=1)
@@ -115,11 +122,11 @@ def outside(
     for label in np.unique(queries.labels[sizes > FEW]):
         some, others = np.flatnonzero(queries.labels == label), np.flatnonzero(own != label)
         if len(others):
-            space = SearchedPoints(rows.points[others], 1)
+            space = SearchedPoints(points[others], 1)
             near = k_nearest(space, queries.points[some], 1, own=False)
             exact = space.distances(queries.points[some], near.sources, near.indices)
             gaps[some], places[some] = exact / space.scale, others[near.indices]
-    return gaps, Nodes(rows.ids[places], np.full(n, part), places)
+    return gaps, Nodes(ids[places], np.full(n, part), places)
 
 
 def closest(
@@ -153,7 +160,7 @@ def _with_bridges(graph: ClusterGraph, pairs: list[Pair]) -> ClusterGraph:
     run = fitted.cluster.run
     lengths = []
     for pair in pairs:
-        ends = [(fitted.rows[part], place) for _, part, place in (pair.i, pair.j)]
+        ends = [(fitted.points[part], place) for _, part, place in (pair.i, pair.j)]
         if patches is None:
             lengths.append(run(_distance, *ends))
             continue
@@ -168,7 +175,7 @@ def _with_bridges(graph: ClusterGraph, pairs: list[Pair]) -> ClusterGraph:
             for pair, value in zip(pairs, values, strict=True)
             if part in (pair.i[1], pair.j[1])
         ]
-        both = run(with_extra, part, fitted.rows[part], known, old, some)
+        both = run(with_extra, part, fitted.ids[part], known, old, some)
         links.append(run(_first, both))
         new.append(run(_second, both))
     bridges = [(pair.i[0], pair.j[0], float(v)) for pair, v in zip(pairs, values, strict=True)]
@@ -177,7 +184,7 @@ def _with_bridges(graph: ClusterGraph, pairs: list[Pair]) -> ClusterGraph:
 
 def _distance(one: tuple[Any, int], other: tuple[Any, int]) -> float:
     (a, i), (b, j) = one, other
-    return float(np.linalg.norm(a.points[[i]] - b.points[[j]], axis=1)[0])
+    return float(np.linalg.norm(a[[i]] - b[[j]], axis=1)[0])
 
 
 def _patch(patches: Packed, place: int) -> Packed:
@@ -195,7 +202,7 @@ def _length(one: Packed, other: Packed, divergence: Any, width: Width, typical: 
 
 
 def with_extra(
-    part: int, rows: Any, links: Links, lengths: Floats, extra: list[Any]
+    part: int, ids: Indices, links: Links, lengths: Floats, extra: list[Any]
 ) -> tuple[Links, Floats]:
     """Add edges to those of a part, given by their ends and lengths."""
     if not extra:
@@ -204,7 +211,7 @@ def with_extra(
     ends = np.array([end for i, j, _ in extra for end in (i, j)], dtype=np.intp)
     added = Nodes(*ends.T)
     nodes = Nodes(*(np.concatenate(both) for both in zip(old, added, strict=True)))
-    table = table_of(part, rows.ids, nodes)
+    table = table_of(part, ids, nodes)
     a = np.concatenate([old.ids[links.i], added.ids[::2]])
     b = np.concatenate([old.ids[links.j], added.ids[1::2]])
     values = np.array([value for _, _, value in extra], dtype=lengths.dtype)

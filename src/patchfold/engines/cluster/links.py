@@ -93,28 +93,26 @@ class Links:
         return degrees, edges[at], others[at]
 
 
-def linked(
-    cluster: Cluster, rows: list[Any], found: list[Any], count: int, dtype: Any
-) -> list[Any]:
+def linked(cluster: Cluster, ids: list[Any], found: list[Any], count: int, dtype: Any) -> list[Any]:
     """Return the futures of the :class:`Links` of every part, of ``count`` neighbours a row."""
-    parts = range(len(rows))
-    chosen = cluster.each(chosen_by, rows, found, parts, count=count, dtype=dtype)
+    parts = range(len(ids))
+    chosen = cluster.each(chosen_by, ids, found, parts, count=count, dtype=dtype)
     leaving = cluster.each(leaving_edges, chosen, parts)
     sides = cluster.get(cluster.each(list, leaving))
     incoming: list[list[Any]] = [[] for _ in parts]
     for part, others in enumerate(sides):
         for side in others:
             incoming[side].append(cluster.run(getitem, leaving[part], side))
-    return cluster.each(links_of, parts, rows, chosen, incoming)
+    return cluster.each(links_of, parts, ids, chosen, incoming)
 
 
-def chosen_by(rows: Any, found: Found, part: int, count: int, dtype: Any) -> Chosen:
+def chosen_by(ids: Indices, found: Found, part: int, count: int, dtype: Any) -> Chosen:
     """Return the edges from the rows of a part to their nearest neighbours."""
     found = found.nearest(count)
     n, k = found.distances.shape
     places = np.repeat(np.arange(n), k)
     return Chosen(
-        Nodes(rows.ids[places], np.full(n * k, part), places),
+        Nodes(ids[places], np.full(n * k, part), places),
         Nodes(*(field.ravel() for field in found.nodes)),
         np.tile(np.arange(k), n),
         found.distances.ravel().astype(dtype),
@@ -127,11 +125,11 @@ def leaving_edges(chosen: Chosen, part: int) -> dict[int, Chosen]:
     return {int(side): chosen.at(homes == side) for side in np.unique(homes) if side != part}
 
 
-def links_of(part: int, rows: Any, chosen: Chosen, incoming: list[Chosen]) -> Links:
+def links_of(part: int, ids: Indices, chosen: Chosen, incoming: list[Chosen]) -> Links:
     """Return the edges at own rows, given those that they chose and those that chose them."""
     others = [chosen.others, *(edges.ends for edges in incoming)]
     stacked = Nodes(*(np.concatenate(column) for column in zip(*others, strict=True)))
-    table = table_of(part, rows.ids, stacked)
+    table = table_of(part, ids, stacked)
     every = (chosen, *incoming)
     a = table.find(np.concatenate([edges.ends.ids for edges in every]))
     b = table.find(np.concatenate([edges.others.ids for edges in every]))
@@ -157,7 +155,7 @@ class Compared(NamedTuple):
 
 def compared_edges(
     links: Links,
-    rows: Any,
+    points: Floats,
     halo: list[Floats],
     patches: Packed,
     halo_patches: list[Packed],
@@ -165,7 +163,7 @@ def compared_edges(
     divergence: Any,
 ) -> Compared:
     """Compare the patches at both ends of edges."""
-    lengths = local_lengths(links.table, rows, halo, patches, halo_patches, width, divergence)
+    lengths = local_lengths(links.table, points, halo, patches, halo_patches, width, divergence)
     offsets, apart = lengths.separations(links.i, links.j)
     return Compared(*lengths.compared(links.i, links.j), apart, offsets[links.table.own])
 
@@ -181,7 +179,7 @@ def edge_divergences(
 
 def local_lengths(
     table: Table,
-    rows: Any,
+    points: Floats,
     halo: list[Floats],
     patches: Packed,
     halo_patches: list[Packed],
@@ -190,7 +188,7 @@ def local_lengths(
 ) -> Lengths:
     """Return how long edges are between the rows of a table."""
     both = unpacked(patches, halo_patches, table, width)
-    return Lengths(table.filled(rows.points, halo), both, divergence, width.engine)
+    return Lengths(table.filled(points, halo), both, divergence, width.engine)
 
 
 class Mirror:

@@ -29,12 +29,12 @@ def neighbours_at(found: Found, places: Indices) -> Nodes:
     return found.nodes.at(places)
 
 
-def wider_table(part: int, rows: Any, found: Found, around: list[Nodes]) -> Table:
+def wider_table(part: int, ids: Indices, found: Found, around: list[Nodes]) -> Table:
     """Return the table of a part, its neighbours and theirs."""
     every = [found.nodes, *around]
     columns = zip(*every, strict=True)
     nodes = Nodes(*(np.concatenate([field.ravel() for field in column]) for column in columns))
-    return table_of(part, rows.ids, nodes)
+    return table_of(part, ids, nodes)
 
 
 def refined_rows(

@@ -51,7 +51,7 @@ MEMORY_SHARE = 1 / 40
 
 
 class Rows(NamedTuple):
-    """The rows of one part, in the order of the table: their numbers in it, and the points."""
+    """Some rows, in the order of the table: their numbers in it, and the points."""
 
     ids: Indices
     points: Floats
@@ -195,8 +195,10 @@ class Shared:
 
     Attributes
     ----------
-    rows : list of futures of Rows
-        Distinct rows, numbered without the copies.
+    ids : list of futures of arrays of integers
+        The distinct rows of every part, in order, numbered without the copies.
+    points : list of futures of arrays
+        Their points. Most steps ask for numbers alone, and points may be on disk.
     tree : future of Plane or int
         Which part a row belongs to.
     n : int
@@ -211,7 +213,8 @@ class Shared:
         The rows that are copies of earlier ones.
     """
 
-    rows: list[Any]
+    ids: list[Any]
+    points: list[Any]
     tree: Any
     n: int
     chunks: Chunks
@@ -227,12 +230,11 @@ class Shared:
     def returned(self, cluster: Cluster, values: list[Any]) -> list[Any]:
         """Return values of distinct rows, by part, as those of all rows, by chunk: as futures."""
         every = cluster.each(_of_copies, values, self.places)
-        return returned(cluster, every, self.places, self.given)
+        return returned(cluster, every, cluster.each(_ids, self.places), self.given)
 
-    def points(self, cluster: Cluster) -> Indices:
+    def numbers(self, cluster: Cluster) -> Indices:
         """Return which distinct row each row is."""
-        ids = cluster.each(_ids, self.rows)
-        return np.concatenate(cluster.get(self.returned(cluster, ids)))
+        return np.concatenate(cluster.get(self.returned(cluster, self.ids)))
 
 
 def share_out(cluster: Cluster, given: Chunks, *, merge: bool = True) -> Shared:
@@ -242,26 +244,30 @@ def share_out(cluster: Cluster, given: Chunks, *, merge: bool = True) -> Shared:
     step = max(1, len(given) // min(SAMPLE_ROWS * parts, max(parts, SAMPLE_BYTES // row_bytes)))
     sample = np.concatenate(cluster.get(cluster.each(_every, given.futures, step=step)))
     tree, _ = _grown(sample.astype(np.float64), parts, 0)
-    # Sent once, not with every task: planes have as many numbers as there are features.
-    planes = cluster.run(_planes, tree)
+    planes = cluster.send(tree)
     tasks = cluster.each(_split, given.futures, given.starts, tree=planes, parts=parts)
     counts = np.sum(cluster.get(cluster.each(_counts, tasks)), axis=0)
     kept = np.flatnonzero(counts)
-    rows = [
-        cluster.run(_stacked_rows, [cluster.run(getitem, task, int(part)) for task in tasks])
-        for part in kept
-    ]
+    # Chunk by chunk, so that each is read from disk once.
+    pieces = [[cluster.run(getitem, task, int(part)) for part in kept] for task in tasks]
+    ids, points = [], []
+    for column in zip(*pieces, strict=True):
+        rows = cluster.run(_stacked_rows, list(column))
+        ids.append(cluster.run(_ids, rows))
+        points.append(cluster.run(_points, rows))
+    del tasks, pieces, rows  # workers forget those that are done with
     numbers = {int(part): place for place, part in enumerate(kept)}
-    planes = cluster.run(_planes, _renumbered(tree, numbers))
+    planes = cluster.send(_renumbered(tree, numbers))
     # Copies are in one part: where a row goes depends on its numbers alone.
-    places = cluster.each(_places, rows, merge=merge)
+    places = cluster.each(_places, ids, points, merge=merge)
     copies = np.sort(np.concatenate(cluster.get(cluster.each(_copies, places))))
     n = len(given) - len(copies)
     if n < 2:
         return share_out(cluster, given, merge=False)
     if not len(copies):
-        return Shared(rows, planes, n, given, given, places, copies)
-    rows = cluster.each(_distinct, rows, places, copies=copies)
+        return Shared(ids, points, planes, n, given, given, places, copies)
+    ids = cluster.each(_distinct_ids, ids, places, copies=cluster.send(copies))
+    points = cluster.each(_distinct_points, points, places)
     sizes = _aligned(
         [
             n * (chunk + 1) // len(given.sizes) - n * chunk // len(given.sizes)
@@ -269,8 +275,8 @@ def share_out(cluster: Cluster, given: Chunks, *, merge: bool = True) -> Shared:
         ]
     )
     chunks = replace(given, sizes=list(sizes), futures=[])
-    again = returned(cluster, cluster.each(_points, rows), rows, chunks)
-    return Shared(rows, planes, n, replace(chunks, futures=again), given, places, copies)
+    again = returned(cluster, points, ids, chunks)
+    return Shared(ids, points, planes, n, replace(chunks, futures=again), given, places, copies)
 
 
 def are_equal(cluster: Cluster, chunks: Chunks) -> bool:
@@ -285,14 +291,8 @@ def _unequal(X: Floats) -> Floats:
     return X[[0, other]]
 
 
-def _planes(tree: Any) -> Any:
-    return tree
-
-
-def _places(rows: Rows, merge: bool) -> Places:
-    if not merge:
-        return Places(rows.ids, np.arange(len(rows.ids)))
-    return Places(rows.ids, Copies.of(RowTable(rows.points)).point)
+def _places(ids: Indices, points: Floats, merge: bool) -> Places:
+    return Places(ids, Copies.of(RowTable(points)).point if merge else np.arange(len(ids)))
 
 
 def _copies(places: Places) -> Indices:
@@ -301,18 +301,21 @@ def _copies(places: Places) -> Indices:
     return np.delete(places.ids, first)
 
 
-def _distinct(rows: Rows, places: Places, copies: Indices) -> Rows:
-    """Return the distinct rows of a part, numbered without the copies."""
+def _distinct_ids(ids: Indices, places: Places, copies: Indices) -> Indices:
+    """Return the numbers of the distinct rows of a part, without the copies."""
     _, first = np.unique(places.point, return_index=True)
-    ids = rows.ids[first]
-    return Rows(ids - np.searchsorted(copies, ids), rows.points[first])
+    return np.asarray(ids[first] - np.searchsorted(copies, ids[first]))
+
+
+def _distinct_points(points: Floats, places: Places) -> Floats:
+    return points[np.unique(places.point, return_index=True)[1]]
 
 
 def _points(rows: Rows) -> Floats:
     return rows.points
 
 
-def _ids(rows: Rows) -> Indices:
+def _ids(rows: Rows | Places) -> Indices:
     return rows.ids
 
 
@@ -409,18 +412,25 @@ def _stacked_rows(pieces: list[Rows]) -> Rows:
     return Rows(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
 
 
-def returned(cluster: Cluster, values: list[Any], rows: list[Any], chunks: Chunks) -> list[Any]:
+def returned(cluster: Cluster, values: list[Any], ids: list[Any], chunks: Chunks) -> list[Any]:
     """Return arrays with one entry for every row of the parts, chunk by chunk, as futures."""
-    found = []
-    for start, size in zip(chunks.starts, chunks.sizes, strict=True):
-        pieces = cluster.each(_piece, values, rows, start=start, stop=start + size)
-        found.append(cluster.run(_filled, pieces, size))
-    return found
+    bounds = [*chunks.starts, len(chunks)]
+    cut = cluster.each(_cut, values, ids, bounds=bounds)
+    # Part by part, so that each is read from disk once.
+    pieces = [
+        [cluster.run(getitem, part, chunk) for chunk in range(len(chunks.sizes))] for part in cut
+    ]
+    columns = [list(column) for column in zip(*pieces, strict=True)]
+    return cluster.each(_filled, columns, chunks.sizes)
 
 
-def _piece(values: Any, rows: Rows | Places, start: int, stop: int) -> tuple[Indices, Any]:
-    first, last = np.searchsorted(rows.ids, [start, stop])
-    return rows.ids[first:last] - start, values[first:last]
+def _cut(values: Any, ids: Indices, bounds: list[int]) -> list[tuple[Indices, Any]]:
+    """Return the values of a part that go to each chunk, and where they go."""
+    ends = np.searchsorted(ids, bounds)
+    return [
+        (ids[first:last] - start, values[first:last])
+        for start, first, last in zip(bounds, ends, ends[1:], strict=False)
+    ]
 
 
 def _filled(pieces: list[tuple[Indices, Any]], size: int) -> Any:

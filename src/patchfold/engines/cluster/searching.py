@@ -6,13 +6,14 @@ ball, and beyond a plane across the line from the centre of the row's own part t
 the search is exact, with ties by (distance, index), whatever the parts are.
 
 An approximate search lets parts overlap. To its own rows a part adds those of others that lie
-beyond its planes by no more than neighbours are usually apart, and searches all of them at once.
+beyond its planes by no more than neighbours are usually apart, and searches all of them at once:
+exactly where there are few of them, as one process would.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
-from operator import getitem
+from operator import getitem, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from patchfold.engines.cluster.rows import near_parts
 from patchfold.engines.threads import block_slices
 from patchfold.neighbors.approximate import ApproximateNeighbors
 from patchfold.neighbors.points import SearchedPoints, k_nearest
+from patchfold.neighbors.search import exact_suits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -94,8 +96,8 @@ class Search:
     Parameters
     ----------
     cluster : Cluster
-    rows : list of futures of Rows
-        Who is searched; their numbers break ties.
+    ids : list of futures of arrays of integers
+        The numbers of who is searched; they break ties.
     points : list of futures of arrays
         Where they are.
     tree : future of Plane or int
@@ -105,41 +107,42 @@ class Search:
     """
 
     def __init__(
-        self, cluster: Cluster, rows: list[Any], points: list[Any], tree: Any, *, exact: bool
+        self, cluster: Cluster, ids: list[Any], points: list[Any], tree: Any, *, exact: bool
     ) -> None:
-        self.cluster, self.rows, self.points, self.exact = cluster, rows, points, exact
+        self.cluster, self.ids, self.points, self.exact = cluster, ids, points, exact
         self.tree = tree
 
     @cached_property
-    def bounds(self) -> Bounds:
-        """Where parts lie."""
+    def bounds(self) -> Any:
+        """Where parts lie: the future of :class:`Bounds`."""
         cluster, points = self.cluster, self.points
         centres = np.stack(cluster.get(cluster.each(_centre, points)))
         numbers = range(len(points))
-        extents = cluster.get(cluster.each(_extent, points, numbers, centres=centres))
+        sent = cluster.send(centres)
+        extents = cluster.get(cluster.each(_extent, points, numbers, centres=sent))
         radii, lows = zip(*extents, strict=True)
-        return Bounds(centres, np.array(radii), np.stack(lows))
+        return cluster.send(Bounds(centres, np.array(radii), np.stack(lows)))
 
     def own(self, k: int) -> list[Any]:
         """Return the futures of what is :class:`Found` for the rows themselves."""
-        run, parts = self.cluster, range(len(self.rows))
+        run, parts = self.cluster, range(len(self.ids))
         if not self.exact and min(run.get(run.each(len, self.points))) > k:
             return self._overlapping(k)
-        first = run.each(search_own, self.rows, self.points, parts, k=k)
+        first = run.each(search_own, self.ids, self.points, parts, k=k)
         homes = [np.intp(part) for part in parts]
         return self._elsewhere(self.points, homes, first, k)
 
     def _overlapping(self, k: int) -> list[Any]:
-        cluster, parts = self.cluster, range(len(self.rows))
+        cluster, parts = self.cluster, range(len(self.ids))
         far = np.concatenate(cluster.get(cluster.each(_kth_distances, self.points, k=k)))
         margin = self._margin(float(np.quantile(far, WITHIN)))
-        near = cluster.each(overlap, self.rows, self.points, parts, tree=self.tree, margin=margin)
+        near = cluster.each(overlap, self.ids, self.points, parts, tree=self.tree, margin=margin)
         sides = cluster.get(cluster.each(list, near))
         added: list[list[Any]] = [[] for _ in parts]
         for part, others in enumerate(sides):
             for side in others:
                 added[side].append(cluster.run(getitem, near[part], side))
-        return cluster.each(search_overlapping, self.rows, self.points, parts, added, k=k)
+        return cluster.each(search_overlapping, self.ids, self.points, parts, added, k=k)
 
     def _margin(self, wanted: float) -> float:
         """Return how far parts overlap: as wanted, or less where that would add too many rows."""
@@ -153,12 +156,11 @@ class Search:
         """Return which share of the ``k`` nearest was found, over a sample of rows."""
         if self.exact:
             return 1.0
-        cluster, parts = self.cluster, range(len(self.rows))
-        each = max(1, RECALLED // len(self.rows))
-        asked = cluster.get(cluster.each(_asked_again, self.rows, self.points, found, count=each))
+        cluster, parts = self.cluster, range(len(self.ids))
+        each = max(1, RECALLED // len(self.ids))
+        asked = cluster.get(cluster.each(_asked_again, self.ids, self.points, found, count=each))
         ids, points, distances = (np.concatenate(column) for column in zip(*asked, strict=True))
-        same = [points] * len(parts)
-        there = self.rows, self.points, same, parts
+        there = self.ids, self.points, [cluster.send(points)] * len(parts), parts
         answers = cluster.get(cluster.each(answer, *there, k=k + 1, exact=True))
         return recalled(ids, distances[:, :k], answers)
 
@@ -179,15 +181,17 @@ class Search:
         """Search rows where they are asked to be, and merge that with what is known."""
         run = self.cluster.run
         sides = self.cluster.get(self.cluster.each(list, asked))
-        found = []
+        queries = []
         for place, others in enumerate(sides):
-            answers = []
             for side in others:
                 rows = run(getitem, asked[place], side)
-                there = self.rows[side], self.points[side], run(take_rows, points[place], rows)
-                answers.append((rows, run(answer, *there, side, k, self.exact)))
-            found.append(run(merged, points[place], first[place], answers, k))
-        return found
+                queries.append((side, place, rows, run(take_rows, points[place], rows)))
+        answers: list[list[Any]] = [[] for _ in points]
+        # By the part that is asked, so that each is read from disk once.
+        for side, place, rows, some in sorted(queries, key=itemgetter(0)):
+            found = run(answer, self.ids[side], self.points[side], some, side, k, self.exact)
+            answers[place].append((rows, found))
+        return self.cluster.each(merged, points, first, answers, k=k)
 
 
 class Added(NamedTuple):
@@ -212,19 +216,21 @@ def _added_rows(points: Floats, tree: Any, margins: Floats) -> tuple[int, Floats
     return len(points), (times - 1.0) * len(points)
 
 
-def overlap(rows: Any, points: Floats, part: int, tree: Any, margin: float) -> dict[int, Added]:
+def overlap(ids: Indices, points: Floats, part: int, tree: Any, margin: float) -> dict[int, Added]:
     """Return the rows of a part that others search, too, by part."""
     near = near_parts(points, tree, margin)
     return {
-        side: Added(Nodes(rows.ids[at], np.full(len(at), part), at), points[at])
+        side: Added(Nodes(ids[at], np.full(len(at), part), at), points[at])
         for side, at in near.items()
         if side != part
     }
 
 
-def search_overlapping(rows: Any, points: Floats, part: int, added: list[Added], k: int) -> Found:
+def search_overlapping(
+    ids: Indices, points: Floats, part: int, added: list[Added], k: int
+) -> Found:
     """Search the neighbours of the rows of a part among themselves and rows of others."""
-    own = Nodes(rows.ids, np.full(len(points), part), np.arange(len(points)))
+    own = Nodes(ids, np.full(len(points), part), np.arange(len(points)))
     every = [Added(own, points), *added]
     nodes = Nodes(*(np.concatenate(c) for c in zip(*(some.nodes for some in every), strict=True)))
     stacked = np.concatenate([some.points for some in every])
@@ -236,12 +242,13 @@ def search_overlapping(rows: Any, points: Floats, part: int, added: list[Added],
 
 def _approximate(nodes: Nodes, points: Floats, some: Indices, k: int) -> tuple[Nodes, Floats]:
     """Return the neighbours of some points and their distances, in double precision."""
-    near = ApproximateNeighbors(k, n_jobs=1, random_state=0).build(points).query()
     space = SearchedPoints(points, 1)
-    found = np.empty((len(some), k), dtype=np.intp)
-    full = near.degrees[some] == k
-    found[full] = near.indices[near.indptr[some[full]][:, None] + np.arange(k)]
-    if not full.all():  # rows that the descent has found too few of
+    found, full = np.empty((len(some), k), dtype=np.intp), np.zeros(len(some), dtype=bool)
+    if not exact_suits("auto", *points.shape):
+        near = ApproximateNeighbors(k, n_jobs=1, random_state=0).build(points).query()
+        full = near.degrees[some] == k
+        found[full] = near.indices[near.indptr[some[full]][:, None] + np.arange(k)]
+    if not full.all():  # all rows where there are few, or those that the descent left incomplete
         exactly = k_nearest(space, points[some[~full]], k + 1, own=False)
         others = exactly.indices.reshape(-1, k + 1)
         found[~full] = others[_others(others, some[~full])].reshape(-1, k)
@@ -257,11 +264,11 @@ def _others(found: Indices, own: Indices) -> NDArray[np.bool_]:
 
 
 def _asked_again(
-    rows: Any, points: Floats, found: Found, count: int
+    ids: Indices, points: Floats, found: Found, count: int
 ) -> tuple[Indices, Floats, Floats]:
     """Return some rows of a part, with the distances of the neighbours that were found."""
     some = np.unique(np.linspace(0, len(points) - 1, count, dtype=np.intp))
-    return rows.ids[some], points[some], found.distances[some]
+    return ids[some], points[some], found.distances[some]
 
 
 def recalled(ids: Indices, distances: Floats, answers: list[Found]) -> float:
@@ -276,14 +283,14 @@ def recalled(ids: Indices, distances: Floats, answers: list[Found]) -> float:
     return float(np.mean(distances <= last[:, None]))
 
 
-def search_own(rows: Any, points: Floats, part: int, k: int) -> Found:
+def search_own(ids: Indices, points: Floats, part: int, k: int) -> Found:
     """Search the neighbours of the rows of a part among themselves, exactly."""
-    return _searched(rows, points, None, part, k, exact=True)
+    return _searched(ids, points, None, part, k, exact=True)
 
 
-def answer(rows: Any, points: Floats, queries: Floats, part: int, k: int, exact: bool) -> Found:
+def answer(ids: Indices, points: Floats, queries: Floats, part: int, k: int, exact: bool) -> Found:
     """Search the neighbours of the rows of another part, or of new points, in this one."""
-    return _searched(rows, points, queries, part, k, exact)
+    return _searched(ids, points, queries, part, k, exact)
 
 
 def ask(
@@ -332,7 +339,7 @@ def _by_home(homes: Indices) -> dict[int, Indices]:
 
 
 def _searched(
-    rows: Any, points: Floats, queries: Floats | None, part: int, k: int, exact: bool
+    ids: Indices, points: Floats, queries: Floats | None, part: int, k: int, exact: bool
 ) -> Found:
     own = queries is None
     queries = points if queries is None else queries
@@ -341,15 +348,16 @@ def _searched(
     distances: Floats = np.empty((len(queries), 0))
     if k and len(queries):
         space = SearchedPoints(points, 1)
-        # An index pays only for many queries.
-        if exact or MANY * len(queries) < len(points):
+        # An index pays only for many queries among many rows.
+        few = exact_suits("auto", *points.shape) or MANY * len(queries) < len(points)
+        if exact or few:
             near = k_nearest(space, queries, k, own=own)
         else:
             near = ApproximateNeighbors(k, n_jobs=1, random_state=0).build(points).query(queries)
         # In double precision, so that parts agree on the order.
         exactly = space.distances(queries, near.sources, near.indices) / space.scale
         places, distances = near.indices.reshape(-1, k), exactly.reshape(-1, k)
-    every = Nodes(rows.ids, np.full(len(points), part), np.arange(len(points)))
+    every = Nodes(ids, np.full(len(points), part), np.arange(len(points)))
     return _padded(every, places, distances, wanted)
 
 

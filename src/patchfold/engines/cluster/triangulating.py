@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from patchfold.engines.cluster.graph import located
 from patchfold.mapping.nystrom import Triangulation
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from patchfold.engines.cluster.graph import ClusterGraph
     from patchfold.engines.cluster.halo import Table
     from patchfold.engines.cluster.placing import Placed, Placing
-    from patchfold.engines.cluster.rows import Rows
 
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
@@ -33,7 +33,7 @@ def scaled_paths(graph: ClusterGraph, landmarks: Indices) -> tuple[list[Any], fl
         )
     paths = cluster.each(_side_by_side, blocks, unit=unit)
     del blocks  # workers forget those that are done with
-    rows = cluster.get(cluster.each(_rows_at, paths, graph.fitted.rows, ids=landmarks))
+    rows = cluster.get(cluster.each(_rows_at, paths, graph.fitted.ids, rows=landmarks))
     # Columns are contiguous, as where columns were taken out of all geodesics: the order in memory
     # decides the last bits of sums.
     between = np.empty((len(landmarks), len(landmarks)), dtype=graph.dtype, order="F")
@@ -85,11 +85,10 @@ def _side_by_side(blocks: list[Floats], unit: float) -> Floats:
     return paths
 
 
-def _rows_at(paths: Floats, rows: Rows, ids: Indices) -> tuple[Indices, Floats]:
+def _rows_at(paths: Floats, ids: Indices, rows: Indices) -> tuple[Indices, Floats]:
     """Return which of some rows are in a part, and their geodesics."""
-    places = np.minimum(np.searchsorted(rows.ids, ids), len(rows.ids) - 1)
-    here = np.flatnonzero(rows.ids[places] == ids)
-    return here, paths[places[here]]
+    here, places = located(ids, rows)
+    return here, paths[places]
 
 
 def _places(paths: Floats, means: Floats, axes: Floats, unit: float, dtype: Any) -> Floats:
