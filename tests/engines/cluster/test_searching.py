@@ -7,7 +7,8 @@ import pytest
 
 from in_one_place import InOnePlace
 from patchfold.engines.cluster.halo import Nodes
-from patchfold.engines.cluster.rows import Plane, Rows, near_parts, part_of
+from patchfold.engines.cluster.planes import Plane, near_parts, part_of
+from patchfold.engines.cluster.rows import Rows
 from patchfold.engines.cluster.searching import Found, Search, overlap, recalled, search_overlapping
 
 

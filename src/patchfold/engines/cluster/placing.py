@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from patchfold.engines.cluster import ways
 from patchfold.engines.cluster.fitting import Packed, Width, packed, unpacked
 from patchfold.engines.cluster.halo import Exchange, Nodes, Table, table_of
-from patchfold.engines.cluster.rows import part_of
+from patchfold.engines.cluster.planes import part_of
 from patchfold.graph import short_circuits
 from patchfold.graph.disagreement import Typical
 from patchfold.graph.edges import stacked, with_lengths

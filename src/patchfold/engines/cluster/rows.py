@@ -1,8 +1,4 @@
-"""Rows on their way: from the user's chunks into parts of space, and back.
-
-Rows are shared out by a tree of planes, fitted to a sample: each plane halves the sample along the
-direction in which it varies most. So all parts have about as many rows, and near rows are together.
-"""
+"""Rows on their way: from the user's chunks into parts of space, and back."""
 
 from __future__ import annotations
 
@@ -13,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from patchfold.engines.cluster.planes import grown, part_of, renumbered
 from patchfold.engines.validation import check_points
 from patchfold.neighbors.copies import Copies
 from patchfold.neighbors.fitted_rows import RowTable
@@ -43,9 +40,6 @@ LEAST_ROWS = 32
 # Rows of the sample for each part, and the bytes that the sample, which is gathered, has at most.
 SAMPLE_ROWS, SAMPLE_BYTES = 200, 2**26
 
-# Steps towards the direction in which a sample varies most; it need not be exact.
-STEPS = 20
-
 # The share of a worker's memory that the parts it works on at once may be, as points.
 MEMORY_SHARE = 1 / 40
 
@@ -55,15 +49,6 @@ class Rows(NamedTuple):
 
     ids: Indices
     points: Floats
-
-
-class Plane(NamedTuple):
-    """An inner node of the tree: rows up to ``cut`` along ``axis`` go to ``low``."""
-
-    axis: Floats
-    cut: float
-    low: Any
-    high: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +228,7 @@ def share_out(cluster: Cluster, given: Chunks, *, merge: bool = True) -> Shared:
     row_bytes = 8 * given.n_features
     step = max(1, len(given) // min(SAMPLE_ROWS * parts, max(parts, SAMPLE_BYTES // row_bytes)))
     sample = np.concatenate(cluster.get(cluster.each(_every, given.futures, step=step)))
-    tree, _ = _grown(sample.astype(np.float64), parts, 0)
+    tree, _ = grown(sample.astype(np.float64), parts, 0)
     planes = cluster.send(tree)
     tasks = cluster.each(_split, given.futures, given.starts, tree=planes, parts=parts)
     counts = np.sum(cluster.get(cluster.each(_counts, tasks)), axis=0)
@@ -257,7 +242,7 @@ def share_out(cluster: Cluster, given: Chunks, *, merge: bool = True) -> Shared:
         points.append(cluster.run(_points, rows))
     del tasks, pieces, rows  # workers forget those that are done with
     numbers = {int(part): place for place, part in enumerate(kept)}
-    planes = cluster.send(_renumbered(tree, numbers))
+    planes = cluster.send(renumbered(tree, numbers))
     # Copies are in one part: where a row goes depends on its numbers alone.
     places = cluster.each(_places, ids, points, merge=merge)
     copies = np.sort(np.concatenate(cluster.get(cluster.each(_copies, places))))
@@ -321,75 +306,6 @@ def _ids(rows: Rows | Places) -> Indices:
 
 def _of_copies(values: Any, places: Places) -> Any:
     return values[places.point]
-
-
-def part_of(X: Floats, tree: Any) -> Indices:
-    """Return the part that each row belongs to."""
-    parts = np.empty(len(X), dtype=np.intp)
-    _descend(X, np.arange(len(X)), tree, parts)
-    return parts
-
-
-def _descend(X: Floats, rows: Indices, tree: Any, parts: Indices) -> None:
-    if not isinstance(tree, Plane):
-        parts[rows] = tree
-        return
-    # Row by row: a product of matrices has bits that depend on the machine and the other rows, and
-    # a task that is run again has to give the same.
-    low = (X[rows] * tree.axis).sum(axis=1) <= tree.cut
-    _descend(X, rows[low], tree.low, parts)
-    _descend(X, rows[~low], tree.high, parts)
-
-
-def near_parts(X: Floats, tree: Any, margin: float) -> dict[int, Indices]:
-    """Return the rows that are in each part, or at most ``margin`` beyond one of its planes."""
-    found: dict[int, Indices] = {}
-    _spread(X, np.arange(len(X)), tree, margin, found)
-    return found
-
-
-def _spread(X: Floats, rows: Indices, tree: Any, margin: float, found: dict[int, Indices]) -> None:
-    if not len(rows):
-        return
-    if not isinstance(tree, Plane):
-        found[tree] = rows
-        return
-    beyond = (X[rows] * tree.axis).sum(axis=1) - tree.cut
-    _spread(X, rows[beyond <= margin], tree.low, margin, found)
-    _spread(X, rows[beyond >= -margin], tree.high, margin, found)
-
-
-def _grown(sample: Floats, parts: int, first: int) -> tuple[Any, int]:
-    """Return a tree with so many leaves, numbered from ``first`` on, and the next number."""
-    if parts == 1:
-        return first, first + 1
-    axis = _widest(sample - sample.mean(axis=0)) if len(sample) else np.zeros(sample.shape[1])
-    along = (sample * axis).sum(axis=1)
-    cut = float(np.median(along)) if len(along) else 0.0
-    low, after = _grown(sample[along <= cut], parts // 2, first)
-    high, after = _grown(sample[along > cut], parts // 2, after)
-    return Plane(axis, cut, low, high), after
-
-
-def _widest(centred: Floats) -> Floats:
-    """Return a direction in which rows vary almost most, by steps from the longest row."""
-    axis: Floats = centred[np.argmax(np.square(centred).sum(axis=1))]
-    for _ in range(STEPS):
-        length = float(np.linalg.norm(axis))
-        if length == 0:
-            break
-        axis = centred.T @ (centred @ (axis / length))
-    return axis / (float(np.linalg.norm(axis)) or 1.0)
-
-
-def _renumbered(tree: Any, numbers: dict[int, int]) -> Any:
-    """Return a tree whose leaves have other numbers; those without any get a number beside them."""
-    if not isinstance(tree, Plane):
-        return numbers.get(tree)
-    low, high = _renumbered(tree.low, numbers), _renumbered(tree.high, numbers)
-    if low is None or high is None:
-        return high if low is None else low
-    return Plane(tree.axis, tree.cut, low, high)
 
 
 def _every(X: Floats, step: int) -> Floats:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from patchfold.engines.cluster.halo import Nodes, take_rows
-from patchfold.engines.cluster.rows import near_parts
+from patchfold.engines.cluster.planes import near_parts
 from patchfold.engines.threads import block_slices
 from patchfold.neighbors.approximate import ApproximateNeighbors
 from patchfold.neighbors.points import SearchedPoints, k_nearest
