@@ -82,7 +82,7 @@ def test_workers_with_other_versions_are_refused():
 
 def test_workers_that_are_too_small_are_refused():
     chunks = rows.Chunks([], [1000], None, 1000, np.dtype(np.float64))
-    with pytest.raises(RuntimeError, match="too few for rows of 1000 columns; give them more"):
+    with pytest.raises(RuntimeError, match="too few for rows of 1000 columns; give workers more"):
         rows.n_parts(chunks, [(1, 10**6)])
     assert rows.n_parts(chunks, [(2, 10**9), (2, 10**9)]) == 4
 

@@ -40,8 +40,9 @@ LEAST_ROWS = 32
 # Rows of the sample for each part, and the bytes that the sample, which is gathered, has at most.
 SAMPLE_ROWS, SAMPLE_BYTES = 200, 2**26
 
-# The share of a worker's memory that the parts it works on at once may be, as points.
-MEMORY_SHARE = 1 / 40
+# The share of a worker's memory that the parts it works on at once may be, as points, once its
+# modules and compiled code have taken so many bytes.
+MEMORY_SHARE, MODULES_BYTES = 1 / 40, 5 * 10**8
 
 
 class Rows(NamedTuple):
@@ -155,12 +156,14 @@ def _range(X: Floats) -> tuple[Floats, Floats]:
 def n_parts(chunks: Chunks, workers: list[Any]) -> int:
     """Return into how many parts to share the rows out; refuse a cluster that is too small."""
     n, row_bytes = len(chunks), chunks.n_features * np.dtype(chunks.dtype).itemsize
-    least = min((memory / threads for threads, memory in workers if memory), default=np.inf)
+    limited = [(threads, memory) for threads, memory in workers if memory]
+    least = min(((memory - MODULES_BYTES) / threads for threads, memory in limited), default=np.inf)
     room = min(PART_BYTES, least * MEMORY_SHARE)
     if room < LEAST_ROWS * row_bytes:
         raise RuntimeError(
-            f"the workers have {least / 1e9:.2g} GB of memory a thread, too few for rows of "
-            f"{chunks.n_features} columns; give them more (dask worker --memory-limit)."
+            f"a worker has {min(memory for _, memory in limited) / 1e9:.2g} GB of memory, too few "
+            f"for rows of {chunks.n_features} columns; give workers more (dask worker "
+            "--memory-limit), or fewer threads."
         )
     wanted = max(n * row_bytes / room, sum(threads for threads, _ in workers))
     doublings = int(np.ceil(np.log2(max(wanted, 1))))
