@@ -1,16 +1,17 @@
 """Tell whether the default pictures of real data are readable and separate classes.
 
     python -m benchmarks.real [--tables | --images | --edges] [--datasets A ...] [--methods A ...]
-                              [--seed N] [--jobs N] [--picture FILE]
+                              [--seed N] [--k N] [--jobs N] [--picture FILE]
 
 Every data set at hand, raw and standardised, is embedded with k = 15 by the classical methods and
 by this library's defaults; of larger sets 2000 points. Beside each other stand the visible share
 (``metrics.visible_share``) and the accuracy of seven nearest neighbours in the plane, by five
 folds. ``--images`` takes digits at k = 10, 15, 20 and 30, and 5000 images of MNIST and
-Fashion-MNIST, drawn by ``--seed``, and UMAP beside them, where it is installed. Finished cells are
-kept in ``studies/real-2/``, and a run that was stopped goes on; raise the number when something
-here or in the methods changes. ``--edges`` tells how many edges of these images join two classes,
-before and after short circuits are removed. ``--picture`` draws four data sets.
+Fashion-MNIST, drawn by ``--seed``, at ``--k`` neighbours, and UMAP beside them, where it is
+installed. Finished cells are kept in ``studies/real-2/``, and a run that was stopped goes on; raise
+the number when something here or in the methods changes. ``--edges`` tells how many edges of these
+images join two classes, before and after short circuits are removed. ``--picture`` draws four data
+sets.
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ def tables(jobs, chosen):
             print(f"    {name}, {kind}: {share:.2f}; {distinct}")
 
 
-def images(jobs, seed, methods):
+def images(jobs, seed, methods, k_images):
     methods = [method for method in methods if method != "UMAP" or find_spec("umap") is not None]
     cells = [
         ("digits", kind, method, k)
@@ -134,7 +135,10 @@ def images(jobs, seed, methods):
     ]
     at_hand = {entry.name for entry, source in datasets.available() if source not in {"", "OpenML"}}
     cells += [
-        (name, "image", method, K) for name in IMAGES if name in at_hand for method in methods
+        (name, "image", method, k_images)
+        for name in IMAGES
+        if name in at_hand
+        for method in methods
     ]
     values = Parallel(n_jobs=jobs)(delayed(measured)(*cell, seed) for cell in cells)
     for (name, kind, method, k), value in zip(cells, values, strict=True):
@@ -198,6 +202,7 @@ def main() -> None:
     parser.add_argument("--datasets", nargs="+")
     parser.add_argument("--methods", nargs="+", default=[*METHODS, "UMAP"], help="of the images")
     parser.add_argument("--seed", type=int, default=IMAGE_SEED, help="of the images drawn")
+    parser.add_argument("--k", type=int, default=K, help="of MNIST and Fashion-MNIST")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--picture", type=Path)
     asked, _ = parser.parse_known_args()
@@ -205,7 +210,7 @@ def main() -> None:
     if asked.tables or every:
         tables(asked.jobs, asked.datasets)
     if asked.images or every:
-        images(asked.jobs, asked.seed, asked.methods)
+        images(asked.jobs, asked.seed, asked.methods, asked.k)
     if asked.edges:
         edges(asked.seed)
     if asked.picture:
