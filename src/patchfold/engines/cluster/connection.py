@@ -126,7 +126,7 @@ class Cluster:
                 ) from error
             except TimeoutError:
                 progress(sum(future.done() for future in futures), len(futures))
-            if self.client.status == "running" and self.client.scheduler_info(-1)["workers"]:
+            if self.client.status == "running" and self._looked_after():
                 last_seen = time.monotonic()
             elif time.monotonic() - last_seen > self.patience:
                 waiting.cancel()
@@ -134,6 +134,14 @@ class Cluster:
                     f"the cluster at {self.address} has had no worker for {self.patience:g} "
                     "seconds; start workers (dask worker ADDRESS) and fit again."
                 )
+
+    def _looked_after(self) -> bool:
+        """Tell whether there are workers; help those that Dask has paused for want of memory."""
+        workers = self.client.scheduler_info(-1)["workers"]
+        paused = [address for address, worker in workers.items() if worker["status"] == "paused"]
+        if paused:
+            self.client.run(_return_memory, workers=paused, on_error="ignore")
+        return bool(workers)
 
     @property
     def address(self) -> str:
@@ -173,6 +181,18 @@ class Cluster:
 
 def _sent(value: Any) -> Any:
     return value
+
+
+def _return_memory() -> None:
+    """Give memory that was freed back to the system.
+
+    The C library keeps what lies between small arrays that are still in use. Dask counts it as
+    used, and a worker that it has paused for that would wait for ever.
+    """
+    from ctypes import CDLL
+
+    if hasattr(library := CDLL(None), "malloc_trim"):  # glibc's
+        library.malloc_trim(0)
 
 
 def _done(_: Any) -> None:
