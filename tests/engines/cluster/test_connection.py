@@ -71,6 +71,26 @@ class Told:
         return {"tcp://one": self.versions}
 
 
+class Paused(Told):
+    """A client of two workers, one of which is paused; it does what workers are asked to do."""
+
+    def __init__(self):
+        self.asked = []
+
+    def scheduler_info(self, _):
+        return {"workers": {"tcp://one": {"status": "paused"}, "tcp://two": {"status": "running"}}}
+
+    def run(self, function, workers, on_error):
+        function()
+        self.asked += workers
+
+
+def test_paused_workers_give_memory_back():
+    client = Paused()
+    assert Cluster(client)._looked_after()
+    assert client.asked == ["tcp://one"]
+
+
 def test_workers_with_other_versions_are_refused():
     other = connection.versions() | {"numpy": "1.0"}
     with pytest.raises(RuntimeError, match=r"tcp://one has other versions.*numpy 1.0 not"):
