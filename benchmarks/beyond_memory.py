@@ -66,7 +66,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--memory", default="2GB")
     parser.add_argument("--columns", type=int, default=2000)
-    parser.add_argument("--divergence", default="jeffreys")
+    parser.add_argument("--divergence", default="kl")
     asked = parser.parse_args([] if arguments is None else arguments)
     n = 2 * parse_bytes(asked.memory) // (8 * asked.columns)
     with tempfile.TemporaryDirectory() as name:

@@ -48,7 +48,7 @@ def test_workers_on_this_machine_keep_to_the_memory_that_is_given(call, rows, fo
     found = pd.read_parquet(folder / "out.parquet")
     assert found["name"].tolist() == rows["name"].tolist()
     assert np.isfinite(found[["patchisomap0", "patchisomap1"]].to_numpy()).all()
-    assert shared_out("1.5GB") == (1, 1_500_000_000)
+    assert shared_out("3GB") == (1, 3_000_000_000)
 
 
 @pytest.mark.parametrize(
