@@ -5,6 +5,7 @@ group of rows at a time.
 """
 
 import glob
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -223,7 +224,9 @@ def _client(address: str | None, memory: str | None) -> Iterator[Any]:
             yield client
         return
     workers, limit = shared_out(memory)
+    # Dask warns of memory that a worker cannot write to disk; so much of it is foreseen.
     options = {"threads_per_worker": 1, "memory_limit": limit, "dashboard_address": ":0"}
+    options["silence_logs"] = logging.ERROR
     with (
         distributed.LocalCluster(n_workers=workers, **options) as cluster,
         distributed.Client(cluster) as client,

@@ -31,8 +31,12 @@ if TYPE_CHECKING:
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
 
-# Bytes of points that a part has at most; steps need some twenty times as much for a while.
+# Bytes of points that a part has at most; steps need some thirty times as much for a while.
 PART_BYTES = 2**25
+
+# Chunks are shared out together up to so many times the rows of a part: there is a task for every
+# part and group of chunks, and workers remember tasks as long as what has come of them.
+TOGETHER = 8
 
 # Rows that a part has at least, if there are enough.
 LEAST_ROWS = 32
@@ -41,8 +45,8 @@ LEAST_ROWS = 32
 SAMPLE_ROWS, SAMPLE_BYTES = 200, 2**26
 
 # The share of a worker's memory that the parts it works on at once may be, as points, once its
-# modules and compiled code have taken so many bytes.
-MEMORY_SHARE, MODULES_BYTES = 1 / 40, 5 * 10**8
+# modules and compiled code have taken so many bytes. Dask pauses a worker at 0.8 of its memory.
+MEMORY_SHARE, MODULES_BYTES = 1 / 80, 5 * 10**8
 
 
 class Rows(NamedTuple):
@@ -233,10 +237,13 @@ def share_out(cluster: Cluster, given: Chunks, *, merge: bool = True) -> Shared:
     sample = np.concatenate(cluster.get(cluster.each(_every, given.futures, step=step)))
     tree, _ = grown(sample.astype(np.float64), parts, 0)
     planes = cluster.send(tree)
-    tasks = cluster.each(_split, given.futures, given.starts, tree=planes, parts=parts)
+    tasks = [
+        cluster.run(_split, given.futures[some], given.starts[some], tree=planes, parts=parts)
+        for some in _groups(given.sizes, TOGETHER * len(given) // parts)
+    ]
     counts = np.sum(cluster.get(cluster.each(_counts, tasks)), axis=0)
     kept = np.flatnonzero(counts)
-    # Chunk by chunk, so that each is read from disk once.
+    # Group by group, so that each is read from disk once.
     pieces = [[cluster.run(getitem, task, int(part)) for part in kept] for task in tasks]
     ids, points = [], []
     for column in zip(*pieces, strict=True):
@@ -315,12 +322,27 @@ def _every(X: Floats, step: int) -> Floats:
     return X[::step]
 
 
-def _split(X: Floats, start: int, tree: Any, parts: int) -> list[Rows]:
-    """Return the rows of a chunk that go to each part."""
-    home = part_of(X, tree)
-    order = np.argsort(home, kind="stable")
-    ends = np.cumsum(np.bincount(home, minlength=parts))
-    return [Rows(start + rows, X[rows]) for rows in np.split(order, ends[:-1])]
+def _groups(sizes: list[int], most: int) -> list[slice]:
+    """Return groups of chunks in order, of at most so many rows, or of one chunk."""
+    groups, first, rows = list[slice](), 0, 0
+    for chunk, size in enumerate(sizes):
+        if rows and rows + size > most:
+            groups.append(slice(first, chunk))
+            first, rows = chunk, 0
+        rows += size
+    return [*groups, slice(first, len(sizes))]
+
+
+def _split(chunks: list[Floats], starts: list[int], tree: Any, parts: int) -> list[Rows]:
+    """Return the rows of some chunks that go to each part."""
+    pieces: list[list[Rows]] = [[] for _ in range(parts)]
+    for X, start in zip(chunks, starts, strict=True):
+        home = part_of(X, tree)
+        order = np.argsort(home, kind="stable")
+        ends = np.cumsum(np.bincount(home, minlength=parts))
+        for part, rows in enumerate(np.split(order, ends[:-1])):
+            pieces[part].append(Rows(start + rows, X[rows]))
+    return [_stacked_rows(some) for some in pieces]
 
 
 def _counts(split: list[Rows]) -> list[int]:
@@ -333,18 +355,22 @@ def _stacked_rows(pieces: list[Rows]) -> Rows:
 
 def returned(cluster: Cluster, values: list[Any], ids: list[Any], chunks: Chunks) -> list[Any]:
     """Return arrays with one entry for every row of the parts, chunk by chunk, as futures."""
-    bounds = [*chunks.starts, len(chunks)]
+    groups = _groups(chunks.sizes, TOGETHER * len(chunks) // len(ids))
+    bounds = [*(chunks.starts[some.start] for some in groups), len(chunks)]
     cut = cluster.each(_cut, values, ids, bounds=bounds)
     # Part by part, so that each is read from disk once.
-    pieces = [
-        [cluster.run(getitem, part, chunk) for chunk in range(len(chunks.sizes))] for part in cut
-    ]
-    columns = [list(column) for column in zip(*pieces, strict=True)]
-    return cluster.each(_filled, columns, chunks.sizes)
+    pieces = [[cluster.run(getitem, part, group) for group in range(len(groups))] for part in cut]
+    found = []
+    for some, start, *column in zip(groups, bounds, *pieces, strict=False):
+        sizes = chunks.sizes[some]
+        filled = cluster.run(_filled, column, sum(sizes))
+        for first, size in zip(chunks.starts[some], sizes, strict=True):
+            found.append(cluster.run(getitem, filled, slice(first - start, first - start + size)))
+    return found
 
 
 def _cut(values: Any, ids: Indices, bounds: list[int]) -> list[tuple[Indices, Any]]:
-    """Return the values of a part that go to each chunk, and where they go."""
+    """Return the values of a part that go to each group of chunks, and where they go."""
     ends = np.searchsorted(ids, bounds)
     return [
         (ids[first:last] - start, values[first:last])
