@@ -146,8 +146,9 @@ def _lengths(
         values = cluster.each(links.edge_divergences, known, patches.packed, halo, **how)
         return values, None, None
     near = exchange.fetch(fitted.points)
-    both = patches.packed, halo
-    compared = cluster.each(links.compared_edges, known, fitted.points, near, *both, **how)
+    args = known, fitted.points, near, patches.packed, halo
+    compared = cluster.each(links.compared_edges, *args, **how)
+    del args, near, halo  # workers forget the halos, many times the table, as they are done with
     cluster.wait(compared)
     degree = setting.degree or 0
     typical, around, evidence = learning.learned(exchange, known, compared, degree)
