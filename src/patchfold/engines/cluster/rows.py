@@ -46,7 +46,7 @@ SAMPLE_ROWS, SAMPLE_BYTES = 200, 2**26
 
 # The share of a worker's memory that the parts it works on at once may be, as points, once its
 # modules and compiled code have taken so many bytes. Dask pauses a worker at 0.8 of its memory.
-MEMORY_SHARE, MODULES_BYTES = 1 / 80, 5 * 10**8
+MEMORY_SHARE, MODULES_BYTES = 1 / 60, 5 * 10**8
 
 
 class Rows(NamedTuple):
