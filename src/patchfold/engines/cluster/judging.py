@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from patchfold.engines.cluster.components import components
-from patchfold.engines.cluster.ways import flags_of, grown_regions, least_ways
+from patchfold.engines.cluster.halo import taken
+from patchfold.engines.cluster.ways import edges_at, grown_regions, least_ways
 from patchfold.graph import short_circuits
 from patchfold.graph.components import spanning_tree
 from patchfold.graph.geodesics import bounded_paths
@@ -102,11 +103,10 @@ class Judge:
         how = {"counts": counts, "doubt": short_circuits.doubt_of(self.quiet)}
         trusted = cluster.each(_trusted, self.evidence, some, kin=kin, counts=counts)
         for _ in range(short_circuits.ROUNDS):
-            flags = [
-                [cluster.run(flags_of, self.links[side], trusted[side], at) for side, at in asked]
-                for asked in requests
-            ]
-            found = cluster.each(_detours, self.links, regions, self.evidence, some, trusted, flags)
+            others = [[trusted[side] for side, _ in asked] for asked in requests]
+            edges = [[at for _, at in asked] for asked in requests]
+            known = self.links, regions, self.evidence, some, trusted, others, edges
+            found = cluster.each(_detours, *known)
             count = sum(cluster.get(cluster.each(np.count_nonzero, found)))
             if not count:
                 break
@@ -225,15 +225,20 @@ def _detours(
     evidence: Evidence,
     some: Mask,
     trusted: Mask,
-    flags: list[Mask],
+    others: list[Mask],
+    edges: list[Indices],
 ) -> Mask:
-    """Tell which edges that are not trusted yet are no shortcut."""
+    """Tell which edges that are not trusted yet are no shortcut.
+
+    ``others`` are the trusted edges of other parts, and ``edges`` those of them in the region.
+    """
     found = np.zeros(len(links.i), dtype=bool)
     open_ = np.flatnonzero(some & ~trusted & links.mine)
     if not len(open_):
         return found
     every = np.arange(len(links.table.own))
-    graph = region.graph(np.concatenate([flags_of(links, trusted, every), *flags]))
+    own = trusted[edges_at(links, every)]
+    graph = region.graph(np.concatenate([own, *taken(others, edges)]))
     ids = links.table.nodes.ids
     bounds = short_circuits.NO_SHORTCUT * evidence.distances[open_].astype(np.float64)
     i, j = (np.searchsorted(region.ids, ids[end[open_]]) for end in (links.i, links.j))

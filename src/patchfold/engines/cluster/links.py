@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from patchfold.engines.cluster.fitting import unpacked
-from patchfold.engines.cluster.halo import Nodes, table_of, take_rows
+from patchfold.engines.cluster.halo import Nodes, table_of, taken
 from patchfold.graph.lengths import Lengths
 from patchfold.neighbors.neighborhoods import edge_starts
 
@@ -212,13 +212,8 @@ class Mirror:
 
     def fill(self, values: list[Any]) -> list[Any]:
         """Return values of all edges, given those that are right only for each part's own."""
-        run = self.cluster.run
-        filled = []
-        for part, sides in enumerate(self.sides):
-            pieces = zip(sides, self._places[part], strict=True)
-            parts = [run(take_rows, values[side], places) for side, places in pieces]
-            filled.append(run(_mirrored, self.links[part], values[part], parts))
-        return filled
+        others = [[values[side] for side in sides] for sides in self.sides]
+        return self.cluster.each(_mirrored, self.links, values, others, self._places)
 
 
 def _foreign(links: Links, side: int) -> tuple[Indices, Indices]:
@@ -235,8 +230,8 @@ def _edge_places(links: Links, ends: tuple[Indices, Indices]) -> Indices:
     return np.searchsorted(links.i * n + links.j, i * n + j)
 
 
-def _mirrored(links: Links, values: Any, parts: list[Any]) -> Any:
+def _mirrored(links: Links, values: Any, others: list[Any], places: list[Indices]) -> Any:
     filled, homes = values.copy(), links.table.nodes.homes[links.i]
-    for side, found in zip(links.table.halo, parts, strict=True):
+    for side, found in zip(links.table.halo, taken(others, places), strict=True):
         filled[homes == side] = found
     return filled

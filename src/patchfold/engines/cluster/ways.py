@@ -60,7 +60,7 @@ class Region(NamedTuple):
 def grown_regions(
     cluster: Cluster, links: list[Any], evidence: list[Any]
 ) -> tuple[list[Any], list[list[tuple[int, Any]]]]:
-    """Return the regions of all parts as graphs, and what each asked which other part for."""
+    """Return the regions of all parts as graphs, and the edges that each asked others for."""
     regions = cluster.each(_first_region, links, evidence)
     requests: list[list[tuple[int, Any]]] = [[] for _ in regions]
     growing = list(range(len(regions)))
@@ -71,7 +71,7 @@ def grown_regions(
         for part in growing:
             asked = [(side, cluster.run(getitem, asking[part], side)) for side in sides[part]]
             steps = [cluster.run(steps_of, links[side], evidence[side], at) for side, at in asked]
-            requests[part] += asked
+            requests[part] += [(side, cluster.run(edges_at, links[side], at)) for side, at in asked]
             rows = [cluster.run(numbers, links[side], at) for side, at in asked]
             regions[part] = cluster.run(grown, regions[part], steps, rows)
     return cluster.each(walked, regions), requests
@@ -131,9 +131,9 @@ def walked(region: Region) -> Walked:
     return Walked(ids, order, indptr, columns[order], steps.lengths[order])
 
 
-def flags_of(links: Links, trusted: Mask, places: Indices) -> Mask:
-    """Return which edges of some own rows are trusted, in the order of :func:`steps_of`."""
-    return trusted[links.edges_of(places)[1]]
+def edges_at(links: Links, places: Indices) -> Indices:
+    """Return the edges of some own rows, in the order of :func:`steps_of`."""
+    return links.edges_of(places)[1]
 
 
 def numbers(links: Links, places: Indices) -> Indices:
