@@ -105,6 +105,8 @@ def test_workers_that_are_too_small_are_refused():
     with pytest.raises(RuntimeError, match="too few for rows of 1000 columns; give workers more"):
         rows.n_parts(chunks, [(1, 10**6)])
     assert rows.n_parts(chunks, [(2, 10**9), (2, 10**9)]) == 4
+    wide = rows.Chunks([], [1000], None, 10**6, np.dtype(np.float64))
+    assert rows.n_parts(wide, [(1, 10**11), (2, 0)]) == rows.n_parts(wide, [(1, 0)]) == 16
 
 
 def test_a_dask_array_needs_a_cluster():

@@ -162,13 +162,13 @@ def n_parts(chunks: Chunks, workers: list[Any]) -> int:
     n, row_bytes = len(chunks), chunks.n_features * np.dtype(chunks.dtype).itemsize
     limited = [(threads, memory) for threads, memory in workers if memory]
     least = min(((memory - MODULES_BYTES) / threads for threads, memory in limited), default=np.inf)
-    room = min(PART_BYTES, least * MEMORY_SHARE)
-    if room < LEAST_ROWS * row_bytes:
+    if least * MEMORY_SHARE < LEAST_ROWS * row_bytes:
         raise RuntimeError(
             f"a worker has {min(memory for _, memory in limited) / 1e9:.2g} GB of memory, too few "
             f"for rows of {chunks.n_features} columns; give workers more (dask worker "
             "--memory-limit), or fewer threads."
         )
+    room = min(PART_BYTES, least * MEMORY_SHARE)
     wanted = max(n * row_bytes / room, sum(threads for threads, _ in workers))
     doublings = int(np.ceil(np.log2(max(wanted, 1))))
     return 1 << max(0, min(doublings, int(np.log2(max(n // LEAST_ROWS, 1)))))
