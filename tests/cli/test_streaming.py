@@ -58,7 +58,7 @@ def test_workers_on_this_machine_keep_to_the_memory_that_is_given(call, rows, fo
         (("rows/*.parquet", "-o", "out.csv"), "become Parquet; name it .parquet"),
         (("nowhere/*.parquet", "-o", "out.parquet"), "no file has such a name"),
         (("rows/*.parquet", "-o", "out.parquet", "--png", "a.png"), "--png does not go with"),
-        (("rows/*.parquet", "-o", "out.parquet", "--memory", "1MB"), "needs at least 1GB"),
+        (("rows/*.parquet", "-o", "out.parquet", "--memory", "1MB"), "need at least 1GB"),
         (("rows/*.parquet", "-o", "out.parquet", "--memory", "much"), "with a unit, e.g. 4GB"),
         (("rows/0.parquet", "--memory", "1GB"), "name them by a pattern"),
     ],

@@ -23,9 +23,12 @@ SHARE = 0.1
 # The share of free memory that workers on this machine may use together.
 WORKERS_SHARE = 0.8
 
-# Bytes that workers get at least together, and each, where there are as many: modules and compiled
-# code take 0.5 GB, and tasks 0.2 GB more where there are many parts.
-LEAST_MEMORY, LEAST_WORKER = 10**9, 2 * 10**9
+# Bytes that workers need at least: modules and compiled code take 0.5 GB, and tasks 0.2 GB more
+# where there are many parts.
+LEAST_MEMORY = 10**9
+
+# There are so many workers that each gets at least this, or one.
+LEAST_WORKER = 2 * 10**9
 
 
 @dataclass(frozen=True)
@@ -251,6 +254,6 @@ def shared_out(memory: str | None) -> tuple[int, Any]:
         except ValueError as error:
             raise Refused(f"--memory {memory}: give bytes with a unit, e.g. 4GB.") from error
         if room < LEAST_MEMORY:
-            raise Refused(f"--memory {memory}: a worker needs at least 1GB.")
+            raise Refused(f"--memory {memory}: workers need at least 1GB.")
     workers = max(1, min(cpu_count(), room // LEAST_WORKER))
     return workers, room // workers

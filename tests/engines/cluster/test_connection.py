@@ -51,6 +51,13 @@ def test_without_workers_a_fit_ends_with_an_error(tmp_path):
             cluster.check()
 
 
+def test_a_task_that_ran_out_of_time_is_an_error_and_no_reason_to_wait(tmp_path):
+    with dask_cluster(tmp_path) as dask, dask.client() as client:
+        cluster = Cluster(client)
+        with pytest.raises(TimeoutError, match="the disk did not answer"):
+            cluster.get([cluster.run(exec, "raise TimeoutError('the disk did not answer')")])
+
+
 def test_patience_ends_within_a_minute():
     assert connection.WITHOUT_WORKERS + 2 * connection.LOOK < 60
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from in_one_place import InOnePlace
 from patchfold.engines.cluster.planes import Plane, part_of
-from patchfold.engines.cluster.rows import Chunks, Rows, _groups, _split, returned
+from patchfold.engines.cluster.rows import Chunks, Rows, _aligned, _groups, _split, returned
 
 SIZES = st.lists(st.integers(1, 30), min_size=1, max_size=12)
 
@@ -19,6 +19,11 @@ def test_groups_have_all_chunks_in_order_and_no_more_rows_than_allowed(sizes, mo
         rows = sum(sizes[some])
         assert rows <= most or len(sizes[some]) == 1
         assert after is None or rows + sizes[after.start] > most
+
+
+def test_aligned_chunks_are_never_empty():
+    assert _aligned([0, 1, 1]) == (2,)
+    assert _aligned([0, 1500, 3000]) == (2048, 2452)
 
 
 @settings(deadline=None)

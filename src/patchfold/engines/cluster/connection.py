@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import time
 from asyncio import CancelledError, run_coroutine_threadsafe
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -124,7 +126,9 @@ class Cluster:
                     f"the cluster at {self.address} has lost its scheduler; connect again and fit "
                     "again."
                 ) from error
-            except TimeoutError:
+            except TimeoutError as error:
+                if waiting.done() and waiting.exception() is error:  # that of a task
+                    raise
                 progress(sum(future.done() for future in futures), len(futures))
             if self.client.status == "running" and self._looked_after():
                 last_seen = time.monotonic()
@@ -140,7 +144,8 @@ class Cluster:
         workers = self.client.scheduler_info(-1)["workers"]
         paused = [address for address, worker in workers.items() if worker["status"] == "paused"]
         if paused:
-            self.client.run(_return_memory, workers=paused, on_error="ignore")
+            with suppress(OSError):  # whoever waits for results hears of a lost scheduler
+                self.client.run(_return_memory, workers=paused, on_error="ignore")
         return bool(workers)
 
     @property
@@ -191,7 +196,7 @@ def _return_memory() -> None:
     """
     from ctypes import CDLL
 
-    if hasattr(library := CDLL(None), "malloc_trim"):  # glibc's
+    if sys.platform == "linux" and hasattr(library := CDLL(None), "malloc_trim"):  # glibc's
         library.malloc_trim(0)
 
 

@@ -42,7 +42,7 @@ class Table:
     own : array of shape (n_own,)
         Where own rows are, in order.
     halo : dict of int to array
-        Where the rows of each other part are.
+        Where the rows of each other part are, parts in ascending order.
     """
 
     nodes: Nodes
@@ -120,7 +120,8 @@ class Exchange:
             for side, wanted in zip(self.sides[part], self._wanted[part], strict=True)
         ]
         found: list[list[Any]] = [[] for _ in self.sides]
-        # By the part that is asked, so that each is read from disk once. Its askers stay in order.
+        # By the part that is asked, so that it is read from disk about once. Sides ascend in every
+        # table, so each part gets its halo in order.
         for side, part, wanted in sorted(asked, key=itemgetter(0)):
             found[part].append(run(take, values[side], wanted))
         return found

@@ -129,6 +129,7 @@ def _aligned(sizes: list[int]) -> tuple[int, ...]:
     """Return sizes of chunks near those given, but multiples of 1024."""
     n = int(np.sum(sizes))
     ends = np.unique(-(-np.cumsum(sizes) // VARIANCE_ROWS) * VARIANCE_ROWS)
+    ends = ends[ends > 0]  # no chunk is empty
     return tuple(np.diff(np.minimum(np.append(0, ends), n)).tolist())
 
 
@@ -231,15 +232,18 @@ class Shared:
 
 def share_out(cluster: Cluster, given: Chunks, *, merge: bool = True) -> Shared:
     """Share rows out to parts; with ``merge``, rows that are copies of others only once."""
-    parts = n_parts(given, cluster.workers())
+    workers = cluster.workers()
+    parts = n_parts(given, workers)
     row_bytes = 8 * given.n_features
     step = max(1, len(given) // min(SAMPLE_ROWS * parts, max(parts, SAMPLE_BYTES // row_bytes)))
     sample = np.concatenate(cluster.get(cluster.each(_every, given.futures, step=step)))
     tree, _ = grown(sample.astype(np.float64), parts, 0)
     planes = cluster.send(tree)
+    threads = sum(threads for threads, _ in workers)
+    most = min(TOGETHER * len(given) // parts, len(given) // threads)  # work for all threads
     tasks = [
         cluster.run(_split, given.futures[some], given.starts[some], tree=planes, parts=parts)
-        for some in _groups(given.sizes, TOGETHER * len(given) // parts)
+        for some in _groups(given.sizes, most)
     ]
     counts = np.sum(cluster.get(cluster.each(_counts, tasks)), axis=0)
     kept = np.flatnonzero(counts)
@@ -250,7 +254,7 @@ def share_out(cluster: Cluster, given: Chunks, *, merge: bool = True) -> Shared:
         rows = cluster.run(_stacked_rows, list(column))
         ids.append(cluster.run(_ids, rows))
         points.append(cluster.run(_points, rows))
-    del tasks, pieces, rows  # workers forget those that are done with
+    del tasks, pieces, column, rows  # workers forget those that are done with
     numbers = {int(part): place for place, part in enumerate(kept)}
     planes = cluster.send(renumbered(tree, numbers))
     # Copies are in one part: where a row goes depends on its numbers alone.
@@ -365,8 +369,13 @@ def returned(cluster: Cluster, values: list[Any], ids: list[Any], chunks: Chunks
         sizes = chunks.sizes[some]
         filled = cluster.run(_filled, column, sum(sizes))
         for first, size in zip(chunks.starts[some], sizes, strict=True):
-            found.append(cluster.run(getitem, filled, slice(first - start, first - start + size)))
+            found.append(cluster.run(_chunk, filled, first - start, first - start + size))
     return found
+
+
+def _chunk(filled: Any, first: int, last: int) -> Any:
+    """Return some rows, but no view that would keep the others."""
+    return filled[first:last].copy()
 
 
 def _cut(values: Any, ids: Indices, bounds: list[int]) -> list[tuple[Indices, Any]]:

@@ -7,7 +7,7 @@ the search is exact, with ties by (distance, index), whatever the parts are.
 
 An approximate search lets parts overlap. To its own rows a part adds those of others that lie
 beyond its planes by no more than neighbours are usually apart, and searches all of them at once:
-exactly where there are few of them, as one process would.
+exactly where there are as few of them as ``knn="auto"`` searches exactly.
 """
 
 from __future__ import annotations
