@@ -37,6 +37,7 @@ CASES: dict[str, tuple[Any, int, int, str]] = {
     "isomap, all points": (PatchIsomap(), 8000, 10, "f8"),
     "isomap, all points, float32": (PatchIsomap(), 8000, 10, "f4"),
     "isomap, many features": (PatchIsomap(), 4000, 784, "f8"),
+    "isomap, many features, some rows twice": (PatchIsomap(), 4000, 784, "f8"),
     "isomap, 500 landmarks": (PatchIsomap(landmarks=500), 30_000, 10, "f8"),
     "isomap, approximate search": (
         PatchIsomap(landmarks=500, knn="approximate", random_state=0),
@@ -60,36 +61,43 @@ CASES: dict[str, tuple[Any, int, int, str]] = {
     "space, many features": (PatchSpace(), 20_000, 200, "f8"),
     "space, euclidean": (PatchSpace(divergence="euclidean"), 100_000, 6, "f8"),
 }
+# The case with copies, and how many of its rows are there twice.
+COPIED, COPIES = "isomap, many features, some rows twice", 40
 # Points of the first fit, for which code is compiled.
 FIRST = 1200
 
 
-def points(n: int, m: int, dtype: str) -> Any:
-    """Return points that no fit has to copy: they cannot be written to."""
+def points(n: int, m: int, dtype: str, copies: int) -> Any:
+    """Return points that no fit has to copy: they cannot be written to.
+
+    So many of the first rows are the last ones, too.
+    """
     from sklearn.datasets import make_swiss_roll
 
     random = np.random.default_rng(0)
     roll, _ = make_swiss_roll(n, noise=0.05, random_state=0)
     axes = np.linalg.qr(random.standard_normal((max(m, 3), 3)))[0].T[:, :m]
     X = (roll @ axes + 0.01 * random.standard_normal((n, m))).astype(dtype)
+    X[n - copies :] = X[:copies]
     X.flags.writeable = False
     return X
 
 
-def estimate(estimator: Any, X: Any) -> int:
+def estimate(estimator: Any, X: Any, *, merged: bool) -> int:
     """Return what the estimator will ask for before the first stage of a fit."""
     estimator._cut_to(len(X), given=False)
     estimator.patch_ = estimator._recipe(len(X)) if estimator._has_patches() else None
-    return int(estimator._bytes(X, estimator._setting(len(X))))
+    return int(estimator._needed(X, estimator._setting(len(X)), merged=merged))
 
 
 def measured(name: str) -> tuple[int, int]:
     """Return the estimate and the peak of a case in bytes; call it in a fresh process."""
     estimator, n, m, dtype = CASES[name]
     warnings.simplefilter("ignore")
-    estimator.fit(points(FIRST, m, dtype))
-    X = points(n, m, dtype)
-    expected = estimate(estimator, X)
+    copies = COPIES if name == COPIED else 0
+    estimator.fit(points(FIRST, m, dtype, copies))
+    X = points(n, m, dtype, copies)
+    expected = estimate(estimator, X, merged=copies > 0)
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     Path("/proc/self/clear_refs").write_text("5")  # the peak is what is used now

@@ -2,6 +2,7 @@
 
 import pickle
 from contextlib import nullcontext
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -97,6 +98,46 @@ def test_graph_grows_with_the_copies_and_not_with_their_square():
     isomap, space = PatchIsomap().fit(X), PatchSpace().fit(X)
     assert isomap.graph_.nnz <= PatchIsomap().fit(FITTED).graph_.nnz + 2 * 3000
     assert space.graph_.nnz <= 2 * len(X) * (2 * space.n_neighbors_ + 2)
+
+
+def test_patches_are_kept_once_and_written_out_when_asked_for():
+    X, which = repeated()
+    isomap = PatchIsomap().fit(X)
+    kept, once = isomap.patch_graph_.patches, PatchIsomap().fit(FITTED).patches_
+    assert len(kept) == 60
+    assert "patches_of_rows" not in vars(isomap.patch_graph_)  # costs nothing until it is used
+    for name in ("means", "points", "variances", "ridge", "roots"):
+        expected = getattr(once, name)
+        if expected is not None:
+            np.testing.assert_array_equal(getattr(kept, name), expected)
+            np.testing.assert_array_equal(getattr(isomap.patches_, name), expected[which])
+    np.testing.assert_array_equal(isomap.patches_.dimension(), once.dimension()[which])
+    assert isomap.patches_ is isomap.patches_
+    assert "patches_of_rows" not in isomap.patch_graph_.__getstate__()
+
+
+def test_bridges_do_not_copy_the_patches_of_distinct_points():
+    X, _ = repeated()
+    lengths = PatchIsomap().fit(X).patch_graph_.lengths
+    assert lengths.some(np.arange(60)).patches is lengths.patches
+    assert len(lengths.some(np.array([3, 100])).patches) == 2
+
+
+@pytest.mark.parametrize(
+    ("patch_of", "words"),
+    [
+        (np.zeros(180, dtype=np.intp), "does not follow"),
+        (np.full(180, 60), "beyond the 60 patches"),
+        (np.zeros(179, dtype=np.intp), "shape"),
+    ],
+)
+def test_a_file_with_patches_of_other_rows_is_refused(patch_of, words):
+    X, _ = repeated()
+    graph = pickle.loads(pickle.dumps(PatchIsomap().fit(X).patch_graph_))  # as out of a file
+    graph.check(X.shape)
+    damaged = replace(graph, lengths=replace(graph.lengths, patch_of=patch_of))
+    with pytest.raises(ValueError, match=words):
+        damaged.check(X.shape)
 
 
 def test_space_has_as_many_neighbours_of_every_copy_as_asked_for():

@@ -87,7 +87,7 @@ class BasePatchGraph(StrangersMixin, TransformerMixin, BaseEstimator):
     @property
     def patches_(self) -> Patches | None:
         """The fitted Gaussians (None for ``"euclidean"`` and ``"precomputed"``)."""
-        return self.patch_graph_.patches
+        return self.patch_graph_.patches_of_rows
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -192,7 +192,7 @@ class BasePatchGraph(StrangersMixin, TransformerMixin, BaseEstimator):
             counted = f"{n} samples" if copies is None else f"{n} distinct samples"
             warn_user(f"{counted} have fewer neighbours than asked for: {'; '.join(cut)}.")
         setting = self._setting(n)
-        self._check_memory(points, setting)
+        self._check_memory(points, setting, merged=copies is not None)
         if copies is None or rows is None:
             graph = build_graph(X, setting, codes, self._stage, rows)
             self.patch_graph_ = graph
@@ -202,14 +202,21 @@ class BasePatchGraph(StrangersMixin, TransformerMixin, BaseEstimator):
             self.patch_graph_ = expanded(graph, copies, X, rows, codes)
         return graph
 
-    def _check_memory(self, points: Any, setting: GraphSetting) -> None:
+    def _check_memory(self, points: Any, setting: GraphSetting, *, merged: bool) -> None:
         """Refuse a fit that will not fit into memory, before its first stage."""
         n, m = points.shape
         what = f"{type(self).__name__} of {n} points" + ("" if m == n else f" of {m} features")
-        check_memory(self._bytes(points, setting), what, self._thrift(points))
+        check_memory(self._needed(points, setting, merged=merged), what, self._thrift(points))
+
+    def _needed(self, points: Any, setting: GraphSetting, *, merged: bool) -> int:
+        """Return about how many bytes a fit needs beside its rows.
+
+        Where copies were ``merged``, the distinct points are kept beside all rows.
+        """
+        return self._bytes(points, setting) + (points.nbytes if merged else 0)
 
     def _bytes(self, points: Any, setting: GraphSetting) -> int:
-        """Return about how many bytes a fit needs beside its points."""
+        """Return about how many bytes a fit of distinct points needs beside them."""
         return graph_bytes(points, setting)
 
     def _thrift(self, points: Any) -> str:

@@ -172,8 +172,8 @@ class BasePatchEmbedding(FeaturesMixin, TrustMixin, ClassNamePrefixFeaturesOutMi
         if found.rows or self.supervision is None:
             warn_user(str(found))
 
-    def _check_memory(self, points: Any, setting: GraphSetting) -> None:
-        super()._check_memory(points, setting)
+    def _check_memory(self, points: Any, setting: GraphSetting, *, merged: bool) -> None:
+        super()._check_memory(points, setting, merged=merged)
         if isinstance(self.out_of_sample, str) and self.out_of_sample == "krr":
             check_kernel_memory(points.shape[0])
 

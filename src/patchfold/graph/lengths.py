@@ -79,7 +79,7 @@ class Lengths:
     points : array of shape (n, m)
         The points; for ``"precomputed"`` their distances, (n, n) or sparse.
     patches : Patches or None
-        Their Gaussians; None where lengths are Euclidean or given.
+        Their Gaussians, one per distinct point; None where lengths are Euclidean or given.
     divergence : str or callable
     engine : Engine
         Where the work runs.
@@ -92,6 +92,8 @@ class Lengths:
         removed. If None, lengths are the divergences.
     known_mean : float or None
         The mean plain length of all pairs, where it is not that of the points kept.
+    patch_of : array of shape (n,) or None
+        Which patch every point has, where copies share one; None where each has its own.
     """
 
     points: Any
@@ -102,6 +104,7 @@ class Lengths:
     codes: Codes | None = None
     typical: Typical | None = None
     known_mean: float | None = None
+    patch_of: Indices | None = None
 
     def check(self, shape: tuple[int, int]) -> None:
         """Refuse lengths out of a file that are not those of so many points and features."""
@@ -110,7 +113,12 @@ class Lengths:
         if self.divergence != "precomputed":
             check_stored("points", self.points, shape)
         if self.patches is not None:
-            self.patches.check(shape)
+            count = shape[0] if self.patch_of is None else len(self.patches)
+            self.patches.check((count, shape[1]))
+            if self.patch_of is not None:
+                check_stored("patch_of", self.patch_of, shape[:1], "i", least=0)
+                if self.patch_of.max(initial=0) >= count:
+                    raise ValueError(f"patch_of reaches beyond the {count} patches")
         if self.codes is not None:
             check_stored("codes", self.codes, shape[:1], "i")
         if self.typical is not None:
@@ -130,12 +138,12 @@ class Lengths:
 
     def divergences(self, i: Indices, j: Indices) -> Floats:
         """Return the divergences of the patches of pairs ``(i, j)``."""
-        return self.engine.divergences(self.patches, i, j, self.divergence)
+        return self.engine.divergences(self.patches, self._of(i), self._of(j), self.divergence)
 
     def apart(self, i: Indices, j: Indices) -> Floats:
         """Return how far the points that the patches ``i`` and ``j`` belong to are apart."""
         points = to_numpy(cast("Patches", self.patches).points)
-        return self._distances(points, i, points, j)
+        return self._distances(points, self._of(i), points, self._of(j))
 
     def euclidean(self, i: Indices, j: Indices) -> Floats:
         """Return the distances of the pairs ``(i, j)`` of fitted points: given, or by differences.
@@ -168,17 +176,29 @@ class Lengths:
         return replace(
             self,
             points=self.points[rows],
-            patches=None if self.patches is None else self.patches[rows],
+            patches=self._some_patches(rows),
             codes=None if self.codes is None else self.codes[rows],
             typical=None,
+            patch_of=None,
         )
+
+    def _some_patches(self, rows: Indices) -> Patches | None:
+        """Return the patches of some points, without copying those of all distinct ones."""
+        which = self._of(rows)
+        if self.patches is None or np.array_equal(which, np.arange(len(self.patches))):
+            return self.patches
+        return self.patches[which]
+
+    def _of(self, rows: Indices) -> Indices:
+        """Return the patches of points."""
+        return rows if self.patch_of is None else self.patch_of[rows]
 
     # ---------------------------------------------------------------- short circuits
 
     def compared(self, i: Indices, j: Indices) -> Compared:
         """Compare the patches ``i`` and ``j``."""
         patches = cast("Patches", self.patches)
-        leaves = leaving(patches, i, patches, j, n_jobs=self.engine.n_jobs)
+        leaves = leaving(patches, self._of(i), patches, self._of(j), n_jobs=self.engine.n_jobs)
         return Compared(self.divergences(i, j), self.apart(i, j), leaves)
 
     def learned(self, i: Indices, j: Indices, compared: Compared) -> tuple[Lengths, csr_array]:
@@ -195,7 +215,7 @@ class Lengths:
         """Return how far points are from the centres of their patches, and ``i`` from ``j``."""
         centres = to_numpy(cast("Patches", self.patches).points)
         every = np.arange(len(self.points))
-        offsets = self._distances(self.points, every, centres, every)
+        offsets = self._distances(self.points, every, centres, self._of(every))
         return offsets, self._distances(self.points, i, self.points, j)
 
     def stretched(self, evidence: Evidence) -> Floats:
@@ -235,7 +255,10 @@ class Lengths:
         return self.plain(i, j) if self.patches is None else self.divergences(i, j)
 
     def matrix(self) -> Floats:
-        """Return the values that rank all pairs, as :meth:`ranking` does for some."""
+        """Return the values that rank all pairs, as :meth:`ranking` does for some.
+
+        Of points that each have a patch of their own.
+        """
         if self.divergence == "precomputed":
             return np.asarray(np.minimum(self.points, self.points.T))
         if self.patches is None:
@@ -296,6 +319,7 @@ class Lengths:
 
     def divergences_of_new(self, patches: Patches, i: Indices, j: Indices) -> Floats:
         """Return the divergences of the patches ``i`` of new points from ``j`` of fitted ones."""
+        j = self._of(j)
         return self.engine.divergences(patches, i, j, self.divergence, self.patches)
 
     def of_new(
@@ -317,8 +341,8 @@ class Lengths:
 
         def distances() -> Floats:
             fitted = to_numpy(cast("Patches", self.patches).points)
-            apart = self._distances(to_numpy(patches.points), near.sources, fitted, near.indices)
-            return apart / self._unit
+            starts, ends = to_numpy(patches.points), self._of(near.indices)
+            return self._distances(starts, near.sources, fitted, ends) / self._unit
 
         if self.typical is not None:
             disagreement, values = self._disagreement_of_new(patches, near, values), distances()
@@ -333,7 +357,8 @@ class Lengths:
     def _disagreement_of_new(self, patches: Patches, near: Neighborhoods, values: Floats) -> Floats:
         typical, fitted = cast("Typical", self.typical), cast("Patches", self.patches)
         n_jobs = self.engine.n_jobs
-        leaves = leaving(patches, near.sources, fitted, near.indices, n_jobs=n_jobs)
+        ends = self._of(near.indices)
+        leaves = leaving(patches, near.sources, fitted, ends, n_jobs=n_jobs)
         there = typical.around[near.indices]
         # Around a new point, take the median of what is typical around its nearest neighbours.
         closest = near.among_nearest(NEAREST)
@@ -358,7 +383,7 @@ class Lengths:
         """Return the distances of a block of points from all points."""
         X = self.points
         if self.typical is not None and self.patches is not None:
-            X = to_numpy(self.patches.points)
+            X = to_numpy(self.patches.points)[self._of(np.arange(len(X)))]
         return cdist(X[block], X)
 
     def _by_rule(

@@ -26,7 +26,8 @@ def expanded(
 
     A copy has the patch and the neighbours of its point, and one edge of the matrix: of length
     zero, to the first row of the point. So geodesics are those between the points, and what the
-    copies need grows with their number, not its square. New points find the first rows only.
+    copies need grows with their number, not its square. Patches, the largest part of a graph, are
+    not copied. New points find the first rows only.
 
     Parameters
     ----------
@@ -39,25 +40,21 @@ def expanded(
     codes : array of shape (n,) or None
         The class of every row.
     """
-    patches, typical = graph.patches, graph.lengths.typical
-    if patches is not None:
-        patches = patches[copies.point]
+    lengths, typical = graph.lengths, graph.lengths.typical
     if typical is not None:
         typical = replace(typical, around=typical.around[copies.point])
-    lengths = graph.lengths
     lengths = replace(
         lengths,
         points=X,
-        patches=patches,
         codes=codes,
         typical=typical,
         known_mean=None if lengths.rule is None else lengths.mean,
+        patch_of=None if lengths.patches is None else copies.point,
     )
     return replace(
         graph,
         neighborhoods=copies.of_rows(graph.neighborhoods),
         matrix=_with_copies(graph.matrix, copies),
-        patches=patches,
         lengths=lengths,
         search=DistinctNeighbors(cast("NeighborSearch", graph.search), copies),
         denoised=None if graph.denoised is None else _denoised(graph.denoised, copies),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from patchfold.engines.arrays import to_numpy
+from patchfold.engines.arrays import check_follows, to_numpy
 from patchfold.engines.validation import check_count
 from patchfold.graph import placing
 from patchfold.neighbors.given import at_zero
@@ -129,7 +129,7 @@ class PatchGraph:
     matrix : csr_array of shape (n, n)
         The same as a symmetric graph; zeros are stored.
     patches : Patches or None
-        The Gaussians; None where lengths are Euclidean or given.
+        The Gaussians, one per distinct point; None where lengths are Euclidean or given.
     lengths : Lengths
         How long an edge is.
     search : NeighborSearch or None
@@ -187,18 +187,31 @@ class PatchGraph:
         self.rows.check(shape)
         if self.copies is not None:
             self.copies.check(n)
+        if self.lengths.patch_of is not None:
+            if self.copies is None:
+                raise ValueError("points share patches, and none is a copy")
+            check_follows("patch_of", self.lengths.patch_of, self.copies.point)
         if self.denoised is not None:
             self.denoised.check(shape)
 
     def __getstate__(self) -> dict[str, Any]:
         # What can be computed again, or is of use in a fit only, is not in a file.
-        left_out = ("strangers", "removed")
+        left_out = ("strangers", "removed", "patches_of_rows")
         return {name: value for name, value in vars(self).items() if name not in left_out}
 
     @property
     def centres(self) -> Any:
         """Where the patches are: denoised, or the points themselves."""
-        return self.lengths.points if self.patches is None else to_numpy(self.patches.points)
+        if self.patches is None:
+            return self.lengths.points
+        points, which = to_numpy(self.patches.points), self.lengths.patch_of
+        return points if which is None else points[which]
+
+    @cached_property
+    def patches_of_rows(self) -> Patches | None:
+        """The Gaussian of every row; those of copies are written out when first asked for."""
+        which = self.lengths.patch_of
+        return self.patches if self.patches is None or which is None else self.patches[which]
 
     @cached_property
     def strangers(self) -> Strangers:
