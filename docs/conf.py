@@ -52,7 +52,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "patchfold"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_js_files = ["pictures.js"]
+html_js_files = ["phone.js"]
 html_extra_path = ["llms.txt", "gallery/pages"]
 (HERE / "gallery" / "pages").mkdir(parents=True, exist_ok=True)  # explorer pages of examples
 html_copy_source = False
