@@ -52,6 +52,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "patchfold"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["phone.js"]
 html_extra_path = ["llms.txt", "gallery/pages"]
 (HERE / "gallery" / "pages").mkdir(parents=True, exist_ok=True)  # explorer pages of examples
 html_copy_source = False
@@ -90,6 +91,7 @@ intersphinx_mapping = {
 # The pages of the API
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"  # beside a page there is no room for the class's name
 autosummary_generate = False
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
@@ -104,6 +106,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "image_scrapers": ("matplotlib", "explorer_pages.scrape"),
     "capture_repr": ("__repr__",),
+    "ignore_repr_types": r"matplotlib|Explorer",  # pictures and pages are shown, not named
     "reset_modules": ("matplotlib", "explorer_pages.reset"),
     "doc_module": ("patchfold",),
     "reference_url": {"patchfold": None},

@@ -22,6 +22,16 @@ GROUPS = {
 }
 # Public names of modules that are not in the root's list, but that a user meets.
 FURTHER_MODULES = ["explorer", "engines"]
+# A constant has no docstring: Python would show that of int, str or tuple.
+CONSTANTS = {
+    "divergences.Divergence": "A function of two :class:`~patchfold.Patches` of equal length.",
+    "divergences.NAMES": "The names of all divergences, those of :func:`register` included.",
+    "neighbors.DEFAULT_NEIGHBORS": "The number of neighbours k, if you give none.",
+    "plotting.CHOICE_COLOR": "The colour that marks a choice.",
+    "plotting.CLASS_COLORS": "The colours of classes: Okabe and Ito's, then shades between them.",
+    "plotting.CURVE_COLOR": "The colour of curves.",
+    "selection.NAMES": "The names of all criteria.",
+}
 
 
 def setup(app: Any) -> dict[str, Any]:
@@ -89,12 +99,17 @@ def _module_page(name: str) -> str:
     public = [key for key in _public(module) if not inspect.ismodule(getattr(module, key))]
     rooted = [key for key in public if key in patchfold.__all__]  # these have pages of their own
     here = [key for key in public if key not in rooted]
+    fixed = [
+        key for key in here if not callable(getattr(module, key)) or f"{name}.{key}" in CONSTANTS
+    ]
+    here = [key for key in here if key not in fixed]
     parts = [
         _title(full, "="),
         f".. automodule:: {full}\n   :no-members:\n",
         f".. currentmodule:: {full}\n",
         _table([f"~patchfold.{key}" for key in rooted] + here),
         *(_directive(key, getattr(module, key)) for key in here),
+        *(f".. py:data:: {key}\n\n   {CONSTANTS[f'{name}.{key}']}\n" for key in fixed),
     ]
     return "\n".join(parts)
 

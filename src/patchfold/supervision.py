@@ -41,7 +41,7 @@ LARGEST_EXPONENT = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """What a rule knows of the edges whose lengths it changes.
+    """What a rule knows about the edges whose lengths it changes.
 
     Parameters
     ----------

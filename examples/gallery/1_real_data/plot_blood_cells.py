@@ -2,8 +2,9 @@
 Blood cells
 ===========
 
-700 cells of human blood with 765 genes, as scanpy brings them (``pbmc68k_reduced``), in 50
-principal components. Kinds of cells become arms, and an arm keeps its length. UMAP draws islands.
+700 cells of human blood with 765 genes, in 50 principal components. The data set comes with scanpy
+(``pbmc68k_reduced``). ``PatchIsomap`` draws cell types as arms that keep their length. UMAP draws
+islands.
 """
 
 import warnings
@@ -24,12 +25,12 @@ kind = cells.obs["bulk_labels"].astype(str).to_numpy()
 
 fig, axes = plt.subplots(1, 2, figsize=(13, 4.4), layout="constrained")
 plot_embedding(cells.obsm["X_umap"], kind, ax=axes[0])
-axes[0].set_title("UMAP, as scanpy brings it")
+axes[0].set_title("UMAP, from scanpy's file")
 plot_embedding(PatchIsomap().fit_transform(X), kind, ax=axes[1])
 axes[1].set_title("PatchIsomap")
 
 # %%
-# Columns of the page are what scanpy knows of every cell.
+# The columns of the page show what scanpy knows about every cell.
 known = {name: cells.obs[name].to_numpy() for name in ("n_genes", "percent_mito", "S_score")}
 page = explore(
     X,

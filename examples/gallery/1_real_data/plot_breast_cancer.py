@@ -2,8 +2,8 @@
 Breast cancer, a table with outliers
 ====================================
 
-569 tumours, 30 measurements of cell nuclei. The map has a direction from harmless to malignant. A
-few extreme tumours lie far out; they do not squeeze the others together.
+569 tumours, 30 measurements of cell nuclei. Along one direction of the map, tumours go from benign
+to malignant. A few extreme tumours lie far out, but they do not squeeze the others together.
 """
 
 import matplotlib.pyplot as plt

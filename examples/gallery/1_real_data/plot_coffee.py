@@ -3,9 +3,9 @@ Coffee, a very small set
 ========================
 
 60 spectra of coffee from three countries, 1841 columns (they come with chemotools). Pre-treatment
-matters more than the method: every spectrum is scaled, and its first derivative taken. So few rows
-are at the edge of what makes sense: eight neighbours are a seventh of the data. Use a small k, and
-compare with PCA, which is as good here.
+matters more than the method: we scale every spectrum and take its first derivative. 60 rows are
+hardly enough for patches: eight neighbours are a seventh of the data. Use a small k, and compare
+with PCA, which is as good here.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Diabetes, where a number is the target
 ======================================
 
-442 patients, ten measurements, and how far the disease went in a year. Sex has two values, so
-the map has two sheets. Colour tells whether the target follows the map at all.
+442 patients, ten measurements, and how far the disease progressed in a year. Sex has two values, so
+the map has two sheets. The colours show whether the target follows the map at all.
 """
 
 import matplotlib.pyplot as plt

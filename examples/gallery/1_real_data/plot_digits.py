@@ -2,8 +2,8 @@
 Handwritten digits
 ==================
 
-1797 images of 8 x 8 pixels, 64 columns. No colour below was known to the methods. Isomap shows one
-cloud, patches show groups, and groups that look alike (1 and 8, 5 and 6) stand near each other.
+1797 images of 8 x 8 pixels, 64 columns. The methods did not see the colours. Isomap shows one
+cloud. Patches show groups, and digits that look alike (1 and 8, 5 and 6) are close to each other.
 """
 
 import matplotlib.pyplot as plt
@@ -21,6 +21,6 @@ for ax, method in zip(axes, (Isomap(n_neighbors=15), PatchIsomap()), strict=True
     ax.set_title(type(method).__name__)
 
 # %%
-# The page has the first 800 digits. Colour by *trust* to see which dots to doubt.
+# The page shows the first 800 digits. Colour by *trust* to see which dots to doubt.
 page = explore(X[:800], y[:800], n_neighbors=[10, 20], title="Handwritten digits")
 page

@@ -3,8 +3,8 @@ Spectra of a fermentation
 =========================
 
 Raman spectra taken over 34 hours while sugar becomes alcohol (they come with chemotools). There is
-one true variable, time, and so the map should be a curve. 300 of 1629 spectra, 409 columns: more
-columns than rows are no problem.
+one true variable, time, so the map should be a curve. We take 300 of 1629 spectra, with 409
+columns: more columns than rows are no problem.
 
 Here patches do *not* win. PCA orders the spectra by time as well or better, and ``PatchIsomap``
 draws a fork at the beginning. :doc:`/fails` has the numbers.

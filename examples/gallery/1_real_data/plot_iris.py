@@ -2,8 +2,8 @@
 Iris
 ====
 
-150 flowers, four measurements in centimetres. The oldest test of all, and nearly flat: patches
-change little here, and that is right.
+150 flowers, four measurements in centimetres. This classic data set is nearly flat. So patches
+change little here, as they should.
 """
 
 import matplotlib.pyplot as plt
@@ -22,6 +22,6 @@ for ax, method in zip(axes, (PCA(2), PatchIsomap(n_neighbors=30)), strict=True):
     ax.set_title(type(method).__name__)
 
 # %%
-# *Setosa* is an island. With a smaller k it hangs together with the others by one edge only.
+# *Setosa* is an island. With a smaller k only one edge joins it to the others.
 page = explore(iris.data, species, n_neighbors=[10, 20, 30], title="Iris")
 page

@@ -2,8 +2,8 @@
 Pieces of a photograph
 ======================
 
-600 pieces of 6 x 6 pixels from a photograph of a temple, each as 108 numbers. The map orders
-them from sky to shadow. Each dot is drawn in the mean colour of its piece.
+600 pieces of 6 x 6 pixels from a photograph of a temple, each with 108 numbers. The map
+orders them from sky to shadow. Each dot has the mean colour of its piece.
 """
 
 import matplotlib.pyplot as plt

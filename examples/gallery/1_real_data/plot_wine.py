@@ -2,8 +2,8 @@
 Wine, a table in different units
 ================================
 
-178 wines of three growers, 13 measurements in different units. So columns are standardised first.
-The map shows three groups on one arc: the second grower stands between the others.
+178 wines from three growers, 13 measurements in different units. So we standardise the columns
+first. The map shows three groups on one arc: the second grower stands between the others.
 """
 
 import matplotlib.pyplot as plt
@@ -28,7 +28,7 @@ plot_embedding(plane, wine.data["alcohol"], ax=axes[1])
 axes[1].set_title("by alcohol, % of volume")
 
 # %%
-# The page shows the columns as they were measured, beside the map of the standardised ones.
+# The map comes from the standardised columns. The page also shows the columns as measured.
 scaled = StandardScaler().fit_transform(wine.data)
 columns = {"grower": grower, **{f"{name} (measured)": wine.data[name] for name in wine.data}}
 names = list(wine.data)

@@ -2,9 +2,9 @@
 Cells that branch
 =================
 
-A simulated differentiation of blood cells (Krumsiek et al. 2011, as scanpy brings it): 640 states
-of eleven genes over time. Four fates leave one progenitor, so the map must have four arms. A plane
-shows three of them; the third component parts the other two.
+A simulated differentiation of blood cells (Krumsiek et al. 2011, from scanpy): 640 states of eleven
+genes over time. One progenitor leads to four fates, so the map must have four arms. The plane shows
+three arms. The third component separates the two fates that share an arm.
 """
 
 import warnings

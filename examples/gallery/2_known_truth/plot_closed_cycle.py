@@ -2,8 +2,9 @@
 A trajectory that closes
 ========================
 
-A van der Pol oscillator runs round its limit cycle; eight sensors see its state through a bend and
-some noise. The truth is a closed curve, coloured by phase, and the map must close, too.
+A van der Pol oscillator runs round its limit cycle. Eight sensors measure its state, with a
+nonlinear response and some noise. The truth is a closed curve, coloured by phase, so the map must
+close, too.
 """
 
 import matplotlib.pyplot as plt

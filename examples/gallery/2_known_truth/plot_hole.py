@@ -2,8 +2,8 @@
 A sheet with a hole
 ===================
 
-Points of a rolled sheet with a window cut out. No path goes through the window, so Isomap and its
-kin stretch it somewhat. The map must still have one hole, and no fold.
+Points on a rolled sheet with a window cut out. No path goes through the window, so methods such as
+Isomap make it somewhat larger. The map must still have one hole and no fold.
 """
 
 import matplotlib.pyplot as plt

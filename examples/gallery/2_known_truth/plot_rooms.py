@@ -2,9 +2,10 @@
 Where am I? Positions from signals
 ==================================
 
-A phone walks through a corridor in the shape of a U and hears twelve transmitters. Walls weaken
-signals. The truth is the way one has to *walk*: the two ends of the U are close through the wall
-and far on foot. Both methods unfold the corridor; dark and bright ends are farthest apart.
+Somebody carries a phone through a corridor in the shape of a U. The phone receives twelve
+transmitters, and walls weaken their signals. The true distance is the *walking* distance: the two
+ends of the U are close through the wall, but far apart on foot. Both methods unfold the corridor:
+its dark and bright ends are farthest apart.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 A noisy swiss roll
 ==================
 
-A sheet rolled up, with noise. The truth is a rectangle, coloured along the roll. At 15 neighbours
-Isomap's graph has short cuts between the sheets, and one is enough to fold the map.
+A rolled-up sheet with noise. The truth is a rectangle, coloured along the roll. With 15 neighbours,
+Isomap's graph has short cuts between the sheets. One short cut is enough to fold the map.
 """
 
 import matplotlib.pyplot as plt
@@ -28,8 +28,8 @@ for ax, method in zip(axes, (Isomap(n_neighbors=15), PatchIsomap()), strict=True
     ax.set_title(f"{type(method).__name__}: {rank_correlation(pdist(plane), truth):.2f}")
 
 # %%
-# The number is the rank correlation of distances on the map with the true ones. In the page, show
-# the edges of largest divergence: they are the short cuts.
+# The number is the rank correlation of distances on the map with the true ones. On the page, show
+# the edges with the largest divergence: these are the short cuts.
 page = explore(
     X,
     columns={"angle": t},

@@ -1,9 +1,9 @@
 """
-Images of a turning thing
+Images of a turning digit
 =========================
 
-One handwritten 5, turned in steps of one degree and photographed with noise: 360 images of 64
-pixels. The truth is a circle, coloured by the angle.
+One handwritten 5, turned in steps of one degree, with noise added: 360 images of 64 pixels. The
+truth is a circle, coloured by the angle.
 """
 
 import matplotlib.pyplot as plt

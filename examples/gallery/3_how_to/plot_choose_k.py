@@ -2,8 +2,8 @@
 Choose k
 ========
 
-Compare candidates by criteria without labels, and look at the scores. Where curves are flat, k does
-not matter.
+Compare candidates for k by criteria that need no labels, and look at the scores. Where a curve is
+flat, k does not matter.
 """
 
 import matplotlib.pyplot as plt

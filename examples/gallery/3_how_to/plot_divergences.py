@@ -2,8 +2,8 @@
 Compare divergences
 ===================
 
-One data set, six ways to compare patches, with the divergence itself as the length of an edge, as
-the papers do. ``"euclidean"`` is classical Isomap.
+One data set and six divergences. Here the length of an edge is the divergence of its patches, as
+in the papers. ``"euclidean"`` is classical Isomap.
 """
 
 import matplotlib.pyplot as plt
@@ -26,7 +26,7 @@ for ax, name in zip(axes.flat, names, strict=True):
     ax.set_aspect("equal", adjustable="datalim")
 
 # %%
-# In the page, switch between divergences above the map.
+# On the page, switch between divergences above the map.
 page = explore(
     X,
     y,

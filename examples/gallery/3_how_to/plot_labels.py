@@ -2,11 +2,11 @@
 Use labels
 ==========
 
-Labels can shape the map. ``"cut"`` removes edges between classes; ``"dissimilarity"`` shrinks
-edges within classes and stretches those between. A third of the labels are hidden here: rows
-without one keep their edges.
+Labels can shape the map. ``"cut"`` removes edges between classes. ``"dissimilarity"`` shrinks
+edges within classes and stretches edges between them. A third of the labels are hidden here: rows
+without a label keep their edges.
 
-Such a map shows the labels it was given. Do not judge by it how well classes can be told apart.
+Such a map shows the labels that you passed. Do not use it to judge how well classes separate.
 """
 
 import warnings
@@ -38,6 +38,6 @@ for ax, (name, method) in zip(axes, fitted.items(), strict=True):
     ax.set_title(name)
 
 # %%
-# A page of estimators that are fitted already:
+# A page can also show estimators that are already fitted:
 page = Explorer.from_estimators(fitted, X, columns={"grower": grower}, title="With labels")
 page

@@ -2,8 +2,8 @@
 Map new rows
 ============
 
-Fit half of the wines, map the other half. New dots fall on the group they belong to, although no
-label was used.
+Fit half of the wines, and map the other half. New dots fall on the group they belong to, although
+the model has seen no label.
 """
 
 import matplotlib.pyplot as plt

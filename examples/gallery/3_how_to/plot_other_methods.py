@@ -2,8 +2,8 @@
 Hand the graph to other methods
 ===============================
 
-``PatchSpace`` gives the graph of patches as sparse distances. Clustering, UMAP and t-SNE can start
-from it. Two rolls, one inside the other, are two clusters that no ball separates.
+``PatchSpace`` returns the graph of patches as sparse distances. Clustering, UMAP and t-SNE can use
+it. Two rolls, one inside the other, are two clusters that k-means cannot separate.
 """
 
 import warnings

@@ -2,8 +2,8 @@
 Find short circuits
 ===================
 
-Draw patches as ellipses and edges by the divergence of their ends. Dark edges join patches that do
-not agree. Compare with the graph that ``PatchIsomap`` keeps.
+Draw patches as ellipses, and colour edges by the divergence of their two patches. Dark edges join
+patches that disagree. Then compare with the graph that ``PatchIsomap`` keeps.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 Find strangers
 ==============
 
-``transform`` gives every new row a place on the map, also a row that does not belong. Ask
-``off_manifold`` first: it gives a p-value for every row. Here 300 new digits come with 100 images
-whose pixels were shuffled.
+``transform`` gives every new row a place on the map, even a row that does not belong there. Ask
+``off_manifold`` first: it gives a p-value for every row. Here the new rows are 300 digits and 100
+images with shuffled pixels.
 """
 
 import matplotlib.pyplot as plt
@@ -34,8 +34,9 @@ axes[1].set(xlabel="component 0", ylabel="component 1")
 axes[1].set_aspect("equal", adjustable="datalim")
 
 # %%
-# Strangers have places on the map like any other row. More than one digit in a hundred is below
-# 0.01, so later digits differ somewhat from the first thousand. The page has all new rows.
+# Strangers have places on the map like any other row. More than one digit in a hundred has a
+# p-value below 0.01, so the later digits differ somewhat from the first thousand. The page shows
+# all new rows.
 rows = np.vstack([new, strange])
 kind = np.repeat(["digit", "shuffled"], [len(new), len(strange)])
 p_values = np.concatenate([p_new, p_strange])

@@ -1,4 +1,4 @@
-"""The papers' data sets by name, from rules, scikit-learn, a local folder or OpenML; manifolds."""
+"""The papers' data sets by name (rules, scikit-learn, a local folder, OpenML), and manifolds."""
 
 from patchfold.datasets.loading import Dataset, available, load
 from patchfold.datasets.manifolds import Manifold, make_manifold

@@ -33,7 +33,7 @@ TWO_ROLLS_START, TWO_ROLLS_GROWTH, TWO_ROLLS_WIDTH = np.pi, 2.0, 12.0
 
 @dataclass(frozen=True, eq=False)
 class Manifold:
-    """Points near a manifold, and what is known of it.
+    """Points near a manifold, and what is known about it.
 
     Attributes
     ----------

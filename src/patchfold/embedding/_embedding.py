@@ -40,17 +40,17 @@ class BasePatchEmbedding(FeaturesMixin, TrustMixin, ClassNamePrefixFeaturesOutMi
     def fit(self, X: Any, y: Any = None) -> Any:
         """Fit the graph and embed it.
 
-        A warning says where a plot of the first two components cannot be read, and which points are
+        A warning tells if a plot of the first two components cannot be read, and names the points
         to blame (:func:`patchfold.metrics.unreadable`).
 
         Parameters
         ----------
         X : array of shape (n_samples, n_features)
-            Points; with ``divergence="precomputed"`` square distances, or a sparse graph. An array
-            or a data frame of dask is fitted on its cluster, and never gathered.
+            Points; with ``divergence="precomputed"`` square distances, or a sparse graph. A Dask
+            array or data frame is fitted on its cluster, and never collected.
         y : array of shape (n_samples,) or None
-            Classes, where ``supervision`` uses them; -1, NaN or None for points without a label.
-            Ignored otherwise.
+            Classes for ``supervision``; -1, NaN or None for points without a label. Ignored without
+            ``supervision``.
 
         Returns
         -------

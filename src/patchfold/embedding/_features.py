@@ -41,15 +41,16 @@ class FeaturesMixin:
     def inverse_transform(self, Z: Any) -> Floats:
         """Return the features that belong to places in the embedding.
 
-        Around a place, features are an affine function of the coordinates of the embedding. It is
-        fitted to the nearest fitted points in the embedding, the nearer ones counting more, for 8
-        to 120 of them and six ridges. The mixture of these functions has the least error in
-        predicting fitted points that are left out; it is found in the first call, and kept until
-        the next ``fit``. A second look adds functions of those points whose features are the
-        nearest to what the first has found, as an embedding may squeeze some directions.
+        Around a place, features are modelled as an affine function of the coordinates of the
+        embedding. This function is fitted to the nearest 8 to 120 fitted points in the embedding,
+        with larger weights for nearer points, and with six ridges. The functions are mixed so that
+        they predict left-out fitted points best. The first call finds the mixture, and it is kept
+        until the next ``fit``. An embedding may squeeze some directions. So a second step adds
+        functions that are fitted to the points whose features are nearest to the result of the
+        first step.
 
-        Fitted points come back near themselves, without the noise that the embedding does not know
-        of. Outside of the embedding, features stay like those at its border.
+        Fitted points come back near themselves, without the noise that the embedding does not show.
+        Outside of the embedding, features stay similar to those at its border.
 
         Parameters
         ----------
@@ -82,22 +83,24 @@ class FeaturesMixin:
         return self._inverse(Z, self.n_jobs)
 
     def local_loadings(self, X: Any = None) -> Floats:
-        """Return which feature moves a point where: the Jacobian of the embedding at points.
+        """Return the Jacobian of the embedding: which feature moves each point, and where to.
 
         ``loadings[i, c, f]`` is how fast component ``c`` changes with feature ``f`` at point ``i``.
 
-        At fitted points it is fitted to the places of the neighbours in the graph (at most 30): the
-        slope of the affine function of their features, in the directions in which they spread. A
-        direction that leaves the data has no slope. At new points it is the derivative of
-        ``transform``, by central differences, which takes ``2 n_features`` maps of each point. This
-        holds for regressions as ``out_of_sample``, too; one that is constant between jumps, such as
-        a forest, has derivatives of zero. Where new points get the plain mean of their neighbours
-        (``PatchEigenmaps`` with an infinite bandwidth), the slope is fitted to these neighbours.
+        At fitted points, an affine function of the features is fitted to the places of the
+        neighbours in the graph (at most 30), in the directions in which they spread. The loadings
+        are its slope. A direction that leaves the data has no slope. At new points, the loadings
+        are the derivative of ``transform``, by central differences. This maps each point
+        ``2 n_features`` times. It holds for regressions as ``out_of_sample``, too; a regression
+        that is constant between jumps, such as a forest, has derivatives of zero. If new points get
+        the plain mean of their neighbours (``PatchEigenmaps`` with an infinite bandwidth), the
+        slope is fitted to these neighbours.
 
         Parameters
         ----------
         X : array of shape (n_points, n_features) or None
-            Points; None for the fitted ones. A row that equals a fitted point has its loadings.
+            Points; None for the fitted ones. A row that equals a fitted point has the loadings of
+            that point.
 
         Returns
         -------

@@ -25,16 +25,16 @@ class StrangersMixin:
     _validate: Callable[..., Any]
 
     def score_samples(self, X: Any) -> Floats:
-        """Return how well points lie on the manifold of the fitted ones: 0 is well, -10 is not.
+        """Return how well points fit the manifold of the fitted points: 0 is well, -10 is badly.
 
         The log-likelihood of a point under the Gaussian of its 15 nearest fitted points, on a known
         scale: the logarithm of the share of fitted points that are at least as strange. So minus
         the score of fitted points, and of new points of the same kind, is exponentially distributed
-        with mean 1. Where no fitted point is as strange, the logarithm goes on falling with the
-        likelihood, at the rate of the strangest twentieth of the fitted points.
+        with mean 1. If no fitted point is as strange, the score keeps falling with the likelihood,
+        at the rate of the strangest twentieth of the fitted points.
 
-        A fitted point is judged by its neighbours without itself, as a new point is. ``transform``
-        knows nothing of this: it places strangers, too.
+        A fitted point is judged in the same way as a new one: by its neighbours, without itself.
+        ``transform`` does not use this score: it places strangers, too.
 
         Parameters
         ----------
@@ -61,12 +61,13 @@ class StrangersMixin:
         return found.astype(self.patch_graph_.matrix.dtype, copy=False)
 
     def off_manifold(self, X: Any) -> Floats:
-        """Return the p-values of points: small where a point is off the manifold.
+        """Return a p-value for every point: small if the point is off the manifold.
 
-        The share of fitted points that are at least as strange, at least ``1 / (n_samples + 1)``:
-        the exponential of :meth:`score_samples`, as far as the fitted points can tell. New points
-        from where the fitted points come from have even p-values between 0 and 1; of those, a
-        test at 0.01 calls one in a hundred a stranger.
+        The p-value is the share of fitted points that are at least as strange. It is the
+        exponential of :meth:`score_samples`, but at least ``1 / (n_samples + 1)``, because the
+        fitted points cannot show less. New points from the same source as the fitted ones have
+        p-values that are spread evenly between 0 and 1: a test at 0.01 calls one in a hundred of
+        them a stranger.
 
         Parameters
         ----------

@@ -39,9 +39,9 @@ class TrustMixin:
     def trust(self, n_neighbors: int = NEIGHBORS) -> Floats:
         """Return how far the neighbours of each point in the embedding are neighbours in the data.
 
-        From 0 to 1, where 1 says that all ``n_neighbors`` nearest in the embedding are as near in
-        the data; see :func:`patchfold.metrics.trust`, which does the same for any embedding. The
-        mean over all points is :func:`patchfold.metrics.trustworthiness`.
+        Values are from 0 to 1. 1 means that the ``n_neighbors`` nearest points in the embedding are
+        also the nearest in the data. :func:`patchfold.metrics.trust` does the same for any
+        embedding. The mean over all points is :func:`patchfold.metrics.trustworthiness`.
 
         Parameters
         ----------
@@ -65,16 +65,16 @@ class TrustMixin:
         return found.astype(self.embedding_.dtype, copy=False)
 
     def stability(self, n_refits: int = 10) -> Floats:
-        """Fit samples of the data again, and return how well each point keeps its place.
+        """Refit samples of the data, and return how well each point keeps its place.
 
-        Every refit leaves out a fifth of the points, and is moved, turned and brought to the size
-        of ``embedding_``. A point that moves by ``r`` (root mean square over its refits) has the
-        stability ``1 - r / R``, at least 0; ``R`` is the root mean square distance of two points
-        of the embedding. So 1 is a point that stays where it is, 0 one that could be anywhere. The
-        result is kept as ``stability_``, until the next ``fit``.
+        Every refit leaves out a fifth of the points, and is shifted, turned and scaled to match
+        ``embedding_``. A point that moves by ``r`` (root mean square over its refits) has the
+        stability ``1 - r / R``, at least 0; ``R`` is the root mean square distance of two points of
+        the embedding. So a point with 1 stays where it is, and a point with 0 could be anywhere.
+        The result is kept as ``stability_`` until the next ``fit``.
 
-        This takes as long as ``n_refits`` fits. ``n_neighbors`` is the one that was chosen, and
-        warnings of refits are not shown.
+        This takes as long as ``n_refits`` fits. Refits use the ``n_neighbors`` of the first fit,
+        and show no warnings.
 
         Parameters
         ----------

@@ -61,72 +61,75 @@ def _can_grow(isomap: PatchIsomap) -> bool:
 
 
 class PatchIsomap(BasePatchEmbedding):
-    """Isomap on a graph of local Gaussians without its short circuits.
+    """Isomap on a graph of local Gaussians without short circuits.
 
-    Every point becomes the Gaussian of its neighbourhood, its patch. Edges are as long as the
-    centres of their patches are apart, and those that short-circuit the manifold are removed.
-    Geodesics are shortest paths in this graph. Classical scaling of them, ``B = -H D^2 H / 2``,
-    gives the coordinates ``V sqrt(Lambda)``.
+    Every point becomes the Gaussian of its neighbourhood, its patch. The length of an edge is the
+    distance between the centres of its two patches. Edges that short-circuit the manifold are
+    removed. Geodesics are the shortest paths in this graph. Classical scaling of their lengths,
+    ``B = -H D^2 H / 2``, gives the coordinates ``V sqrt(Lambda)``.
 
-    With ``patch=GaussianPatch()`` and ``lengths="divergence"`` edges are as long as the divergence
-    of their patches: the method of the papers (:func:`patchfold.papers.isomap_kl`,
-    :func:`~patchfold.papers.x_isomap`).
+    With ``patch=GaussianPatch()`` and ``lengths="divergence"``, the length of an edge is the
+    divergence of its two patches. This is the method of the papers
+    (:func:`patchfold.papers.isomap_kl`, :func:`~patchfold.papers.x_isomap`).
 
-    Copies of a row are one point: they share one place and one patch, and k neighbours are k other
-    points. Only a given ``patch`` with ``lengths="divergence"``, the method of the papers, takes
-    every row as a point. With ``supervision`` copies with the same label are one point.
+    Copies of a row count as one point: they share one place and one patch, and k neighbours are k
+    other points. With ``supervision``, only copies with the same label count as one point. With a
+    ``patch`` of your own and ``lengths="divergence"``, the method of the papers, every row is a
+    point.
 
     Parameters
     ----------
     n_components : int, default=2
         Dimensions of the embedding.
     n_neighbors : int or "auto", default=15
-        Degree k of the graph; a point is not its own neighbour. More than the data have is cut to
-        ``n_samples - 1``, with a warning. ``"auto"`` takes the best of 5, 10, 20 and 40 by a
-        criterion without labels, see :mod:`patchfold.selection`.
+        Number k of neighbours of a point in the graph; a point is not its own neighbour. A number
+        above ``n_samples - 1`` is lowered to it, with a warning. ``"auto"`` chooses the best of 5,
+        10, 20 and 40 by a criterion that needs no labels, see :mod:`patchfold.selection`.
     divergence : str or callable, default="kl"
-        What compares two patches: a name of :data:`patchfold.divergences.NAMES`, or a function of
+        How to compare two patches: a name in :data:`patchfold.divergences.NAMES`, or a function of
         two :class:`~patchfold.Patches`. ``"euclidean"`` is the classical method, without patches.
-        With ``"precomputed"`` X holds distances (square), or is a sparse graph of them.
+        With ``"precomputed"``, X is a square matrix of distances, or a sparse graph of them.
     patch : GaussianPatch or None, default=None
-        How a neighbourhood becomes a Gaussian. None means the recommended one, which ``patch_``
-        shows: 15 neighbours (fewer below 1000 points), whatever ``n_neighbors`` is, a flattened
-        covariance and denoised points.
+        How a neighbourhood becomes a Gaussian. None means the recommended patch: 15 neighbours
+        (fewer below 1000 points), whatever ``n_neighbors`` is, a flattened covariance and denoised
+        points. ``patch_`` shows it.
     lengths : {"stretched", "divergence"}, default="stretched"
-        How long an edge is. ``"stretched"``: as far as the centres of its patches are apart, in
-        units of the typical edge; short circuits, whose patches disagree and whose way around is
-        long, are removed, and edges between clusters stretched. ``"divergence"``: the divergence of
-        its patches, as in the papers. Without patches an edge is as long as its points are apart.
+        The length of an edge. ``"stretched"``: the distance between the centres of its two patches,
+        in units of the typical edge. Short circuits, whose patches disagree and whose way around is
+        long, are removed. Edges between clusters are stretched. ``"divergence"``: the divergence of
+        its two patches, as in the papers. Without patches, the length is the distance between the
+        two points.
     graph : {"neighbors", "divergence"}, default="neighbors"
-        Whether edges join the k nearest points, or the k nearest patches under the divergence: of
-        all points, while all pairs fit in scikit-learn's ``working_memory``, else of the 10 k
-        nearest.
+        What edges join: the k nearest points, or the k nearest patches under the divergence. The
+        nearest patches are searched among all points if all pairs fit into scikit-learn's
+        ``working_memory``, otherwise among the 10 k nearest points.
     radius : float or None, default=None
         Join all points within this distance, instead of the k nearest.
     supervision : {"dissimilarity", "cut", "min-sum"}, object or None, default=None
-        How the classes ``y`` given to ``fit`` change the lengths: a rule of
+        How the classes ``y`` in ``fit`` change the lengths of edges: a rule of
         :mod:`patchfold.supervision`, by name or as an object such as ``Dissimilarity(alpha=0.2)``.
     out_of_sample : {"nystrom", "krr", "grnn"} or regressor, default="nystrom"
-        What ``transform`` does with new points. ``"nystrom"`` places them in the graph by their own
-        patch. The others map them by a regression of the embedding on the points: kernel ridge
-        (``"krr"``, which needs n x n memory), :class:`~patchfold.GRNN`, or any scikit-learn
-        regressor of several outputs.
+        How ``transform`` places new points. ``"nystrom"`` joins them to the graph by their own
+        patches. The other values map them by a regression from points to the embedding: kernel
+        ridge (``"krr"``, which needs n x n memory), :class:`~patchfold.GRNN`, or any scikit-learn
+        regressor with several outputs.
     knn : str or object, default="auto"
         Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
         scikit-learn's ``KNeighborsTransformer``.
     landmarks : int, "auto" or None, default="auto"
-        Find the geodesics of so many points only, scale these, and place all others by their
-        geodesics to them: n times ``landmarks`` values are held instead of n x n. ``"auto"`` takes
-        all points up to an n x n matrix of 2 GiB (16 000 points, 23 000 in float32), 500 beyond.
-        None takes all.
+        Number of points from which geodesics are computed. These points are scaled, and all others
+        are placed by their geodesics to them. This needs memory for n x ``landmarks`` values
+        instead of n x n. ``"auto"`` uses all points up to an n x n matrix of 2 GiB (16 000 points,
+        23 000 in float32), and 500 landmarks beyond. None uses all points.
     engine : {"auto", "threads"} or distributed.Client, default="auto"
-        Where the work runs. ``"auto"`` follows the type of X: arrays and data frames of dask are
-        fitted on their cluster, all else in threads on this machine. A client means its cluster.
+        Where the work runs. ``"auto"`` follows the type of X: Dask arrays and data frames are
+        fitted on their cluster, all other data in threads on this machine. A client means its
+        cluster.
     n_jobs : int or None, default=None
         Number of threads. Results do not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of what is drawn at random: landmarks, and the start of an approximate search.
-        None draws anew in every fit, as in scikit-learn.
+        Seed for the landmarks, and for the start of an approximate search. With None every fit
+        draws again, as in scikit-learn.
     verbose : int, default=0
         1 prints the stages and their times.
 
@@ -134,27 +137,28 @@ class PatchIsomap(BasePatchEmbedding):
     ----------
     embedding_ : array of shape (n_samples, n_components)
     eigenvalues_ : array of shape (n_components,)
-        The leading eigenvalues of ``B``, falling; those of the landmarks where there are some.
+        The leading eigenvalues of ``B``, largest first; with landmarks, of the matrix of the
+        landmarks.
     landmarks_ : array of shape (n_landmarks,) or None
-        The landmarks; None where the geodesics of all points were found.
+        The rows of the landmarks; None if geodesics were computed from all points.
     drift_ : float
         How far rows added by :meth:`partial_fit` have drifted from the landmarks' frame; 0 after
         ``fit``.
     n_neighbors_ : int or None
-        The degree, as given, cut or chosen; None with a radius.
+        The number of neighbours, as given, lowered or chosen; None with a radius.
     patch_ : GaussianPatch or None
         The patch, as given or recommended (None for ``"euclidean"`` and ``"precomputed"``).
     patches_ : Patches or None
         The fitted Gaussians (None for ``"euclidean"`` and ``"precomputed"``).
     graph_ : csr_array of shape (n_samples, n_samples)
-        The symmetric graph of lengths; zeros are stored. A copy of a row has one edge, of length
-        zero, to the first.
+        The symmetric graph of lengths, which stores zeros. A copy of a row has one edge, of length
+        zero, to the first copy.
     patch_graph_ : PatchGraph
-        All of this in one frozen object, which also knows where new points go.
+        Neighbours, patches and graph in one frozen object, which also places new points.
     fit_report_ : dict
         Seconds that each stage of the fit took.
     map_ : regressor or None
-        What maps new points; None for ``"nystrom"``.
+        The regressor that maps new points; None for ``"nystrom"``.
 
     Examples
     --------
@@ -214,15 +218,15 @@ class PatchIsomap(BasePatchEmbedding):
     def partial_fit(self, X: Any, y: Any = None) -> PatchIsomap:
         """Add rows to the fitted ones, which keep their places; the first call is a ``fit``.
 
-        The graph becomes that of all rows, as if they had been fitted together. The landmarks and
-        their places stay as they are, and new rows get their places by their geodesics to the
-        landmarks. Without landmarks, up to 1000 of the points that were fitted first become the
-        landmarks. A row that is equal to a fitted one gets its place.
+        The graph is built again from all rows, as if they had been fitted together. The landmarks
+        keep their places, and new rows get their places from their geodesics to the landmarks.
+        Without landmarks, up to 1000 of the points that were fitted first become the landmarks. A
+        row that equals a fitted row gets the place of that row.
 
-        ``drift_`` says how far the data have moved away from the landmarks' frame, as a share: the
-        larger of how far the landmarks would move, were they placed again in the graph of today,
-        and of how much worse the frame fits the new rows than the landmarks. Above 0.1 a warning
-        suggests to ``fit`` all rows again.
+        ``drift_`` tells how far the data have moved away from the landmarks' frame. It is the
+        larger of two shares: how far the landmarks would move if they were placed again in the
+        present graph, and how much worse the frame fits the new rows than the landmarks. Above 0.1
+        a warning suggests fitting all rows again.
 
         Not available with ``supervision`` or ``divergence="precomputed"``.
 

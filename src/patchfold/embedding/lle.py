@@ -40,71 +40,76 @@ ZERO = 1e-14
 
 
 class PatchLLE(BasePatchEmbedding):
-    """Locally linear embedding of patch centres, on a graph without its short circuits.
+    """Locally linear embedding of patch centres, on a graph without short circuits.
 
-    Every point becomes the Gaussian of its neighbourhood, its patch. Its centre is written in those
-    of its neighbours in the graph, by the ordinary weights of LLE.
+    Every point becomes the Gaussian of its neighbourhood, its patch. The centre of a patch is
+    written as a weighted sum of the centres of its neighbours in the graph, with the ordinary
+    weights of LLE.
 
-    ``weights="entropic"`` is PELLE (:func:`patchfold.papers.pelle`): with ``d`` the divergences of
-    a patch from its neighbours, the weights solve ``(d d' + reg I) w = 1`` and are divided by their
-    sum (eq. 28-30 of the paper). They know how far neighbours are and not where, and do not unroll.
-    X-LLE, ordinary weights on neighbours under the divergence, is
-    :func:`patchfold.papers.x_lle`.
+    ``weights="entropic"`` is PELLE (:func:`patchfold.papers.pelle`). Its weights solve
+    ``(d d' + reg I) w = 1``, where ``d`` are the divergences of a patch from its neighbours, and
+    are divided by their sum (eq. 28-30 of the paper). These weights depend on how far neighbours
+    are, not on where they are, so they do not unroll a manifold. X-LLE
+    (:func:`patchfold.papers.x_lle`) uses ordinary weights on the nearest neighbours under the
+    divergence.
 
-    Copies of a row are one point: they share one place and one patch, and k neighbours are k other
-    points. Only a given ``patch`` with ``lengths="divergence"``, the method of the papers, takes
-    every row as a point. With ``supervision`` copies with the same label are one point.
+    Copies of a row count as one point: they share one place and one patch, and k neighbours are k
+    other points. With ``supervision``, only copies with the same label count as one point. With a
+    ``patch`` of your own and ``lengths="divergence"``, the method of the papers, every row is a
+    point.
 
     Parameters
     ----------
     n_components : int, default=2
         Dimensions of the embedding.
     n_neighbors : int or "auto", default=15
-        Degree k of the graph; a point is not its own neighbour. More than the data have is cut to
-        ``n_samples - 1``, with a warning. ``"auto"`` takes the best of 5, 10, 20 and 40 by a
-        criterion without labels, see :mod:`patchfold.selection`.
+        Number k of neighbours of a point in the graph; a point is not its own neighbour. A number
+        above ``n_samples - 1`` is lowered to it, with a warning. ``"auto"`` chooses the best of 5,
+        10, 20 and 40 by a criterion that needs no labels, see :mod:`patchfold.selection`.
     divergence : str or callable, default="kl"
-        What compares two patches: a name of :data:`patchfold.divergences.NAMES`, or a function of
+        How to compare two patches: a name in :data:`patchfold.divergences.NAMES`, or a function of
         two :class:`~patchfold.Patches`. ``"euclidean"`` is the classical method, without patches.
-        With ``"precomputed"`` X holds distances (square), or is a sparse graph of them.
+        With ``"precomputed"``, X is a square matrix of distances, or a sparse graph of them.
     patch : GaussianPatch or None, default=None
-        How a neighbourhood becomes a Gaussian. None means the recommended one, which ``patch_``
-        shows: 15 neighbours (fewer below 1000 points), whatever ``n_neighbors`` is, a flattened
-        covariance and denoised points.
+        How a neighbourhood becomes a Gaussian. None means the recommended patch: 15 neighbours
+        (fewer below 1000 points), whatever ``n_neighbors`` is, a flattened covariance and denoised
+        points. ``patch_`` shows it.
     lengths : {"stretched", "divergence"}, default="stretched"
-        How long an edge is. ``"stretched"``: as far as the centres of its patches are apart, in
-        units of the typical edge; short circuits, whose patches disagree and whose way around is
-        long, are removed, and edges between clusters stretched. ``"divergence"``: the divergence of
-        its patches, as in the papers. Without patches an edge is as long as its points are apart.
+        The length of an edge. ``"stretched"``: the distance between the centres of its two patches,
+        in units of the typical edge. Short circuits, whose patches disagree and whose way around is
+        long, are removed. Edges between clusters are stretched. ``"divergence"``: the divergence of
+        its two patches, as in the papers. Without patches, the length is the distance between the
+        two points.
     graph : {"neighbors", "divergence"}, default="neighbors"
-        Whether edges join the k nearest points, or the k nearest patches under the divergence: of
-        all points, while all pairs fit in scikit-learn's ``working_memory``, else of the 10 k
-        nearest.
+        What edges join: the k nearest points, or the k nearest patches under the divergence. The
+        nearest patches are searched among all points if all pairs fit into scikit-learn's
+        ``working_memory``, otherwise among the 10 k nearest points.
     radius : float or None, default=None
         Join all points within this distance, instead of the k nearest.
     supervision : {"dissimilarity", "cut", "min-sum"}, object or None, default=None
-        How the classes ``y`` given to ``fit`` change the lengths: a rule of
+        How the classes ``y`` in ``fit`` change the lengths of edges: a rule of
         :mod:`patchfold.supervision`, by name or as an object such as ``Dissimilarity(alpha=0.2)``.
     out_of_sample : {"nystrom", "krr", "grnn"} or regressor, default="nystrom"
-        What ``transform`` does with new points. ``"nystrom"`` places them in the graph by their own
-        patch. The others map them by a regression of the embedding on the points: kernel ridge
-        (``"krr"``, which needs n x n memory), :class:`~patchfold.GRNN`, or any scikit-learn
-        regressor of several outputs.
+        How ``transform`` places new points. ``"nystrom"`` joins them to the graph by their own
+        patches. The other values map them by a regression from points to the embedding: kernel
+        ridge (``"krr"``, which needs n x n memory), :class:`~patchfold.GRNN`, or any scikit-learn
+        regressor with several outputs.
     knn : str or object, default="auto"
         Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
         scikit-learn's ``KNeighborsTransformer``.
     weights : {"euclidean", "entropic"}, default="euclidean"
-        What writes a patch in its neighbours: its place, or its lengths to them.
+        What the weights of the neighbours are computed from: the centres of the patches, or the
+        lengths of the edges to the neighbours.
     reg : float, default=1e-3
-        Regularisation of the local matrices; for Euclidean weights relative to their trace.
+        Regularisation of the local matrices; relative to their trace for Euclidean weights.
     engine : {"auto", "threads"} or distributed.Client, default="auto"
-        Where the work runs. ``"auto"`` follows the type of X: the graph of an array or a data frame
-        of dask is built on its cluster. All else runs in threads on this machine.
+        Where the work runs. ``"auto"`` follows the type of X: the graph of a Dask array or data
+        frame is built on its cluster. All other work runs in threads on this machine.
     n_jobs : int or None, default=None
         Number of threads. Results do not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of what is drawn at random: the start of an approximate search. None draws anew
-        in every fit, as in scikit-learn.
+        Seed for the start of an approximate search. With None every fit draws again, as in
+        scikit-learn.
     verbose : int, default=0
         1 prints the stages and their times.
 
@@ -112,22 +117,22 @@ class PatchLLE(BasePatchEmbedding):
     ----------
     embedding_ : array of shape (n_samples, n_components)
     eigenvalues_ : array of shape (n_components,)
-        The eigenvalues of ``(I - W)'(I - W)`` that belong to the embedding, rising.
+        The eigenvalues of ``(I - W)'(I - W)`` that belong to the embedding, smallest first.
     n_neighbors_ : int or None
-        The degree, as given, cut or chosen; None with a radius.
+        The number of neighbours, as given, lowered or chosen; None with a radius.
     patch_ : GaussianPatch or None
         The patch, as given or recommended (None for ``"euclidean"`` and ``"precomputed"``).
     patches_ : Patches or None
         The fitted Gaussians (None for ``"euclidean"`` and ``"precomputed"``).
     graph_ : csr_array of shape (n_samples, n_samples)
-        The symmetric graph of lengths; zeros are stored. A copy of a row has one edge, of length
-        zero, to the first.
+        The symmetric graph of lengths, which stores zeros. A copy of a row has one edge, of length
+        zero, to the first copy.
     patch_graph_ : PatchGraph
-        All of this in one frozen object, which also knows where new points go.
+        Neighbours, patches and graph in one frozen object, which also places new points.
     fit_report_ : dict
         Seconds that each stage of the fit took.
     map_ : regressor or None
-        What maps new points; None for ``"nystrom"``.
+        The regressor that maps new points; None for ``"nystrom"``.
 
     Examples
     --------

@@ -36,36 +36,37 @@ ONE_IN = 100
 
 
 class PatchOutliers(OutlierMixin, BaseEstimator):
-    """Outliers as points that are unlikely under the Gaussian of their neighbours.
+    """Outlier detector: finds points that are unlikely under the Gaussian of their neighbours.
 
-    Every point is judged by its nearest other points: by its likelihood under their Gaussian, which
-    sees how far the point lies from them, and how far across the direction they lie in. So it
-    finds points off a curved sheet as well as points far out. It judges the points that it was
-    fitted to, and new ones. The four embeddings and :class:`~patchfold.PatchSpace` have the same
-    ``score_samples`` for new points; there, copies of a row are one point, and here they count.
+    Every point is judged by its likelihood under the Gaussian of its nearest other points. The
+    likelihood is low far from these points, and also beside them, across the directions in which
+    they spread. So the detector finds points off a curved sheet as well as points far out. It
+    judges fitted points and new ones. The four embeddings and :class:`~patchfold.PatchSpace` have
+    the same ``score_samples`` for new points; but there copies of a row are one point, and here
+    each copy counts.
 
     Parameters
     ----------
     n_neighbors : int, default=15
-        Neighbours that judge a point. More than the data have is cut to ``n_samples - 1``, with a
-        warning.
+        Number of neighbours that judge a point. A number above ``n_samples - 1`` is lowered to it,
+        with a warning.
     contamination : float or "auto", default="auto"
-        Share of outliers among the fitted points, above 0 and at most 0.5. ``"auto"`` calls a
-        point an outlier that is stranger than 99 of 100 fitted points.
+        Share of outliers among the fitted points, above 0 and at most 0.5. With ``"auto"``, a point
+        is an outlier if it is stranger than 99 of 100 fitted points.
     knn : str or object, default="auto"
         Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
         scikit-learn's ``KNeighborsTransformer``.
     n_jobs : int or None, default=None
         Number of threads. Results do not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of an approximate search.
+        Seed for the start of an approximate search.
 
     Attributes
     ----------
     offset_ : float
-        Scores below it are those of outliers.
+        Points with a score below it are outliers.
     n_neighbors_ : int
-        The number of neighbours, as given or cut.
+        The number of neighbours, as given or lowered.
     strangers_ : Strangers
         The fitted points and their likelihoods.
 
@@ -96,7 +97,7 @@ class PatchOutliers(OutlierMixin, BaseEstimator):
 
     @ordinary_arithmetic
     def fit(self, X: Any, y: Any = None) -> PatchOutliers:
-        """Judge every point by its neighbours, and find the score that tells outliers.
+        """Judge every point by its neighbours, and find the score below which it is an outlier.
 
         Parameters
         ----------
@@ -140,7 +141,7 @@ class PatchOutliers(OutlierMixin, BaseEstimator):
         return self
 
     def score_samples(self, X: Any) -> Floats:
-        """Return the scores of points: near 0 usual, far below strange.
+        """Return the scores of points: near 0 if ordinary, far below 0 if strange.
 
         The logarithm of the share of fitted points that are at least as strange; see
         :meth:`PatchIsomap.score_samples <patchfold.PatchIsomap.score_samples>`. A fitted point is
@@ -168,7 +169,7 @@ class PatchOutliers(OutlierMixin, BaseEstimator):
         return found.astype(self.strangers_.data.dtype, copy=False)
 
     def decision_function(self, X: Any) -> Floats:
-        """Return the scores of points less ``offset_``: negative for outliers.
+        """Return the scores of points minus ``offset_``: negative for outliers.
 
         Examples
         --------

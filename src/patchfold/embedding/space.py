@@ -25,46 +25,48 @@ JUDGING_LANDMARKS = 50
 
 
 class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
-    """The space of local Gaussians, as a transformer from points to a sparse graph (X-space).
+    """Transformer from points to a sparse graph of distances between local Gaussians (X-space).
 
-    Every point becomes the Gaussian of its neighbourhood, its patch, and the graph says how far
-    patches are from those nearby, without the edges that short-circuit the manifold. It serves
+    Every point becomes the Gaussian of its neighbourhood, its patch. The graph holds the distances
+    of every patch to the patches nearby, without the edges that short-circuit the manifold. Use it
     wherever scikit-learn, or another library, takes precomputed sparse distances: ``Isomap``,
     ``DBSCAN``, ``KNeighborsClassifier``, ``TSNE``, UMAP and others. Every row holds the point
-    itself at distance zero, and its neighbours nearest first, at least ``n_neighbors`` of them:
-    where short circuits are removed the next nearest along the graph take their place.
+    itself at distance zero, and at least ``n_neighbors`` neighbours, nearest first. If short
+    circuits are removed, the next nearest points along the graph take their place.
 
-    Copies of a row are one point: they share one place and one patch, and k neighbours are k other
-    points. Only a given ``patch`` with ``lengths="divergence"``, the method of the papers, takes
-    every row as a point. With ``supervision`` copies with the same label are one point.
+    Copies of a row count as one point: they share one place and one patch, and k neighbours are k
+    other points. With ``supervision``, only copies with the same label count as one point. With a
+    ``patch`` of your own and ``lengths="divergence"``, the method of the papers, every row is a
+    point.
 
     Parameters
     ----------
     n_neighbors : int or "auto", default=15
-        Degree k of the graph; a point is not its own neighbour. More than the data have is cut to
-        ``n_samples - 1``, with a warning. ``"auto"`` takes the one that suits a
-        :class:`~patchfold.PatchIsomap` of this graph.
+        Number k of neighbours of a point in the graph; a point is not its own neighbour. A number
+        above ``n_samples - 1`` is lowered to it, with a warning. ``"auto"`` chooses the best k for
+        a :class:`~patchfold.PatchIsomap` of this graph.
     divergence : str or callable, default="kl"
-        What compares two patches: a name of :data:`patchfold.divergences.NAMES`, or a function of
+        How to compare two patches: a name in :data:`patchfold.divergences.NAMES`, or a function of
         two :class:`~patchfold.Patches`. ``"euclidean"`` is the classical method, without patches.
-        With ``"precomputed"`` X holds distances (square), or is a sparse graph of them.
+        With ``"precomputed"``, X is a square matrix of distances, or a sparse graph of them.
     patch : GaussianPatch or None, default=None
-        How a neighbourhood becomes a Gaussian. None means the recommended one, which ``patch_``
-        shows: 15 neighbours (fewer below 1000 points), whatever ``n_neighbors`` is, a flattened
-        covariance and denoised points.
+        How a neighbourhood becomes a Gaussian. None means the recommended patch: 15 neighbours
+        (fewer below 1000 points), whatever ``n_neighbors`` is, a flattened covariance and denoised
+        points. ``patch_`` shows it.
     lengths : {"stretched", "divergence"}, default="stretched"
-        How long an edge is. ``"stretched"``: as far as the centres of its patches are apart, in
-        units of the typical edge; short circuits, whose patches disagree and whose way around is
-        long, are removed, and edges between clusters stretched. ``"divergence"``: the divergence of
-        its patches, as in the papers. Without patches an edge is as long as its points are apart.
+        The length of an edge. ``"stretched"``: the distance between the centres of its two patches,
+        in units of the typical edge. Short circuits, whose patches disagree and whose way around is
+        long, are removed. Edges between clusters are stretched. ``"divergence"``: the divergence of
+        its two patches, as in the papers. Without patches, the length is the distance between the
+        two points.
     graph : {"neighbors", "divergence"}, default="neighbors"
-        Whether edges join the k nearest points, or the k nearest patches under the divergence: of
-        all points, while all pairs fit in scikit-learn's ``working_memory``, else of the 10 k
-        nearest.
+        What edges join: the k nearest points, or the k nearest patches under the divergence. The
+        nearest patches are searched among all points if all pairs fit into scikit-learn's
+        ``working_memory``, otherwise among the 10 k nearest points.
     radius : float or None, default=None
         Join all points within this distance, instead of the k nearest.
     supervision : {"dissimilarity", "cut", "min-sum"}, object or None, default=None
-        How the classes ``y`` given to ``fit`` change the lengths: a rule of
+        How the classes ``y`` in ``fit`` change the lengths of edges: a rule of
         :mod:`patchfold.supervision`, by name or as an object such as ``Dissimilarity(alpha=0.2)``.
     knn : str or object, default="auto"
         Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
@@ -74,24 +76,24 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
     n_jobs : int or None, default=None
         Number of threads. Results do not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of what is drawn at random: the start of an approximate search. None draws anew
-        in every fit, as in scikit-learn.
+        Seed for the start of an approximate search. With None every fit draws again, as in
+        scikit-learn.
     verbose : int, default=0
         1 prints the stages and their times.
 
     Attributes
     ----------
     n_neighbors_ : int or None
-        The degree, as given, cut or chosen; None with a radius.
+        The number of neighbours, as given, lowered or chosen; None with a radius.
     patch_ : GaussianPatch or None
         The patch, as given or recommended (None for ``"euclidean"`` and ``"precomputed"``).
     patches_ : Patches or None
         The fitted Gaussians (None for ``"euclidean"`` and ``"precomputed"``).
     graph_ : csr_array of shape (n_samples, n_samples)
-        The symmetric graph of lengths; zeros are stored. A copy of a row has an edge of
-        length zero to the first, and the neighbours of that.
+        The symmetric graph of lengths, which stores zeros. A copy of a row has an edge of length
+        zero to the first copy, and the same neighbours.
     patch_graph_ : PatchGraph
-        All of this in one frozen object, which also knows where new points go.
+        Neighbours, patches and graph in one frozen object, which also places new points.
     fit_report_ : dict
         Seconds that each stage of the fit took.
 
@@ -160,7 +162,7 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
 
     @ordinary_arithmetic
     def transform(self, X: Any) -> csr_matrix:
-        """Return the lengths of new points from their fitted neighbours, (n_new, n_samples).
+        """Return the lengths of edges from new to fitted points, of shape (n_new, n_samples).
 
         A point that was fitted gets the row it has in the fitted graph.
         """

@@ -70,76 +70,79 @@ PLACING_PERPLEXITY = 5.0
 class PatchTSNE(BasePatchEmbedding):
     """t-SNE whose affinities come from the divergences of patches (X-tSNE).
 
-    Every point becomes the Gaussian of its neighbourhood, its patch. The divergence of two patches
-    stands where t-SNE has the Euclidean distance (X-space, sections 4.2 and 6), and enters the
-    Gaussian squared as that does: ``p_j|i`` is proportional to ``exp(-b_i d_ij^2)`` over the
-    ``3 perplexity`` neighbours of point i, with ``b_i`` such that they have the given perplexity,
-    and ``P = (p_j|i + p_i|j) / 2n``. So ``divergence="euclidean"`` is ordinary t-SNE.
+    Every point becomes the Gaussian of its neighbourhood, its patch. The divergence ``d_ij`` of two
+    patches replaces the Euclidean distance of t-SNE (X-space, sections 4.2 and 6), and is squared
+    in the same way: ``p_j|i`` is proportional to ``exp(-b_i d_ij^2)`` over the ``3 perplexity``
+    neighbours of point i. ``b_i`` is chosen so that ``p_j|i`` has the given perplexity, and
+    ``P = (p_j|i + p_i|j) / 2n``. So ``divergence="euclidean"`` is ordinary t-SNE.
 
-    openTSNE optimises the embedding where it is installed (``pip install 'patchfold[tsne]'``) and
-    there are one or two components, scikit-learn otherwise. Both start from the leading
-    eigenvectors of the affinities, which put the clusters into an order that a random start leaves
-    to chance, and need no points, only divergences.
+    openTSNE optimises the embedding if it is installed (``pip install 'patchfold[tsne]'``) and
+    there are one or two components; scikit-learn does so otherwise. Both start from the leading
+    eigenvectors of the affinities, which need only divergences and no points. They give the
+    clusters an order that a random start would leave to chance.
 
-    Copies of a row are one point: they share one place and one patch, and k neighbours are k other
-    points. Only a given ``patch`` with ``lengths="divergence"``, the method of the papers, takes
-    every row as a point. With ``supervision`` copies with the same label are one point.
+    Copies of a row count as one point: they share one place and one patch, and k neighbours are k
+    other points. With ``supervision``, only copies with the same label count as one point. With a
+    ``patch`` of your own and ``lengths="divergence"``, the method of the papers, every row is a
+    point.
 
     Parameters
     ----------
     n_components : int, default=2
         Dimensions of the embedding. With more than three scikit-learn computes all pairs.
     n_neighbors : int or "auto", default=15
-        Points in a patch, where ``patch`` has no size of its own; a point is not its own neighbour.
-        More than the data have is cut to ``n_samples - 1``, with a warning. ``"auto"`` takes the
-        best of 5, 10, 20 and 40 by a criterion without labels, see :mod:`patchfold.selection`.
+        Number of neighbours in a patch, if ``patch`` has no size of its own; a point is not its own
+        neighbour. A number above ``n_samples - 1`` is lowered to it, with a warning. ``"auto"``
+        chooses the best of 5, 10, 20 and 40 by a criterion that needs no labels, see
+        :mod:`patchfold.selection`.
     divergence : str or callable, default="kl"
-        What compares two patches: a name of :data:`patchfold.divergences.NAMES`, or a function of
+        How to compare two patches: a name in :data:`patchfold.divergences.NAMES`, or a function of
         two :class:`~patchfold.Patches`. ``"euclidean"`` is the classical method, without patches.
-        With ``"precomputed"`` X holds distances (square), or is a sparse graph of them.
+        With ``"precomputed"``, X is a square matrix of distances, or a sparse graph of them.
     patch : GaussianPatch or None, default=None
-        How a neighbourhood becomes a Gaussian. None means a plain one, which ``patch_`` shows: the
-        ``n_neighbors`` nearest points, at most half of all. Of plain patches t-SNE separates
-        classes better than of the denoised ones that the other estimators have.
+        How a neighbourhood becomes a Gaussian. None means a plain patch: the ``n_neighbors``
+        nearest points, at most half of all points. ``patch_`` shows it. From plain patches t-SNE
+        separates classes better than from the denoised patches of the other estimators.
     lengths : {"stretched", "divergence"}, default="divergence"
-        How long an edge is. ``"stretched"``: as far as the centres of its patches are apart, in
-        units of the typical edge; short circuits, whose patches disagree and whose way around is
-        long, are removed, and edges between clusters stretched. ``"divergence"``: the divergence of
-        its patches, as in the papers. Without patches an edge is as long as its points are apart.
+        The length of an edge. ``"stretched"``: the distance between the centres of its two patches,
+        in units of the typical edge. Short circuits, whose patches disagree and whose way around is
+        long, are removed. Edges between clusters are stretched. ``"divergence"``: the divergence of
+        its two patches, as in the papers. Without patches, the length is the distance between the
+        two points.
     graph : {"neighbors", "divergence"}, default="neighbors"
-        Whether the ``3 perplexity`` neighbours are the nearest points, or the nearest patches under
-        the divergence: of all points, while all pairs fit in scikit-learn's ``working_memory``,
-        else of ten times as many nearest points.
+        What the ``3 perplexity`` neighbours are: the nearest points, or the nearest patches under
+        the divergence. The nearest patches are searched among all points if all pairs fit into
+        scikit-learn's ``working_memory``, otherwise among ten times as many nearest points.
     radius : float or None, default=None
-        Neighbours are the points within this distance; the nearest ``3 perplexity`` of them count.
+        Only points within this distance are neighbours; the nearest ``3 perplexity`` of them count.
     supervision : {"dissimilarity", "cut", "min-sum"}, object or None, default=None
-        How the classes ``y`` given to ``fit`` change the lengths: a rule of
+        How the classes ``y`` in ``fit`` change the lengths of edges: a rule of
         :mod:`patchfold.supervision`, by name or as an object such as ``Dissimilarity(alpha=0.2)``.
     out_of_sample : {"nystrom", "krr", "grnn"} or regressor, default="nystrom"
-        What ``transform`` does with new points. ``"nystrom"`` places them in the graph by their own
-        patch. The others map them by a regression of the embedding on the points: kernel ridge
-        (``"krr"``, which needs n x n memory), :class:`~patchfold.GRNN`, or any scikit-learn
-        regressor of several outputs.
+        How ``transform`` places new points. ``"nystrom"`` joins them to the graph by their own
+        patches. The other values map them by a regression from points to the embedding: kernel
+        ridge (``"krr"``, which needs n x n memory), :class:`~patchfold.GRNN`, or any scikit-learn
+        regressor with several outputs.
     knn : str or object, default="auto"
         Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
         scikit-learn's ``KNeighborsTransformer``.
     perplexity : float, default=30.0
-        Effective number of neighbours of a point, at least 1. More than the data have neighbours
-        for is cut to a third of ``n_samples - 1``, with a warning.
+        Effective number of neighbours of a point, at least 1. A value above a third of
+        ``n_samples - 1`` is lowered to it, with a warning.
     learning_rate : float or "auto", default="auto"
         Length of a step; ``"auto"`` leaves it to the optimiser.
     early_exaggeration : float, default=12.0
         Factor of the affinities in the first 250 steps.
     n_iter : int, default=500
-        Steps after those.
+        Number of steps after these 250.
     engine : {"auto", "threads"} or distributed.Client, default="auto"
-        Where the work runs. ``"auto"`` follows the type of X: the graph of an array or a data frame
-        of dask is built on its cluster. All else runs in threads on this machine.
+        Where the work runs. ``"auto"`` follows the type of X: the graph of a Dask array or data
+        frame is built on its cluster. All other work runs in threads on this machine.
     n_jobs : int or None, default=None
         Number of threads. Results do not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of what is drawn at random: the start of the optimiser, and of an approximate
-        search. None draws anew in every fit, as in scikit-learn.
+        Seed for the start of the optimiser, and of an approximate search. With None every fit draws
+        again, as in scikit-learn.
     verbose : int, default=0
         1 prints the stages and their times, 2 also the optimiser's progress.
 
@@ -147,26 +150,27 @@ class PatchTSNE(BasePatchEmbedding):
     ----------
     embedding_ : array of shape (n_samples, n_components)
     affinities_ : csr_array of shape (n_samples, n_samples)
-        The symmetric ``P``, with sum one. Of copies, the first has the affinities.
+        The symmetric ``P``, with sum one. Of several copies of a row, only the first has
+        affinities.
     kl_divergence_ : float
-        What the optimiser reached: the Kullback-Leibler divergence of ``P`` and the embedding.
+        The Kullback-Leibler divergence of ``P`` and the embedding that the optimiser reached.
     perplexity_ : float
-        The perplexity, as given or cut.
+        The perplexity, as given or lowered.
     n_neighbors_ : int or None
-        Points in a patch, as given, cut or chosen; None with a radius.
+        The number of neighbours in a patch, as given, lowered or chosen; None with a radius.
     patch_ : GaussianPatch or None
         The patch, as given or recommended (None for ``"euclidean"`` and ``"precomputed"``).
     patches_ : Patches or None
         The fitted Gaussians (None for ``"euclidean"`` and ``"precomputed"``).
     graph_ : csr_array of shape (n_samples, n_samples)
-        The symmetric graph of lengths; zeros are stored. A copy of a row has one edge, of length
-        zero, to the first. The graph may have several components.
+        The symmetric graph of lengths, which stores zeros. A copy of a row has one edge, of length
+        zero, to the first copy. The graph may have several components.
     patch_graph_ : PatchGraph
-        All of this in one frozen object, which also knows where new points go.
+        Neighbours, patches and graph in one frozen object, which also places new points.
     fit_report_ : dict
         Seconds that each stage of the fit took.
     map_ : regressor or None
-        What maps new points; None for ``"nystrom"``.
+        The regressor that maps new points; None for ``"nystrom"``.
 
     Examples
     --------

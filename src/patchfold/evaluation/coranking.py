@@ -82,7 +82,7 @@ def coranking(
     sources: Any = None,
     n_jobs: int | None = None,
 ) -> Coranking:
-    """Compare who is near whom in the data and in an embedding, for all sizes of neighbourhoods.
+    """Compare neighbours in the data and in an embedding, for all sizes of neighbourhoods.
 
     The measures are sums over the co-ranking matrix, which counts how many pairs have rank k in the
     data and rank l in the embedding (Lee and Verleysen 2009). The matrix itself is never formed:

@@ -49,17 +49,14 @@ class Bridges:
         The two points that an edge joins, ``source < target``; copies of a row are one point, named
         by the first.
     score : array of shape (n_edges,)
-        How suspicious it is: ``disagreement min(detour, 10) / (10 doubt)``, where ``disagreement``
-        is ``divergence leaving / 1.5``, and ``doubt`` is 4, down to 1.5 where distances are mostly
-        noise. A graph with ``lengths="stretched"`` removes or stretches edges of 1 or more, but for
-        the few that hold it together; if it has short circuits, it stretches some below 1, too.
+        How suspicious the edge is: ``divergence * min(detour, 10) / 40``.
     divergence : array of shape (n_edges,)
-        How many times as large as usual around there the divergence of the two patches is.
+        The divergence of the two patches, divided by the typical one of neighbours.
     leaving : array of shape (n_edges,)
-        How many times as much as usual the edge leads out of its patches.
+        How far the edge leads out of its two patches, divided by what is typical of neighbours.
     detour : array of shape (n_edges,)
-        How many times as long as the edge the way around it is, at least; infinite if no trusted
-        way leads from the one side to the other.
+        The length of the way around the edge, divided by the length of the edge (a lower bound);
+        infinite if no trusted way leads to the other side.
     shared : array of shape (n_edges,)
         The share of their eleven nearest points that both ends have in common.
     removed : array of bool of shape (n_edges,)

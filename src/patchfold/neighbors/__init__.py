@@ -1,4 +1,4 @@
-"""Who is near whom: exact, radius and approximate neighbourhoods behind one small protocol.
+"""Neighbour searches: exact, radius and approximate, behind one small protocol.
 
 A search is built on points and then answers for those points, or for new ones. Neighbours are
 sorted by (distance, index).

@@ -64,7 +64,7 @@ class ExactNeighbors:
 
 
 class RadiusNeighbors:
-    """All points within ``radius``: every row may have another number of neighbours, or none.
+    """All points within ``radius``: rows may have different numbers of neighbours, or none.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The systems of the five papers, each as an estimator configured to the paper's equations."""
+"""The methods of the five papers, each as an estimator set up by the paper's equations."""
 
 from patchfold.papers.presets import (
     elap,

@@ -147,7 +147,7 @@ class Patches:
         return cls(means, means, directions=directions, variances=variances, ridge=ridge)
 
     def check(self, shape: tuple[int, int]) -> None:
-        """Refuse patches out of a file that are not those of so many points and features."""
+        """Refuse patches from a file that do not have this number of points and features."""
         n, m = shape
         check_stored("means", self.means, shape)
         check_stored("points", self.points, shape)
@@ -172,7 +172,7 @@ class Patches:
         return int(self.means.shape[1])
 
     def covariances(self) -> Array:
-        """Write the covariances out: one array of shape (n, m, m)."""
+        """Return the full covariances: one array of shape (n, m, m)."""
         xp = array_namespace(self.means)
         if not self.factored:
             return self.roots @ xp.matrix_transpose(self.roots)
