@@ -29,8 +29,11 @@ def test_auto_is_exact_up_to_the_documented_sizes(monkeypatch):
         return type(neighbor_search(n_samples=n_samples, n_features=n_features))
 
     monkeypatch.setattr(choice, "find_spec", lambda name: types.SimpleNamespace(name=name))
-    assert kind(choice.AUTO_EXACT_SAMPLES, 100) is ExactNeighbors
-    assert kind(choice.AUTO_EXACT_SAMPLES + 1, 100) is ApproximateNeighbors
+    assert kind(choice.AUTO_EXACT_SAMPLES, 5000) is ExactNeighbors
+    assert kind(choice.AUTO_EXACT_SAMPLES + 1, 5000) is ApproximateNeighbors
+    assert kind(60_000, 45) is ExactNeighbors
+    assert kind(60_000, 100) is ApproximateNeighbors
+    assert kind(70_000, points.TREE_FEATURES + 1) is ApproximateNeighbors
     assert kind(choice.AUTO_TREE_SAMPLES, points.TREE_FEATURES) is ExactNeighbors
     assert kind(choice.AUTO_TREE_SAMPLES + 1, points.TREE_FEATURES) is ApproximateNeighbors
     monkeypatch.setattr(choice, "find_spec", lambda name: None)

@@ -41,8 +41,15 @@ KNN_NAMES = ("auto", "exact", "approximate")
 
 # "auto" searches exactly up to these sizes. A scan is quadratic (on 20 000 x 784 it takes
 # several times as long as the approximate search: benchmarks/recall.py), a tree is not; and
-# pynndescent compiles for about 25 s in every process, which only a larger search repays.
+# pynndescent compiles for 25 to 50 s in every process, which only a larger search repays.
 AUTO_EXACT_SAMPLES = 30_000
+
+
+# More samples than that are scanned, too, if they have so few features that it takes no longer than
+# AUTO_EXACT_SAMPLES of 784: to choose the nearest takes about as long as 200 features do. On two
+# cores, 54 000 x 22 take 8 s, 54 000 x 100 12 s, and 30 000 x 784 15 s.
+CHOOSING = 200
+AUTO_SCAN = AUTO_EXACT_SAMPLES**2 * (CHOOSING + 784)
 
 
 AUTO_TREE_SAMPLES = 300_000
@@ -154,10 +161,11 @@ def neighbor_search(
     Parameters
     ----------
     knn : {"auto", "exact", "approximate"} or object, default="auto"
-        ``"auto"`` is exact up to 30 000 samples, and up to 300 000 with at most 6
-        features, where a tree keeps exact search quick; beyond that it is approximate if
-        pynndescent is installed. An object shaped like ``KNeighborsTransformer`` is cloned
-        and used, a copy of a :class:`NeighborSearch` is used, and has to find enough neighbours.
+        ``"auto"`` is exact up to 30 000 samples, up to 60 000 with fewer than 50 features, and
+        up to 300 000 with at most 6, where a tree keeps exact search quick; beyond that it is
+        approximate if pynndescent is installed. An object shaped like
+        ``KNeighborsTransformer`` is cloned and used, a copy of a :class:`NeighborSearch` is
+        used, and has to find enough neighbours.
     n_neighbors : int, default=15
         Neighbours of a point, itself not counted.
     radius : float, optional
@@ -217,7 +225,8 @@ def exact_suits(knn: str, n_samples: int, n_features: int) -> bool:
     if knn != "auto":
         return knn == "exact"
     limit = AUTO_TREE_SAMPLES if n_features <= TREE_FEATURES else AUTO_EXACT_SAMPLES
-    return n_samples <= limit or find_spec("pynndescent") is None
+    quick = n_samples <= limit or n_samples**2 * (CHOOSING + n_features) <= AUTO_SCAN
+    return quick or find_spec("pynndescent") is None
 
 
 def find_neighbors(
