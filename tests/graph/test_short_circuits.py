@@ -23,6 +23,7 @@ from patchfold.graph.short_circuits import (
     stretched_lengths,
     stretches,
 )
+from patchfold.graph.trusting import NO_SHORTCUT, ROUNDS, trust_detours
 from patchfold.graph.ways import LANDMARKS
 from patchfold.neighbors import find_neighbors
 
@@ -428,3 +429,30 @@ def test_edges_between_parts_without_a_trusted_way_are_stretched_and_not_removed
 def test_edges_of_a_few_strays_are_removed():
     *edges, rungs = two_parts((40, 6), [6.0, 5.0, 7.0, 100.0])
     assert np.isinf(stretches(*edges)[rungs[3]])
+
+
+def trusted_in_rounds(edges, trusted, n):
+    """Trust edges that are no shortcut, by all ways in every round; return what each trusts."""
+    i, j, distances = edges
+    found = [trusted]
+    for _ in range(ROUNDS):
+        ways = all_ways(i[found[-1]], j[found[-1]], distances[found[-1]], n)
+        found.append(found[-1] | (ways[i, j] <= NO_SHORTCUT * distances))
+    return found
+
+
+@pytest.mark.parametrize("n", [40, 300])
+@settings(max_examples=25)
+@given(seed=SEEDS, whole=st.booleans())
+def test_edges_are_trusted_as_if_all_were_asked_in_every_round(n, seed, whole):
+    i, j, disagreement, distances, _ = geometric(seed, n, k=7, m=3)
+    if whole:  # many ways are as long as their bounds
+        distances = np.ceil(8 * distances)
+    edges, mild, strict = (i, j, distances), disagreement <= 1.0, 1.7 * disagreement <= 1.0
+    milder = trusted_in_rounds(edges, mild, n)[-1]
+    found = mild.copy()
+    trust_detours(edges, found, n, None)
+    np.testing.assert_array_equal(found, milder)
+    found = strict.copy()
+    trust_detours(edges, found, n, None, among=milder)
+    np.testing.assert_array_equal(found, trusted_in_rounds(edges, strict, n)[-1])

@@ -12,7 +12,7 @@ from sklearn.utils import gen_even_slices
 
 from patchfold.graph import geodesics
 from patchfold.graph.edges import symmetric, undirected
-from patchfold.graph.short_circuits import trusted_of_new
+from patchfold.graph.trusting import trusted_of_new
 from patchfold.neighbors import find_neighbors
 from patchfold.neighbors.neighborhoods import Neighborhoods
 

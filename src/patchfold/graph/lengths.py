@@ -19,7 +19,8 @@ from patchfold.engines.arrays import check_stored, to_numpy
 from patchfold.engines.threads import map_blocks
 from patchfold.engines.validation import check_choice, is_sparse
 from patchfold.graph.disagreement import NEAREST, Typical, leaving, medians, nearest, shares
-from patchfold.graph.short_circuits import stretched_lengths, stretches, trusted_of_new
+from patchfold.graph.short_circuits import stretched_lengths, stretches
+from patchfold.graph.trusting import trusted_of_new
 from patchfold.supervision import UNKNOWN, Edges, changed_lengths, kinship
 
 if TYPE_CHECKING:

@@ -18,25 +18,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from patchfold.graph.components import n_components, spanning_tree
-from patchfold.graph.edges import symmetric
-from patchfold.graph.geodesics import bounded_paths
+from patchfold.graph.trusting import NO_SHORTCUT, graph_of, trust_detours
 from patchfold.graph.ways import landmark_ways
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from patchfold.neighbors.neighborhoods import Neighborhoods
-
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
     Mask = NDArray[np.bool_]
-
-# An edge is trusted, too, if a way through trusted edges is at most so many times as long: then it
-# is no shortcut. Trusted edges open further ways, so this is repeated, at most so often.
-NO_SHORTCUT, ROUNDS = 1.5, 5
 
 # Disagreement from which an edge that is not trusted is stretched: much where distances can be
 # relied on, little where they are mostly noise. 5 instead of 4 makes two tables more readable and
@@ -239,14 +231,21 @@ def judged_edges(
     tree = np.zeros(len(i), dtype=bool)
     tree[own] = spanning_tree(i[own], j[own], disagreement[own], n)
 
-    def judged(some: Mask, kin: Mask | None = None, counts: float = 1.0) -> Judgement:
-        """Judge some edges; if given, those of ``kin`` are trusted from the start."""
+    def judged(
+        some: Mask, kin: Mask | None = None, counts: float = 1.0, milder: Judgement | None = None
+    ) -> Judgement:
+        """Judge some edges; if given, those of ``kin`` are trusted from the start.
+
+        ``milder`` is a judgement of the same edges by a milder measure. What it does not trust, a
+        stricter one does not trust either, and need not look at.
+        """
         parts = i[some], j[some], edges[2][some]
         values = counts * disagreement[some]
         trusted = values <= 1.0 if kin is None else (values <= 1.0) | kin[some]
         within = CEILING if kin is None else 1.0
         doubt, marks = doubt_of(quiet), (trusted, tree[some], far[some])
-        return _judged(parts, values, marks, n, doubt, within, n_jobs)
+        among = None if milder is None else milder.trusted
+        return _judged(parts, values, marks, n, doubt, within, n_jobs, among)
 
     first = judged(asked)
     lengths = counted_lengths(edges[2][asked][np.isinf(first.factors)], typical)
@@ -260,7 +259,7 @@ def judged_edges(
     if short:
         most = MANY_MORE * np.isinf(first.factors).sum()
         for counts in SUSPICIONS:
-            strictly = judged(own, counts=counts)
+            strictly = judged(own, counts=counts, milder=first)
             if np.isinf(strictly.factors).sum() <= most:
                 first = first._replace(factors=np.maximum(first.factors, strictly.factors))
                 break
@@ -275,22 +274,24 @@ def _judged(
     doubt: float,
     within: float,
     n_jobs: int | None,
+    among: Mask | None = None,
 ) -> Judgement:
     """Judge edges.
 
     ``marks`` tell which are trusted from the start, of the tree, and too long for short circuits;
-    ``within`` is the ceiling of those that do not join two parts.
+    ``within`` is the ceiling of those that do not join two parts; ``among`` are the edges that may
+    become trusted, None for all.
     """
     i, j, distances = edges
     trusted, tree, far = marks
     trusted = trusted.copy()
-    _trust_detours(edges, trusted, n, n_jobs)
+    trust_detours(edges, trusted, n, n_jobs, among=among)
     between = _between_parts(edges, trusted, n)
     settled = trusted | tree
     factors = bounded_stretch(disagreement, settled | far, between, doubt, within)
     short = np.flatnonzero(suspects(disagreement, settled | far, between))
     if len(short):
-        ways = landmark_ways(_graph(edges, settled, n), i[short], j[short], n_jobs)
+        ways = landmark_ways(graph_of(edges, settled, n), i[short], j[short], n_jobs)
         factors[short[is_long(ways, disagreement[short], distances[short], doubt)]] = np.inf
     return Judgement(factors, trusted, between, settled)
 
@@ -347,7 +348,7 @@ def detours(
     found[judgement.between & ~judgement.trusted] = np.inf
     open_ = np.flatnonzero(~judgement.trusted & ~judgement.between)
     if len(open_):
-        held = _graph(edges, judgement.held, n)
+        held = graph_of(edges, judgement.held, n)
         ways = landmark_ways(held, i[open_], j[open_], n_jobs)
         with np.errstate(divide="ignore", invalid="ignore"):  # of centres in one place
             # Edges with a shorter way around are trusted.
@@ -366,85 +367,9 @@ def is_long(ways: Floats, disagreement: Floats, distances: Floats, doubt: float)
     return np.asarray(ways > long_way * distances)
 
 
-def trusted_of_new(
-    near: Neighborhoods, disagreement: Floats, distances: Floats, graph: csr_array
-) -> Mask:
-    """Tell which edges of new points to the points of a graph are trusted.
-
-    The edge along which patches disagree least always is. New points do not influence each other.
-
-    Parameters
-    ----------
-    near : Neighborhoods
-        The neighbours of new points in the graph.
-    disagreement, distances : arrays of shape (n_edges,)
-        Those of the edges of ``near``, as for :func:`stretches`.
-    graph : csr_array of shape (n, n)
-        The graph, in units of ``distances``.
-    """
-    rows = near.sources
-    order = np.lexsort((disagreement, rows))
-    first = np.ones(len(rows), dtype=bool)
-    first[1:] = rows[order][1:] != rows[order][:-1]
-    trusted = disagreement <= 1.0
-    trusted[order[first]] = True
-    edges = rows + graph.shape[0], near.indices, np.asarray(distances, dtype=np.float64)
-    _trust_detours(edges, trusted, graph.shape[0] + len(near), None, onto=graph)
-    return trusted
-
-
-def _trust_detours(
-    edges: tuple[Indices, Indices, Floats],
-    trusted: Mask,
-    n: int,
-    n_jobs: int | None,
-    onto: csr_array | None = None,
-) -> None:
-    """Trust edges that are no shortcut, until there are no more; ``onto`` is a graph to go on in.
-
-    The edges of new points lead into that graph, and not back.
-    """
-    i, j, distances = edges
-    for _ in range(ROUNDS):
-        open_ = np.flatnonzero(~trusted)
-        if not len(open_):
-            return
-        graph = _graph(edges, trusted, n) if onto is None else _leading_into(edges, trusted, onto)
-        bounds = NO_SHORTCUT * distances[open_]
-        ways = bounded_paths(graph, i[open_], j[open_], bounds, n_jobs=n_jobs)
-        found = open_[ways <= bounds]
-        if not len(found):
-            return
-        trusted[found] = True
-
-
-def _graph(edges: tuple[Indices, Indices, Floats], kept: Mask, n: int) -> csr_array:
-    i, j, distances = edges
-    return symmetric(i[kept], j[kept], distances[kept], n)
-
-
-def _leading_into(
-    edges: tuple[Indices, Indices, Floats], kept: Mask, graph: csr_array
-) -> csr_array:
-    """Return the graph with further rows, whose edges lead into it."""
-    i, j, distances = (part[kept] for part in edges)
-    n = graph.shape[0]
-    counts = np.bincount(edges[0] - n)
-    starts = np.cumsum(np.bincount(i - n, minlength=len(counts)))
-    size = n + len(counts)
-    return csr_array(
-        (
-            np.concatenate([graph.data.astype(np.float64, copy=False), distances]),
-            np.concatenate([graph.indices.astype(np.intp), j]),
-            np.concatenate([graph.indptr.astype(np.intp), graph.indptr[-1] + starts]),
-        ),
-        shape=(size, size),
-    )
-
-
 def _between_parts(edges: tuple[Indices, Indices, Floats], trusted: Mask, n: int) -> Mask:
     """Tell which edges join two large parts of the graph of trusted edges."""
-    parts = n_components(_graph(edges, trusted, n))[1]
+    parts = n_components(graph_of(edges, trusted, n))[1]
     large = np.bincount(parts)[parts] >= PART
     i, j, _ = edges
     return np.asarray((parts[i] != parts[j]) & large[i] & large[j])

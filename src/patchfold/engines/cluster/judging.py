@@ -16,7 +16,7 @@ import numpy as np
 from patchfold.engines.cluster.components import components
 from patchfold.engines.cluster.halo import taken
 from patchfold.engines.cluster.ways import edges_at, grown_regions, least_ways
-from patchfold.graph import short_circuits
+from patchfold.graph import short_circuits, trusting
 from patchfold.graph.components import spanning_tree
 from patchfold.graph.geodesics import bounded_paths
 
@@ -102,7 +102,7 @@ class Judge:
         cluster = self.exchange.cluster
         how = {"counts": counts, "doubt": short_circuits.doubt_of(self.quiet)}
         trusted = cluster.each(_trusted, self.evidence, some, kin=kin, counts=counts)
-        for _ in range(short_circuits.ROUNDS):
+        for _ in range(trusting.ROUNDS):
             others = [[trusted[side] for side, _ in asked] for asked in requests]
             edges = [[at for _, at in asked] for asked in requests]
             known = self.links, regions, self.evidence, some, trusted, others, edges
@@ -240,7 +240,7 @@ def _detours(
     own = trusted[edges_at(links, every)]
     graph = region.graph(np.concatenate([own, *taken(others, edges)]))
     ids = links.table.nodes.ids
-    bounds = short_circuits.NO_SHORTCUT * evidence.distances[open_].astype(np.float64)
+    bounds = trusting.NO_SHORTCUT * evidence.distances[open_].astype(np.float64)
     i, j = (np.searchsorted(region.ids, ids[end[open_]]) for end in (links.i, links.j))
     ways = bounded_paths(graph, i, j, bounds, n_jobs=1)
     found[open_[ways <= bounds]] = True

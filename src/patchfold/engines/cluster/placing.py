@@ -16,7 +16,7 @@ from patchfold.engines.cluster import ways
 from patchfold.engines.cluster.fitting import Packed, Width, packed, unpacked
 from patchfold.engines.cluster.halo import Exchange, Nodes, Table, table_of
 from patchfold.engines.cluster.planes import part_of
-from patchfold.graph import short_circuits
+from patchfold.graph import trusting
 from patchfold.graph.disagreement import Typical
 from patchfold.graph.edges import stacked, with_lengths
 from patchfold.graph.lengths import Lengths
@@ -250,7 +250,7 @@ def _first_region(
     fitted = unpacked(halo[0].at(np.empty(0, dtype=np.intp)), halo, table, width).points
     ids = table.find(found.nodes.ids)
     gaps = np.linalg.norm(new.arrays["points"][:, None, :] - fitted[ids], axis=2) / unit
-    left = short_circuits.NO_SHORTCUT * gaps.max(axis=1, keepdims=True) - gaps
+    left = trusting.NO_SHORTCUT * gaps.max(axis=1, keepdims=True) - gaps
     reach = np.zeros(len(table))
     np.maximum.at(reach, ids.ravel(), np.maximum(left, 0).ravel())
     zeros = np.zeros(len(table))

@@ -18,7 +18,7 @@ from patchfold.engines.cluster import whole
 from patchfold.engines.cluster.geodesics import grounds_of, reached_from, started_from
 from patchfold.engines.cluster.halo import Nodes, taken
 from patchfold.engines.locality import places as places_of
-from patchfold.graph import short_circuits
+from patchfold.graph import short_circuits, trusting
 from patchfold.graph.edges import symmetric
 from patchfold.graph.ways import LANDMARKS
 from patchfold.graph.ways import least_ways as longer_ways
@@ -87,9 +87,7 @@ def _first_region(links: Links, evidence: Evidence) -> Region:
     ids = links.table.nodes.ids
     rows, at = np.unique(ids[links.i[sources]], return_inverse=True)
     reach = np.zeros(len(rows))
-    np.maximum.at(
-        reach, at, short_circuits.NO_SHORTCUT * evidence.distances[sources].astype(np.float64)
-    )
+    np.maximum.at(reach, at, trusting.NO_SHORTCUT * evidence.distances[sources].astype(np.float64))
     return Region(ids[links.table.own], [steps], rows, reach)
 
 
