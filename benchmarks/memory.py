@@ -67,7 +67,7 @@ COPIED, COPIES = "isomap, many features, some rows twice", 40
 FIRST = 1200
 
 
-def points(n: int, m: int, dtype: str, copies: int) -> Any:
+def points(n: int, m: int, dtype: str, copies: int = 0) -> Any:
     """Return points that no fit has to copy: they cannot be written to.
 
     So many of the first rows are the last ones, too.
@@ -83,7 +83,7 @@ def points(n: int, m: int, dtype: str, copies: int) -> Any:
     return X
 
 
-def estimate(estimator: Any, X: Any, *, merged: bool) -> int:
+def estimate(estimator: Any, X: Any, *, merged: bool = False) -> int:
     """Return what the estimator will ask for before the first stage of a fit."""
     estimator._cut_to(len(X), given=False)
     estimator.patch_ = estimator._recipe(len(X)) if estimator._has_patches() else None
