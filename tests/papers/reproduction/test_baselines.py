@@ -21,14 +21,16 @@ def test_lle_is_solved_densely_where_the_iterative_solver_meets_a_singular_matri
                 raise ValueError(message)
             return super().fit_transform(X, y)
 
-    X = load_iris().data
+    X = scale(load_wine().data)  # in one piece: of two, rounding chooses the coordinates
     expected = baselines.embed("LLE", X, n_neighbors=12)
     monkeypatch.setattr(baselines, "LocallyLinearEmbedding", Picky)
     if message == "something else":
         with pytest.raises(ValueError, match=message):
             baselines.embed("LLE", X, n_neighbors=12)
     else:
-        np.testing.assert_allclose(baselines.embed("LLE", X, n_neighbors=12), expected)
+        found = baselines.embed("LLE", X, n_neighbors=12)
+        signs = np.sign((found * expected).sum(axis=0))
+        np.testing.assert_allclose(found * signs, expected, atol=1e-6)
 
 
 def test_baselines_are_those_of_scikit_learn():
