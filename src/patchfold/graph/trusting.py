@@ -51,6 +51,8 @@ def trust_detours(
         if len(found) and onto is None:  # other ways are as long as they were
             changed = _near_changes(graph, np.concatenate([i[found], j[found]]), distances[open_])
             open_ = open_[changed[i[open_]] + changed[j[open_]] <= WITHIN * distances[open_]]
+            if not len(open_):
+                return
         bounds = NO_SHORTCUT * distances[open_]
         ways = bounded_paths(graph, i[open_], j[open_], bounds, n_jobs=n_jobs)
         found = open_[ways <= bounds]
