@@ -1,4 +1,4 @@
-"""Tell whether the default pictures are readable on tables that nobody has looked at.
+"""Tell whether the default pictures are readable on the tables of any other collection.
 
     python -m benchmarks.unseen FOLDER [--jobs N]
 
