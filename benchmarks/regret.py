@@ -8,7 +8,7 @@ criterion without labels chooses once, from the points alone, among the few that
 comparison, among the six. The regret is the accuracy of the former less that of the latter, both on
 the test half.
 
-Finished cells are kept in ``studies/regret-3/``, and a run that was stopped goes on; raise the
+Finished cells are kept in ``studies/regret-4/``, and a run that was stopped goes on; raise the
 number when something here or in the methods changes. ``python -m benchmarks.regret --most 200
 --halves 3`` takes small data sets and few halves, ``--jobs 2`` two processes.
 """
@@ -34,7 +34,7 @@ from patchfold.evaluation.sampling import folds, halves
 from patchfold.selection import CANDIDATES, NAMES, select_n_neighbors
 from patchfold.tables.files import write_whole
 
-FOLDER = Path("studies/regret-3")
+FOLDER = Path("studies/regret-4")
 HALVES, FOLDS = 10, 5
 FIXED = 15
 DEGREES = (5, 10, 15, 20, 30, 40)

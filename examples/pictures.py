@@ -350,8 +350,8 @@ def trust() -> Figure:
                 _numeral(ax, model.embedding_[y == digit], digit)
         else:
             low = np.quantile(values, 0.05)
-            zeros = values[y == 0].mean()
-            print(f"{name}: mean {values.mean():.2f}, one in 20 below {low:.2f}, zeros {zeros:.2f}")
+            twos = values[y == 2].mean()
+            print(f"{name}: mean {values.mean():.2f}, one in 20 below {low:.2f}, twos {twos:.2f}")
             dots = ax.scatter(*model.embedding_.T, c=values, vmin=0, vmax=1, **shared)
             figure.colorbar(dots, ax=ax, shrink=0.7)
         ax.set_title(name, fontsize=12, color=INK)

@@ -124,7 +124,7 @@ def test_the_curve_is_that_of_separate_embeddings_and_the_estimator_is_left_alon
     estimator = PatchIsomap(n_components=3, n_neighbors=30)
     found = metrics.intrinsic_dimension(X, estimator, max_components=4)
     for d in range(1, 5):
-        isomap = PatchIsomap(n_components=d, n_neighbors=30).fit(X)
+        isomap = PatchIsomap(n_components=d, n_neighbors=30, scaling="classical").fit(X)
         alone = metrics.residual_variance(shortest_paths(isomap.graph_), isomap.embedding_)
         assert found.residual_variances[d - 1] == pytest.approx(alone, abs=1e-9)
     assert estimator.n_components == 3

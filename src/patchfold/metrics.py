@@ -97,9 +97,8 @@ def intrinsic_dimension(
     X : array of shape (n_samples, n_features)
         Whatever the estimator takes.
     estimator : PatchIsomap or None
-        How the data are embedded, its ``n_components`` aside; None means
-        ``PatchIsomap(patch=GaussianPatch())``, whose lengths are plain divergences. It is
-        not changed.
+        How the data are embedded, its ``n_components`` aside, by classical scaling, whose
+        components are nested; None means ``PatchIsomap(patch=GaussianPatch())``. It is not changed.
     max_components : int, default=10
         The longest embedding looked at, at most ``n_samples - 1``.
 
@@ -120,13 +119,13 @@ def intrinsic_dimension(
     """
     if estimator is not None and not isinstance(estimator, PatchIsomap):
         raise TypeError(
-            f"estimator={estimator!r} is not a PatchIsomap, whose components are nested; give one, "
-            "or None."
+            f"estimator={estimator!r} is not a PatchIsomap, whose components can be nested; give "
+            "one, or None."
         )
     n = check_points(X, accept_sparse=True).shape[0]
     count = min(check_count("max_components", max_components), n - 1)
     isomap = PatchIsomap(patch=GaussianPatch()) if estimator is None else clone(estimator)
-    isomap.set_params(n_components=count).fit(X)
+    isomap.set_params(n_components=count, scaling="classical").fit(X)
     sources = np.arange(n)
     if n > MOST_SOURCES:
         sources = np.random.default_rng(0).choice(n, MOST_SOURCES, replace=False)

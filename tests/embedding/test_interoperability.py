@@ -75,7 +75,7 @@ def test_scikit_learns_isomap_finds_the_same_geodesics(iris):
     X = np.unique(iris[0], axis=0)  # copies are one point for us, and several for it
     graph = PatchSpace(n_neighbors=30).fit_transform(X)
     theirs = Isomap(n_neighbors=None, radius=np.inf, metric="precomputed").fit(graph)
-    ours = PatchIsomap(n_neighbors=30).fit(X)
+    ours = PatchIsomap(n_neighbors=30, scaling="classical").fit(X)
     np.testing.assert_allclose(theirs.dist_matrix_, shortest_paths(ours.graph_), rtol=1e-12)
     np.testing.assert_allclose(
         np.abs(theirs.embedding_), np.abs(ours.embedding_), atol=1e-6 * theirs.embedding_.max()

@@ -40,7 +40,7 @@ def landmark_scaling(estimator, landmarks, d):
 
 
 def test_all_points_are_placed_by_landmark_scaling(roll):
-    found = PatchIsomap(landmarks=40, random_state=3).fit(roll)
+    found = PatchIsomap(landmarks=40, scaling="classical", random_state=3).fit(roll)
     chosen = np.sort(np.random.RandomState(3).permutation(600)[:40])
     expected = landmark_scaling(found, chosen, 2)
     flips = np.sign((found.embedding_ * expected).sum(axis=0))
@@ -201,3 +201,75 @@ def test_geodesics_that_overflow_are_refused():
     given = np.minimum(given, 3e38).astype(np.float32)
     with pytest.raises(ValueError, match=r"geodesics .* overflow float32; rescale X, or convert"):
         PatchIsomap(divergence="precomputed", n_neighbors=1).fit(given)
+
+
+# ------------------------------------------------------------------------------------ least stress
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    """Six groups in ten dimensions, more than a plane can show."""
+    rng = np.random.default_rng(0)
+    return np.concatenate([rng.normal(size=(50, 10)) + 4 * centre for centre in np.eye(6, 10)])
+
+
+def stress(model, G):
+    return metrics.stress(G, model.embedding_)
+
+
+@pytest.mark.parametrize("landmarks", [None, 80])
+def test_stress_is_less_than_that_of_classical_scaling(blobs, landmarks):
+    first, second = (
+        PatchIsomap(scaling=scaling, landmarks=landmarks, random_state=0).fit(blobs)
+        for scaling in ("classical", "stress")
+    )
+    G = shortest_paths(first.graph_)
+    assert stress(second, G) < 0.9 * stress(first, G)
+    np.testing.assert_array_equal(first.eigenvalues_, second.eigenvalues_)
+
+
+def test_groups_that_a_projection_lays_over_each_other_stay_apart(blobs):
+    labels = np.repeat(np.arange(6), 50)
+
+    def named_right(scaling):
+        places = PatchIsomap(scaling=scaling).fit_transform(blobs)
+        near = np.argsort(cdist(places, places), axis=1)[:, 1:8]
+        return np.mean(labels[near] == labels[:, None])
+
+    assert named_right("stress") > max(0.9, named_right("classical") + 0.05)
+
+
+@pytest.mark.parametrize(
+    ("setting", "minimised"),
+    [
+        ({}, True),
+        ({"divergence": "hellinger"}, True),
+        ({"divergence": "euclidean"}, False),
+        ({"lengths": "divergence"}, False),
+        ({"divergence": "euclidean", "scaling": "stress"}, True),
+    ],
+)
+def test_auto_minimises_stress_but_for_methods_as_they_were_published(blobs, setting, minimised):
+    found = PatchIsomap(**setting).fit_transform(blobs)
+    named = PatchIsomap(**{**setting, "scaling": "stress" if minimised else "classical"})
+    np.testing.assert_array_equal(found, named.fit_transform(blobs))
+
+
+def test_data_of_two_dimensions_look_the_same_in_either_scaling():
+    X = np.random.default_rng(0).uniform(size=(400, 2)) * [3, 1]
+    first, second = (PatchIsomap(scaling=s).fit_transform(X) for s in ("classical", "stress"))
+    assert agreement(first, second) > 0.999
+
+
+@pytest.mark.parametrize("landmarks", [None, 80])
+def test_new_points_settle_beside_their_neighbours(blobs, landmarks):
+    model = PatchIsomap(landmarks=landmarks, random_state=0).fit(blobs[::2])
+    placed, labels = model.transform(blobs[1::2]), np.repeat(np.arange(6), 25)
+    nearest = cdist(placed, model.embedding_).argmin(axis=1)
+    assert np.mean(labels[nearest] == labels) > 0.85
+    np.testing.assert_array_equal(model.transform(blobs[::2]), model.embedding_)
+
+
+def test_an_unknown_scaling_is_refused(roll):
+    with pytest.raises(ValueError, match="scaling='linear'"):
+        PatchIsomap(scaling="linear").fit(roll)

@@ -23,7 +23,8 @@ JOINED = "the neighbourhood graph has .* components"
 
 
 GIVEN = [
-    pytest.param(PatchIsomap(n_neighbors=7), id="isomap"),
+    pytest.param(PatchIsomap(n_neighbors=7, scaling="classical"), id="isomap"),
+    pytest.param(PatchIsomap(n_neighbors=7, scaling="stress"), id="isomap of least stress"),
     pytest.param(PatchLLE(n_neighbors=7, weights="entropic"), id="entropic"),
     pytest.param(PatchEigenmaps(n_neighbors=7, bandwidth="median"), id="eigenmaps"),
 ]
@@ -61,8 +62,9 @@ def test_the_fitted_graph_given_again_gives_the_same_embedding(estimator):
 def test_parts_of_given_distances_are_joined_by_the_closest_pair():
     X, k = DATA["disconnected"]
     expected = slow.isomap(slow_space("disconnected", "euclidean"), 2)[1]
+    isomap = PatchIsomap(n_neighbors=k, divergence="precomputed", scaling="classical")
     with pytest.warns(UserWarning, match=JOINED):
-        found = PatchIsomap(n_neighbors=k, divergence="precomputed").fit_transform(cdist(X, X))
+        found = isomap.fit_transform(cdist(X, X))
     assert_equal_up_to_sign(found, expected, 1e-8)
 
 

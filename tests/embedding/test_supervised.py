@@ -113,7 +113,7 @@ def test_euclidean_weights_without_a_use_for_lengths_are_warned_of(iris):
 def test_given_distances_are_changed_as_those_of_points(iris, rule, graph):
     X, first = np.unique(iris[0], axis=0, return_index=True)  # copies are one point
     y = iris[1][first]
-    setting = {"supervision": rule, "graph": graph, "n_neighbors": 8}
+    setting = {"supervision": rule, "graph": graph, "n_neighbors": 8, "scaling": "classical"}
     points = PatchIsomap(divergence="euclidean", **setting).fit(X, y)
     given = PatchIsomap(divergence="precomputed", **setting).fit(cdist(X, X), y)
     np.testing.assert_allclose(given.graph_.toarray(), points.graph_.toarray(), rtol=1e-12)

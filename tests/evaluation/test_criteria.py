@@ -162,6 +162,6 @@ def test_points_without_a_label_are_not_scored():
 def test_given_distances_are_ranked_as_points_are():
     D = cdist(ROLL, ROLL)
     euclidean = PatchIsomap(n_neighbors=12, divergence="euclidean").fit(ROLL)
-    given_ = PatchIsomap(n_neighbors=12, divergence="precomputed").fit(D)
+    given_ = PatchIsomap(n_neighbors=12, divergence="precomputed", scaling="classical").fit(D)
     for name in ("trustworthiness", "lcmc", "area", "stability", "residual-variance"):
         assert score(name, given_, D) == pytest.approx(score(name, euclidean), abs=1e-9)

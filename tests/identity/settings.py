@@ -170,7 +170,7 @@ SHARED: dict[str, Any] = {
 MAPPED: dict[str, Any] = {"out_of_sample": "nystrom"}
 OWN: dict[type, dict[str, Any]] = {
     PatchSpace: {},
-    PatchIsomap: MAPPED | {"n_components": 2, "landmarks": None},
+    PatchIsomap: MAPPED | {"n_components": 2, "scaling": "classical", "landmarks": None},
     PatchLLE: MAPPED | {"n_components": 2, "weights": "euclidean", "reg": 1e-3},
     PatchEigenmaps: MAPPED
     | {
@@ -403,6 +403,15 @@ SETTINGS |= {
         PatchIsomap, roll, recommended(), lengths="stretched", landmarks=20
     ),
     "isomap in 4 dimensions": setting(PatchIsomap, iris, n_components=4),
+    "isomap of least stress": setting(
+        PatchIsomap, roll, recommended(), lengths="stretched", scaling="stress"
+    ),
+    "isomap of least stress, landmarks": setting(
+        PatchIsomap, iris, recommended(), lengths="stretched", scaling="stress", landmarks=20
+    ),
+    "isomap of least stress, float32": setting(
+        PatchIsomap, partial(iris, "float32"), recommended(), lengths="stretched", scaling="stress"
+    ),
     "isomap of two threads": setting(PatchIsomap, roll, n_jobs=2),
     # Searches.
     "isomap exact": setting(PatchIsomap, clusters, knn="exact"),

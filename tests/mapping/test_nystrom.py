@@ -1,5 +1,7 @@
 """New points placed by the graph: each by itself, next to their neighbours."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import sklearn
@@ -150,7 +152,15 @@ def test_misfit_and_drift_are_shares_of_geodesics_and_of_the_spread():
     d = cdist(moved[20:], at[:8])
     expected = np.sqrt(np.square(d - geodesics[20:]).sum() / np.square(geodesics[20:]).sum())
     assert frame.misfit(moved[20:], slice(20, None), at[:8]) == pytest.approx(expected)
-    assert drift(frame, moved, 20, np.arange(8)) == pytest.approx(expected)
+    lifted = geodesics.copy()
+    lifted[20:] = np.sqrt(np.square(lifted[20:]) + 9)  # new points lie above the plane
+    above = replace(frame, paths=lifted)
+    d = cdist(above.of_fitted()[20:], at[:8])
+    expected = np.sqrt(np.square(d - lifted[20:]).sum() / np.square(lifted[20:]).sum())
+    assert expected > 0.3
+    for places_too in (None, at[:8]):  # wherever they settle
+        grown = replace(above, places=places_too)
+        assert drift(grown, at, 20, np.arange(8)) == pytest.approx(expected)
     turned = at.copy()
     turned[:8] *= 1.5
     spread = np.sqrt(np.square(turned[:8] - turned[:8].mean(axis=0)).sum())

@@ -180,8 +180,7 @@ class BasePatchGraph(StrangersMixin, TransformerMixin, BaseEstimator):
         are copies of others are one point.
         """
         self.fit_report_ = {}
-        rule = label_rule(self.supervision)
-        codes = None if rule is None else encode(y, X.shape[0], type(self).__name__)
+        codes = self._codes(X, y)
         rows = None if self._precomputed() else RowTable(X)
         copies = None if rows is None else self._merged(rows, codes)
         points = X if copies is None else X[copies.first]
@@ -222,6 +221,11 @@ class BasePatchGraph(StrangersMixin, TransformerMixin, BaseEstimator):
     def _thrift(self, points: Any) -> str:
         """Say how a fit would need less memory."""
         return "fit fewer rows, reduce the features, e.g. with PCA, or lower n_neighbors"
+
+    def _codes(self, X: Any, y: Any) -> Any:
+        """Return the classes as numbers, None without supervision."""
+        rule = label_rule(self.supervision)
+        return None if rule is None else encode(y, X.shape[0], type(self).__name__)
 
     def _merged(self, rows: RowTable, codes: Any) -> Copies | None:
         """Return which rows are one point; None where every row is a point of its own.
@@ -278,8 +282,15 @@ class BasePatchGraph(StrangersMixin, TransformerMixin, BaseEstimator):
         """Choose ``n_neighbors`` and take over the fit that was chosen."""
         self.fit_report_ = {}
         with self._stage("choosing n_neighbors"):
-            ks = self._candidates_to_choose(X.shape[0])
-            fitted = selection.fit_best(self._plain(), X, y, draft=self._draft(), candidates=ks)
+            copies = None if self._precomputed() else self._merged(RowTable(X), self._codes(X, y))
+            points, own = X, y
+            if copies is not None:  # a point and its copies would be each other's neighbours
+                points, own = X[copies.first], None if y is None else np.asarray(y)[copies.first]
+            ks = self._candidates_to_choose(points.shape[0])
+            plain = self._plain()
+            fitted = selection.fit_best(plain, points, own, draft=self._draft(), candidates=ks)
+            if copies is not None:
+                fitted = plain.set_params(n_neighbors=fitted.n_neighbors).fit(X, y)
         # The fit that was chosen is one of those that were compared.
         self.fit_report_["choosing n_neighbors"] -= sum(fitted.fit_report_.values())
         self.fit_report_ |= fitted.fit_report_

@@ -11,16 +11,18 @@ from sklearn.utils.metaestimators import available_if
 from patchfold.embedding._base import ordinary_arithmetic
 from patchfold.embedding._embedding import BasePatchEmbedding, widened
 from patchfold.embedding._on_cluster import is_on_cluster
+from patchfold.engines import engine_for
 from patchfold.engines.cluster.triangulating import PartedTriangulation, scaled_paths
 from patchfold.engines.memory import check_memory
 from patchfold.engines.sampling import drawn_rows
-from patchfold.engines.scaling import classical_mds, triangulation
+from patchfold.engines.scaling import triangulation
 from patchfold.engines.validation import check_choice, check_count, warn_user
 from patchfold.mapping.nystrom import Triangulation, drift
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from patchfold.engines import Engine
     from patchfold.engines.cluster.graph import ClusterGraph
     from patchfold.graph.patch_graph import GraphSetting, PatchGraph
     from patchfold.neighbors.copies import Copies
@@ -38,6 +40,7 @@ PLACING_POINTS = 1000
 # Fashion-MNIST distances in the plane then have a rank correlation of 0.997 with those of 2000.
 EXACT_BYTES, LANDMARKS = 2 * 2**30, 500
 
+SCALINGS = ("auto", "stress", "classical")
 
 # Drift from which partial_fit suggests a fit. On swiss rolls of which a third or a half came first,
 # it was 0.02 to 0.05, and places had a rank correlation of 0.999 with those of one fit; on spheres,
@@ -65,11 +68,12 @@ class PatchIsomap(BasePatchEmbedding):
 
     Every point becomes the Gaussian of its neighbourhood, its patch. The length of an edge is the
     distance between the centres of its two patches. Edges that short-circuit the manifold are
-    removed. Geodesics are the shortest paths in this graph. Classical scaling of their lengths,
-    ``B = -H D^2 H / 2``, gives the coordinates ``V sqrt(Lambda)``.
+    removed. Geodesics are the shortest paths in this graph. Points are placed so that their
+    distances in the embedding fit the geodesics best, by least squares. The start is the classical
+    scaling of Isomap: ``B = -H D^2 H / 2`` gives the coordinates ``V sqrt(Lambda)``.
 
     With ``patch=GaussianPatch()`` and ``lengths="divergence"``, the length of an edge is the
-    divergence of its two patches. This is the method of the papers
+    divergence of its two patches, and scaling is classical. This is the method of the papers
     (:func:`patchfold.papers.isomap_kl`, :func:`~patchfold.papers.x_isomap`).
 
     Copies of a row count as one point: they share one place and one patch, and k neighbours are k
@@ -99,6 +103,13 @@ class PatchIsomap(BasePatchEmbedding):
         long, are removed. Edges between clusters are stretched. ``"divergence"``: the divergence of
         its two patches, as in the papers. Without patches, the length is the distance between the
         two points.
+    scaling : {"auto", "stress", "classical"}, default="auto"
+        How geodesics become places. ``"stress"``: so that distances in the embedding fit them best,
+        by least squares. Data that lie in ``n_components`` dimensions look the same as with
+        ``"classical"``. Of other data, groups that classical scaling projects onto each other stay
+        apart. ``"classical"``: the projection that Isomap uses. ``"auto"`` is ``"classical"`` for
+        methods as they were published, that is with ``lengths="divergence"`` or
+        ``divergence="euclidean"``; otherwise ``"stress"``.
     graph : {"neighbors", "divergence"}, default="neighbors"
         What edges join: the k nearest points, or the k nearest patches under the divergence. The
         nearest patches are searched among all points if all pairs fit into scikit-learn's
@@ -138,7 +149,7 @@ class PatchIsomap(BasePatchEmbedding):
     embedding_ : array of shape (n_samples, n_components)
     eigenvalues_ : array of shape (n_components,)
         The leading eigenvalues of ``B``, largest first; with landmarks, of the matrix of the
-        landmarks.
+        landmarks. With ``scaling="stress"``, those of the classical start.
     landmarks_ : array of shape (n_landmarks,) or None
         The rows of the landmarks; None if geodesics were computed from all points.
     drift_ : float
@@ -186,6 +197,7 @@ class PatchIsomap(BasePatchEmbedding):
         divergence: Any = "kl",
         patch: GaussianPatch | None = None,
         lengths: str = "stretched",
+        scaling: str = "auto",
         graph: str = "neighbors",
         radius: float | None = None,
         supervision: Any = None,
@@ -202,6 +214,7 @@ class PatchIsomap(BasePatchEmbedding):
         self.divergence = divergence
         self.patch = patch
         self.lengths = lengths
+        self.scaling = scaling
         self.graph = graph
         self.radius = radius
         self.supervision = supervision
@@ -305,6 +318,7 @@ class PatchIsomap(BasePatchEmbedding):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        check_choice("scaling", self.scaling, SCALINGS)
         if isinstance(self.landmarks, str):
             check_choice("landmarks", self.landmarks, ("auto",))
         elif self.landmarks is not None:
@@ -330,13 +344,9 @@ class PatchIsomap(BasePatchEmbedding):
             some = drawn_rows(len(graph), PLACING_POINTS, 0) if landmarks is None else slice(None)
             paths = np.ascontiguousarray(geodesics[some].T)
             between = geodesics if landmarks is None else geodesics[:, landmarks]
-            scaled = graph.setting.engine.leading_eigenvectors(between, n_components)
-            values, vectors, means = scaled
-            places = vectors * np.sqrt(np.clip(values, 0, None))
-            with np.errstate(over="ignore"):  # of lengths beyond the root of the largest number
-                self.eigenvalues_ = values * np.square(unit)
-            axes = triangulation(places[some], precision=paths.dtype)
-            placing = self._placing = Triangulation(paths, means[some], axes, unit)
+            places, means = self._scaled(between, n_components, unit, graph.setting.engine)
+            frame = self._frame(places[some], means[some], unit, paths.dtype)
+            placing = self._placing = Triangulation(paths, **frame)
             found = places * unit if landmarks is None else placing.of_fitted(self.n_jobs)
             self.embedding_ = found.astype(graph.matrix.dtype)
 
@@ -360,13 +370,36 @@ class PatchIsomap(BasePatchEmbedding):
         with self._stage("geodesics"):
             paths, unit, between = scaled_paths(graph, landmarks)
         with self._stage("embedding"):
-            values, vectors, means = classical_mds(between, n_components, n_jobs=self.n_jobs)
-            places = vectors * np.sqrt(np.clip(values, 0, None))
-            with np.errstate(over="ignore"):  # of lengths beyond the root of the largest number
-                self.eigenvalues_ = values * np.square(unit)
-            axes = triangulation(places, precision=graph.dtype)
-            parted = self._parted = PartedTriangulation(paths, means, axes, unit)
+            engine = engine_for(self.engine, self.n_jobs)
+            places, means = self._scaled(between, n_components, unit, engine)
+            frame = self._frame(places, means, unit, graph.dtype)
+            parted = self._parted = PartedTriangulation(paths, **frame)
             return parted.of_fitted(graph)
+
+    def _scaled(
+        self, between: Floats, n_components: int, unit: float, engine: Engine
+    ) -> tuple[Floats, Floats]:
+        """Return places for distances in a unit, and the mean squares; ``between`` is used up."""
+        values, vectors, means = engine.leading_eigenvectors(between, n_components)
+        places = vectors * np.sqrt(np.clip(values, 0, None))
+        with np.errstate(over="ignore"):  # of lengths beyond the root of the largest number
+            self.eigenvalues_ = values * np.square(unit)
+        return engine.least_stress(between, places) if self._minimises() else places, means
+
+    def _frame(self, places: Floats, means: Floats, unit: float, precision: Any) -> dict[str, Any]:
+        """Return what places points beside some whose places are known."""
+        return {
+            "squared_means": means,
+            "axes": triangulation(places, precision=precision),
+            "unit": unit,
+            "places": places if self._minimises() else None,
+        }
+
+    def _minimises(self) -> bool:
+        """Tell whether stress is minimised: with "auto", where the method is no published one."""
+        if self.scaling == "auto":
+            return bool(self.lengths == "stretched" and self.divergence != "euclidean")
+        return bool(self.scaling == "stress")
 
     def _bytes(self, points: Any, setting: GraphSetting) -> int:
         n, itemsize = points.shape[0], points.dtype.itemsize

@@ -28,7 +28,7 @@ NAMES = ("auto", "threads")
 
 @runtime_checkable
 class Engine(Protocol):
-    """The five kernels that carry every estimator; eigenvectors have two ends."""
+    """The six kernels that carry every estimator; eigenvectors have two ends."""
 
     n_jobs: int | None
 
@@ -60,7 +60,18 @@ class Engine(Protocol):
         ...
 
     def leading_eigenvectors(self, distances: Floats, count: int) -> tuple[Floats, Floats, Floats]:
-        """Scale distances classically: the leading eigenpairs of ``-H D^2 H / 2``."""
+        """Scale distances classically: the leading eigenpairs of ``-H D^2 H / 2``.
+
+        ``distances`` is overwritten with its squares.
+        """
+        ...
+
+    def least_stress(self, squared: Floats, places: Floats) -> Floats:
+        """Move points until their distances fit the known ones best; return their places.
+
+        ``squared`` holds the squares of the known distances, in units of the longest, and may be
+        overwritten.
+        """
         ...
 
     def bottom_eigenvectors(

@@ -10,7 +10,7 @@ import numpy as np
 from patchfold.divergences.pairing import paired
 from patchfold.engines.arrays import to_numpy
 from patchfold.engines.eigenvectors import bottom_eigenvectors
-from patchfold.engines.scaling import classical_mds
+from patchfold.engines.scaling import classical_mds, least_stress
 from patchfold.graph.geodesics import shortest_paths
 from patchfold.patches.denoising import fit_denoised
 
@@ -91,6 +91,10 @@ class Threads:
     def leading_eigenvectors(self, distances: Floats, count: int) -> tuple[Floats, Floats, Floats]:
         """Scale distances classically."""
         return classical_mds(distances, count, n_jobs=self.n_jobs)
+
+    def least_stress(self, squared: Floats, places: Floats) -> Floats:
+        """Move points until their distances fit the known ones best."""
+        return least_stress(squared, places, n_jobs=self.n_jobs)
 
     def bottom_eigenvectors(
         self, matrix: Any, count: int, skip: int, **kernel: Any

@@ -1,4 +1,4 @@
-"""Classical scaling: coordinates from distances, and the place of new points."""
+"""Scaling: coordinates from distances, classical or of least stress, and places of new points."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from patchfold.engines import eigenvectors
+from patchfold.engines.sampling import drawn_rows
 from patchfold.engines.threads import map_slices, one_blas_thread
 
 if TYPE_CHECKING:
@@ -24,6 +25,33 @@ TILE_ROWS, TILE_COLUMNS = 64, 1024
 # Squared lengths of axes, as a share of the longest, have about so many units of rounding.
 ROUNDING = 64.0
 
+# Stress is least where a step takes away less than this share of it, or where its mean is below
+# LEAST_STRESS, in squares of the longest distance; after PASSES steps whatever it is. A tenth of
+# the share takes up to a third more steps, and stress falls by less than 0.003 % (digits, MNIST and
+# Fashion-MNIST, image seed 31; 24 to 57 steps).
+STEP_SHARE, LEAST_STRESS, PASSES = 1e-5, 1e-14, 300
+
+# From SAMPLED_FROM points on, SAMPLE of them move first, and the others settle beside them. Then
+# few steps of all points are left, until one takes less than LAST_SHARE away. On 5000 images of
+# MNIST and Fashion-MNIST (seed 31) stress is as low as without a sample, to 0.1 %, in a quarter of
+# the time.
+SAMPLED_FROM, SAMPLE, LAST_SHARE = 4000, 1000, 3e-4
+
+# Length of a step, in plain ones. Up to twice the length it never has more stress, and gets there
+# sooner. At twice the length, an error that one step would have taken away, as that of the scale,
+# changes its sign for ever; so the first step is a plain one, and others are shorter than that.
+FIRST_STEP, STEP = 1.0, 1.9
+
+# Points closer than this share of the longest distance have no direction from each other.
+NO_DIRECTION = 1e-12
+
+# Points from which compiled code pulls: to import the compiler takes as long as fewer do.
+COMPILED_FROM = 500
+
+# A point beside others that stay has settled where a step is no longer than this share of the
+# longest distance; a new one closer, because derivatives of its place are taken by differences.
+NEAR, CLOSE = 1e-5, 1e-12
+
 
 def classical_mds(
     distances: Floats,
@@ -34,8 +62,8 @@ def classical_mds(
 ) -> tuple[Floats, Floats, Floats]:
     """Return the leading eigenpairs of ``B = -H D^2 H / 2`` (ISOMAP-KL eq. 9-11).
 
-    ``distances`` (n, n) is overwritten. Distances in float32 are scaled in float64. Results do not
-    depend on ``n_jobs``, the number of threads.
+    ``distances`` (n, n) is overwritten with its squares. Distances in float32 are scaled in
+    float64. Results do not depend on ``n_jobs``, the number of threads.
 
     Returns
     -------
@@ -59,7 +87,7 @@ def classical_mds(
     values: Floats
     vectors: Floats
     if n <= max(limits.dense, 4 * (n_components + eigenvectors.BLOCK)):
-        B = squared.astype(np.float64, copy=False)
+        B = squared.astype(np.float64)
         B -= squared_means
         B -= squared_means[:, None]
         B += squared_means.mean()
@@ -82,6 +110,132 @@ def classical_mds(
     eigenvectors.check_residual(image, values, vectors, largest)
     order = np.argsort(-values, kind="stable")
     return values[order], eigenvectors.fix_signs(vectors[:, order]), squared_means
+
+
+def least_stress(squared: Floats, places: Floats, *, n_jobs: int | None = None) -> Floats:
+    """Move points so that their distances fit the known ones best, and return their places.
+
+    The stress ``sum (d_ij - |z_i - z_j|)^2`` falls with every step (SMACOF, de Leeuw and Heiser,
+    1980), from the given ``places`` (n, n_components) to a minimum nearby. Distances that the
+    places keep already leave them where they are. The origin is the mean of the places, and the
+    axes are those of their largest variance, widest first.
+
+    ``squared`` (n, n) are the squared distances, in units of the longest; they are overwritten with
+    the distances. Results do not depend on ``n_jobs``, the number of threads.
+
+    Examples
+    --------
+    Of a tetrahedron, the plane shows four corners of a square, as far apart as they can be:
+
+    >>> squared = 1 - np.eye(4)
+    >>> start = np.array([[0.0, 0.6], [0.5, -0.3], [-0.5, -0.3], [0.1, 0.0]])
+    >>> places = least_stress(squared, start)
+    >>> np.linalg.norm(places - places[0], axis=1).round(2)
+    array([0.  , 1.21, 0.85, 0.85])
+    """
+    known = np.ascontiguousarray(squared)
+
+    def root(block: slice) -> None:
+        np.sqrt(known[block], out=known[block])
+
+    map_slices(root, list(gen_batches(len(known), TILE_ROWS)), n_jobs)
+    moving = places - places.mean(axis=0, dtype=np.float64)
+    share = STEP_SHARE
+    if len(known) >= SAMPLED_FROM:
+        moving, share = _placed_by_sample(known, moving, n_jobs), LAST_SHARE
+    found = _descended(known, moving, share, n_jobs)
+    axes = eigenvectors.dense(found.T @ found, 0, places.shape[1] - 1)[1][:, ::-1]
+    return eigenvectors.fix_signs(found @ axes)
+
+
+def _placed_by_sample(known: Floats, places: Floats, n_jobs: int | None) -> Floats:
+    """Return places where a sample has the least stress, and every other point beside it."""
+    sample = drawn_rows(len(known), SAMPLE, 0)
+    centre = places[sample].mean(axis=0)
+    targets = _descended(known[np.ix_(sample, sample)], places[sample] - centre, STEP_SHARE, n_jobs)
+
+    def settle(block: slice) -> Floats:
+        return settled(known[block][:, sample], targets, places[block] - centre, NEAR)
+
+    return np.concatenate(map_slices(settle, list(gen_batches(len(known), TILE_ROWS)), n_jobs))
+
+
+def _descended(known: Floats, places: Floats, share: float, n_jobs: int | None) -> Floats:
+    """Take steps of falling stress until one takes less than ``share`` of it away."""
+    n = len(known)
+    moving = places - places.mean(axis=0)
+    targets, pulled, stress = np.empty(moving.T.shape), np.empty_like(moving), np.empty(n)
+    pull_rows = _pull
+    if n >= COMPILED_FROM:
+        from patchfold.engines import pulling
+
+        pull_rows = pulling.pull
+
+    def pull(block: slice) -> None:
+        pull_rows(known[block], targets, moving[block], pulled[block], stress[block])
+
+    before, step = np.inf, FIRST_STEP
+    for _ in range(PASSES):
+        targets[:] = moving.T
+        map_slices(pull, list(gen_batches(n, TILE_ROWS)), n_jobs)
+        now = float(stress.sum())
+        if before - now <= share * now or now <= LEAST_STRESS * n * n:
+            break
+        moving += step * (pulled - moving)
+        before, step = now, STEP
+    return np.asarray(pulled - pulled.mean(axis=0))
+
+
+def _pull(known: Floats, targets: Floats, places: Floats, pulled: Floats, stress: Floats) -> None:
+    """Do what :func:`patchfold.engines.pulling.pull` does, for few points."""
+    apart = places[:, :, None] - targets
+    distances = np.sqrt(np.square(apart).sum(axis=1))
+    stress[:] = np.square(known - distances).sum(axis=1)
+    ratios = np.zeros_like(distances)
+    np.divide(known, distances, out=ratios, where=distances > NO_DIRECTION)
+    np.mean(ratios[:, None, :] * apart, axis=2, out=pulled)
+
+
+def _settle(known: Floats, targets: Floats, places: Floats, passes: int, close: float) -> None:
+    """Do what :func:`patchfold.engines.pulling.settle` does, beside few targets."""
+    moving, step = np.arange(len(known)), FIRST_STEP
+    for _ in range(passes):
+        pulled, stress = np.empty((len(moving), len(targets))), np.empty(len(moving))
+        _pull(known[moving], targets, places[moving], pulled, stress)
+        pulled += targets.mean(axis=1) - places[moving]
+        places[moving] += step * pulled
+        moving, step = moving[np.square(pulled).sum(axis=1) > close**2], STEP
+        if len(moving) == 0:
+            return
+
+
+def settled(paths: Floats, targets: Floats, places: Floats, close: float = CLOSE) -> Floats:
+    """Return where points have the least stress beside targets that stay, from places nearby.
+
+    Parameters
+    ----------
+    paths : array of shape (n_points, n_targets)
+        Distances to the targets, in units of the longest.
+    targets : array of shape (n_targets, n_components)
+    places : array of shape (n_points, n_components)
+    close : float
+        A point stops where a step is no longer than this.
+
+    Examples
+    --------
+    >>> corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> settled(np.full((1, 3), np.sqrt(0.5)), corners, np.array([[0.3, 0.4]])).round(3)
+    array([[0.5, 0.5]])
+    """
+    found = np.array(places, dtype=np.float64)
+    settle = _settle
+    if len(targets) >= COMPILED_FROM:
+        from patchfold.engines import pulling
+
+        settle = pulling.settle
+    axes = np.ascontiguousarray(targets.T, dtype=np.float64)
+    settle(np.ascontiguousarray(paths), axes, found, PASSES, close)
+    return found
 
 
 def triangulation(places: Floats, precision: Any = np.float64) -> Floats:

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from patchfold.engines.arrays import check_stored
+from patchfold.engines.scaling import CLOSE, NEAR, settled
 from patchfold.engines.threads import map_blocks
 from patchfold.engines.validation import check_positive
 from patchfold.graph.geodesics import continued_paths
@@ -37,7 +38,9 @@ class Triangulation:
     """Places of points by their geodesics to some whose places are known (landmark Isomap).
 
     With squared geodesics ``d^2`` to the targets, a point lies at ``-(d^2 - m) A / 2`` for the axes
-    ``A`` and the mean squared geodesics ``m`` of the targets (de Silva and Tenenbaum, 2004).
+    ``A`` and the mean squared geodesics ``m`` of the targets (de Silva and Tenenbaum, 2004). With
+    ``places``, it moves from there to where its stress is least
+    (:func:`patchfold.engines.scaling.settled`).
 
     Attributes
     ----------
@@ -48,12 +51,15 @@ class Triangulation:
         See :func:`patchfold.engines.scaling.triangulation`.
     unit : float
         The longest geodesic.
+    places : array of shape (n_targets, n_components) or None
+        Those of the targets, in units of the longest geodesic; None for classical scaling.
     """
 
     paths: Floats
     squared_means: Floats
     axes: Floats
     unit: float
+    places: Floats | None = None
 
     def check(self, n: int, n_components: int) -> None:
         """Refuse what is in a file and does not place points beside ``n`` fitted ones."""
@@ -64,11 +70,13 @@ class Triangulation:
         if self.axes.shape[1] > n_components:
             raise ValueError(f"axes has {self.axes.shape[1]} columns for {n_components} components")
         check_positive("unit", self.unit)
+        if self.places is not None:
+            check_stored("places", self.places, self.axes.shape)
 
     def of_fitted(self, n_jobs: int | None = None) -> Floats:
         """Return the places of the fitted points, (n, n_components)."""
         n, n_targets = self.paths.shape
-        return self._placed(n, 8 * n_targets, lambda block: self.paths[block], n_jobs)
+        return self._placed(n, 8 * n_targets, lambda block: self.paths[block], NEAR, n_jobs)
 
     def of_new(self, near: Neighborhoods, n_jobs: int | None = None) -> Floats:
         """Return the places of new points: a way leads to a neighbour, then through the graph."""
@@ -78,7 +86,7 @@ class Triangulation:
             return continued_paths(self.paths, near[np.arange(len(near))[block]])
 
         row_bytes = 8 * self.paths.shape[1] * int(near.degrees.max())
-        return self._placed(len(near), row_bytes, paths, n_jobs)
+        return self._placed(len(near), row_bytes, paths, CLOSE, n_jobs)
 
     def grown(self, geodesics: Floats, targets: Indices) -> Triangulation:
         """Return the same frame for the points of a graph that has grown.
@@ -110,15 +118,24 @@ class Triangulation:
         return float(np.sqrt(wrong / total)) if total > 0 else 0.0
 
     def _placed(
-        self, n: int, row_bytes: int, paths: Callable[[slice], Floats], n_jobs: int | None
+        self,
+        n: int,
+        row_bytes: int,
+        paths: Callable[[slice], Floats],
+        close: float,
+        n_jobs: int | None,
     ) -> Floats:
         """Place points by their geodesics, which ``paths`` gives for a block of them."""
 
         def place(block: slice) -> Floats:
+            known = paths(block)
             with np.errstate(over="ignore", invalid="ignore"):  # who asks looks for what overflowed
-                centred = -0.5 * (paths(block) ** 2 - self.squared_means)
+                centred = -0.5 * (known**2 - self.squared_means)
                 # Row by row: a product of matrices has bits that depend on how many rows there are.
-                return np.asarray((centred[:, None, :] @ self.axes)[:, 0, :] * self.unit)
+                found: Floats = (centred[:, None, :] @ self.axes)[:, 0, :]
+                if self.places is not None:
+                    found = settled(known, self.places, found, close)
+                return np.asarray(found * self.unit)
 
         row_bytes += 3 * 8 * self.paths.shape[1]
         return np.concatenate(map_blocks(place, n, row_bytes, n_jobs))
@@ -129,7 +146,9 @@ def drift(frame: Triangulation, places: Floats, n_before: int, targets: Indices)
 
     The larger of two shares: how far the targets would move, were they placed again by their
     geodesics of today (root mean square, beside that of their distances from their mean), and how
-    much worse the frame fits the new points than the targets (:meth:`Triangulation.misfit`).
+    much worse the frame fits the new points than the targets (:meth:`Triangulation.misfit`), where
+    triangulation places them. From there a point may settle on either side of targets that lie
+    along a line, and fit well on both.
 
     Parameters
     ----------
@@ -145,9 +164,14 @@ def drift(frame: Triangulation, places: Floats, n_before: int, targets: Indices)
     again = replace(frame, paths=frame.paths[targets]).of_fitted()
     spread = np.square(fixed - fixed.mean(axis=0)).sum()
     moved = np.square(again - fixed).sum()
-    worse = frame.misfit(places[n_before:], slice(n_before, None), fixed)
-    worse -= frame.misfit(fixed, targets, fixed)
+    worse = _misfit(frame, slice(n_before, None), fixed) - _misfit(frame, targets, fixed)
     return max(float(np.sqrt(moved / spread)) if spread > 0 else 0.0, worse)
+
+
+def _misfit(frame: Triangulation, rows: Any, targets: Floats) -> float:
+    """Return the misfit of some rows where triangulation places them."""
+    places = replace(frame, paths=frame.paths[rows], places=None).of_fitted()
+    return frame.misfit(places, rows, targets)
 
 
 def weighted_places(near: Neighborhoods, weights: Floats, embedding: Floats) -> Floats:

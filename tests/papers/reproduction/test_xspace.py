@@ -85,7 +85,8 @@ def test_two_principal_components_and_not_98_percent_of_the_variance_are_printed
 def test_isomap_on_given_divergences_is_the_preset():
     X = datasets.load("wine").X
     D = xspace.distances("wine", "bhattacharyya", 5)
-    given_all = PatchIsomap(3, n_neighbors=20, divergence="precomputed").fit(D)
+    given = {"divergence": "precomputed", "scaling": "classical"}
+    given_all = PatchIsomap(3, n_neighbors=20, **given).fit(D)
     preset = papers.x_isomap(20, 5, 3, divergence="bhattacharyya").fit(X)
     np.testing.assert_allclose(given_all.embedding_, preset.embedding_, rtol=1e-6)
 

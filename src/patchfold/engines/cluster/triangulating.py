@@ -53,18 +53,19 @@ class PartedTriangulation:
     squared_means : array of shape (n_landmarks,)
     axes : array of shape (n_landmarks, n_components)
     unit : float
+    places : array of shape (n_landmarks, n_components) or None
     """
 
     paths: list[Any]
     squared_means: Floats
     axes: Floats
     unit: float
+    places: Floats | None = None
 
     def of_fitted(self, graph: ClusterGraph) -> list[Any]:
         """Return futures of the places of the rows of every part."""
-        how = {"means": self.squared_means, "axes": self.axes, "unit": self.unit}
         cluster = graph.fitted.cluster
-        found = cluster.each(_places, self.paths, dtype=graph.dtype, **how)
+        found = cluster.each(_places, self.paths, dtype=graph.dtype, **self._frame())
         cluster.wait(found)
         return found
 
@@ -74,8 +75,17 @@ class PartedTriangulation:
         placed = placing.placed()
         tables = cluster.each(_table, placed)
         paths = placing.fetched(tables, self.paths)
-        how = {"means": self.squared_means, "axes": self.axes, "unit": self.unit}
-        return cluster.each(_places_of_new, placed, paths, dtype=placing.graph.dtype, **how)
+        dtype = placing.graph.dtype
+        return cluster.each(_places_of_new, placed, paths, dtype=dtype, **self._frame())
+
+    def _frame(self) -> dict[str, Any]:
+        """Return what a Triangulation needs beside the paths."""
+        return {
+            "squared_means": self.squared_means,
+            "axes": self.axes,
+            "unit": self.unit,
+            "places": self.places,
+        }
 
 
 def _side_by_side(blocks: list[Floats], unit: float) -> Floats:
@@ -91,16 +101,14 @@ def _rows_at(paths: Floats, ids: Indices, rows: Indices) -> tuple[Indices, Float
     return here, paths[places]
 
 
-def _places(paths: Floats, means: Floats, axes: Floats, unit: float, dtype: Any) -> Floats:
-    return Triangulation(paths, means, axes, unit).of_fitted(1).astype(dtype)
+def _places(paths: Floats, dtype: Any, **frame: Any) -> Floats:
+    return Triangulation(paths, **frame).of_fitted(1).astype(dtype)
 
 
 def _table(placed: Placed) -> Table:
     return placed.table
 
 
-def _places_of_new(
-    placed: Placed, halo: list[Floats], means: Floats, axes: Floats, unit: float, dtype: Any
-) -> Floats:
+def _places_of_new(placed: Placed, halo: list[Floats], dtype: Any, **frame: Any) -> Floats:
     paths = placed.table.filled(halo[0][:0], halo)
-    return Triangulation(paths, means, axes, unit).of_new(placed.near, 1).astype(dtype)
+    return Triangulation(paths, **frame).of_new(placed.near, 1).astype(dtype)

@@ -287,7 +287,9 @@ def distances(name: str, divergence: str, size: int) -> Floats:
 def _isomap(D: Floats, data: Dataset, tried: Grid) -> Iterator[tuple[str, Floats]]:
     dimensions = _dimensions(data)
     for k in tried.neighbors:
-        estimator = PatchIsomap(max(dimensions), n_neighbors=k, divergence="precomputed")
+        estimator = PatchIsomap(
+            max(dimensions), n_neighbors=k, divergence="precomputed", scaling="classical"
+        )
         Y = estimator.fit_transform(D)
         yield from ((f"k={k}, d={d}", Y[:, :d]) for d in dimensions)
 
