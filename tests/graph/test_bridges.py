@@ -94,7 +94,10 @@ def test_no_way_around_is_shorter_than_is_said():
     i, j, _ = undirected(find_neighbors(X, 6))
     distances = np.linalg.norm(X[i] - X[j], axis=1)
     disagreement = 0.6 * np.exp(rng.normal(size=len(i)))
-    setting = dict.fromkeys(("shared", "own", "asked", "n_jobs")) | {"quiet": 1.0, "typical": 1.0}
+    setting = dict.fromkeys(("shared", "own", "asked", "outline", "n_jobs")) | {
+        "quiet": 1.0,
+        "typical": 1.0,
+    }
     judgement, _ = judged_edges(i, j, disagreement, distances, 150, **setting)
     found = detours((i, j, distances), judgement, 150)
     held = judgement.held

@@ -12,31 +12,17 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 import slow_reference as slow
-from graphs import as_graph, random_edges
+from graphs import as_graph, path, random_edges, random_graph
 from patchfold.engines import compiling
 from patchfold.graph import geodesics, relaxation
 from patchfold.graph.edges import symmetric
-from patchfold.graph.geodesics import bounded_paths, continued_paths, shortest_paths
+from patchfold.graph.geodesics import continued_paths, shortest_paths
 from patchfold.neighbors.neighborhoods import Neighborhoods
 
 
 def relaxed(graph, sources=None, n_jobs=None, sparse=10**9):
     """Use compiled code for every graph that has an edge, for each source or for all together."""
     return shortest_paths(graph, sources, n_jobs=n_jobs, compiled_work=1, sparse=sparse)
-
-
-def random_graph(rng, n, n_edges, *, whole=False, dtype=np.float64):
-    """Edges between random points, each pair once; whole lengths have ties and zeros."""
-    code = np.unique(rng.integers(0, n * n, n_edges))
-    i, j = code // n, code % n
-    once = i < j
-    lengths = rng.integers(0, 3, once.sum()) if whole else rng.exponential(size=once.sum())
-    return symmetric(i[once], j[once], lengths.astype(dtype), n)
-
-
-def path(lengths):
-    i = np.arange(len(lengths))
-    return symmetric(i, i + 1, lengths, len(lengths) + 1)
 
 
 @pytest.mark.parametrize("share", [0.05, 0.1, 0.4])
@@ -259,91 +245,3 @@ def test_new_points_go_on_from_their_best_neighbour(seed, n_new, n_targets, dtyp
     compiled = continued_paths(paths, near, compiled_numbers=0)
     assert compiled.dtype == dtype
     np.testing.assert_array_equal(compiled, expected)
-
-
-# ------------------------------------------------------------------- bounded
-
-
-def both_ways(graph, i, j, bounds, **settings):
-    """Return what SciPy and what compiled code find."""
-    return [
-        bounded_paths(graph, i, j, bounds, compiled_work=work, **settings) for work in (10**18, 0)
-    ]
-
-
-@settings(max_examples=60)
-@given(
-    st.integers(0, 2**32 - 1),
-    st.integers(1, 120),
-    st.floats(0, 6),
-    st.booleans(),
-    st.sampled_from([np.float64, np.float32]),
-)
-def test_bounded_paths_are_those_of_dijkstra_to_the_last_bit(seed, n, degree, whole, dtype):
-    rng = np.random.default_rng(seed)
-    graph = random_graph(rng, n, int(n * degree), whole=whole, dtype=dtype)
-    i, j = np.sort(rng.integers(0, n, 80)), rng.integers(0, n, 80)
-    # Whole bounds are met exactly by whole lengths.
-    bounds = rng.integers(0, 6, 80).astype(float) if whole else 3 * rng.exponential(size=80)
-    exact = dijkstra(graph)[i, j]
-    expected = np.where(exact <= bounds, exact, np.inf)
-    for found in both_ways(graph, i, j, bounds):
-        assert found.dtype == np.float64
-        np.testing.assert_array_equal(found, expected)
-
-
-def test_a_bounded_path_does_not_depend_on_the_bounds_of_others():
-    line = path(np.ones(9))
-    i, j = np.zeros(3, int), np.array([3, 4, 8])
-    for found in both_ways(line, i, j, np.array([2.5, 4.0, 100.0])):
-        np.testing.assert_array_equal(found, [np.inf, 4, 8])
-    for found in both_ways(line, i[:2], j[:2], np.array([2.5, 4.0])):
-        np.testing.assert_array_equal(found, [np.inf, 4])
-
-
-def test_bounded_paths_go_along_edges_of_length_zero():
-    graph = path(np.array([0.0, 0.0, 2.0, 0.0]))
-    i, j = np.array([0, 0, 0, 1]), np.array([0, 2, 4, 2])
-    for found in both_ways(graph, i, j, np.array([0.0, 0.0, 1.0, 0.0])):
-        np.testing.assert_array_equal(found, [0, 0, np.inf, 0])
-
-
-def test_bounded_paths_follow_arrows():
-    arrow = csr_array((np.ones(1), np.array([1]), np.array([0, 1, 1])), (2, 2))
-    for found in both_ways(arrow, np.array([0, 1]), np.array([1, 0]), np.full(2, 9.0)):
-        np.testing.assert_array_equal(found, [1, np.inf])
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2, 3, -1])
-def test_bounded_paths_do_not_depend_on_the_number_of_threads(n_jobs):
-    rng = np.random.default_rng(0)
-    graph = random_graph(rng, 400, 3000)
-    i, j = np.sort(rng.integers(0, 400, 900)), rng.integers(0, 400, 900)
-    bounds = rng.exponential(size=900)
-    expected = both_ways(graph, i, j, bounds)[0]
-    for found in both_ways(graph, i, j, bounds, n_jobs=n_jobs, n_sources=50):
-        np.testing.assert_array_equal(found, expected)
-
-
-def crowded_star():
-    """A star with more points than the heap of a bounded search has room for, and two pairs."""
-    n = 3 * relaxation.FIRST_HEAP
-    star = symmetric(np.zeros(n, int), np.arange(1, n + 1), np.linspace(1, 0, n), n + 1)
-    return star, np.array([0, n]), np.array([n, 1]), np.array([2.0, 2.0])
-
-
-def test_a_bounded_search_has_room_for_any_number_of_points():
-    for found in both_ways(*crowded_star()):
-        np.testing.assert_array_equal(found, [0, 1])
-
-
-def test_the_compiled_bounded_search_does_what_it_says_in_python(monkeypatch):
-    rng = np.random.default_rng(0)
-    graph = random_graph(rng, 90, 300, whole=True)
-    i, j = np.sort(rng.integers(0, 90, 50)), rng.integers(0, 90, 50)
-    bounds = rng.integers(0, 5, 50).astype(float)
-    expected = both_ways(graph, i, j, bounds)[0]
-    for name in ("bounded", "_rise", "_sink"):
-        monkeypatch.setattr(relaxation, name, getattr(relaxation, name).py_func)
-    np.testing.assert_array_equal(both_ways(graph, i, j, bounds)[1], expected)
-    np.testing.assert_array_equal(both_ways(*crowded_star())[1], [0, 1])

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import dijkstra
 
-from patchfold.graph import geodesics
+from patchfold.graph import geodesics, ways
 from patchfold.graph.components import n_components, spanning_tree
 from patchfold.graph.edges import symmetric, undirected
 from patchfold.graph.short_circuits import (
@@ -207,7 +207,8 @@ def test_the_unit_of_distances_does_not_matter(seed, unit):
 def test_threads_and_compiled_code_change_no_bit(n_jobs, compiled, monkeypatch):
     edges = geometric(0, 600, 10, m=3, spread=2.0)
     monkeypatch.setattr(geodesics, "COMPILED_WORK", 1 if compiled else 10**18)
-    monkeypatch.setattr(geodesics, "LOADED_WORK", 1 if compiled else 10**18)
+    for module in (geodesics, ways):
+        monkeypatch.setattr(module, "LOADED_WORK", 1 if compiled else 10**18)
     found = stretches(*edges, n_jobs=n_jobs)
     monkeypatch.undo()
     assert np.isinf(found).any()

@@ -46,3 +46,17 @@ def random_edges(rng, n, share):
 def as_graph(edges, n):
     i, j = np.array(list(edges), dtype=np.intp).reshape(-1, 2).T
     return symmetric(i, j, np.array(list(edges.values())), n)
+
+
+def random_graph(rng, n, n_edges, *, whole=False, dtype=np.float64):
+    """Edges between random points, each pair once; whole lengths have ties and zeros."""
+    code = np.unique(rng.integers(0, n * n, n_edges))
+    i, j = code // n, code % n
+    once = i < j
+    lengths = rng.integers(0, 3, once.sum()) if whole else rng.exponential(size=once.sum())
+    return symmetric(i[once], j[once], lengths.astype(dtype), n)
+
+
+def path(lengths):
+    i = np.arange(len(lengths))
+    return symmetric(i, i + 1, lengths, len(lengths) + 1)

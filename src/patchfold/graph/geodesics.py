@@ -40,9 +40,6 @@ SPARSE = 8
 # Sources from which it pays to reorder a graph, and to drop edges that no shortest path takes.
 REORDERED = 8
 
-# Sources of bounded paths that one thread takes at a time.
-BOUNDED_SOURCES = 1024
-
 # Numbers in given paths from which compiled code continues them.
 COMPILED_PATHS = 10**6
 
@@ -95,68 +92,6 @@ def shortest_paths(
             return dijkstra(graph, directed=True, indices=sources).astype(dtype, copy=False)
     start = np.arange(n_sources) if sources is None else np.asarray(sources)
     return _relaxed(graph, start, dtype, sparse, n_jobs)
-
-
-def bounded_paths(
-    graph: csr_array,
-    i: Indices,
-    j: Indices,
-    bounds: Floats,
-    *,
-    n_jobs: int | None = None,
-    compiled_work: int | None = None,
-    n_sources: int = BOUNDED_SOURCES,
-) -> Floats:
-    """Return the lengths of the shortest paths between pairs, infinite beyond their bounds.
-
-    The search visits only points within the bounds.
-
-    Parameters
-    ----------
-    graph : csr_array of shape (n, n)
-        Lengths finite and not negative; stored zeros are edges.
-    i, j : arrays of shape (n_pairs,)
-        Where paths start and end, sorted by ``i``.
-    bounds : array of shape (n_pairs,)
-    n_jobs : int or None
-    compiled_work : int or None
-        Sources times edges from which compiled code is used; None: a million.
-    n_sources : int
-        Sources that one thread takes at a time.
-
-    Returns
-    -------
-    array of shape (n_pairs,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy.sparse import csr_array
-    >>> path = csr_array(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 2.0], [0.0, 2.0, 0.0]]))
-    >>> bounded_paths(path, np.array([0, 0]), np.array([1, 2]), np.array([2.0, 2.0]))
-    array([ 1., inf])
-    """
-    starts = np.flatnonzero(np.diff(i, prepend=-1))  # the first pair of every source
-    stops = np.append(starts[1:], len(i))
-    bounds = np.asarray(bounds, dtype=np.float64)
-    if len(starts) * graph.nnz < (LOADED_WORK if compiled_work is None else compiled_work):
-        paths = dijkstra(graph, directed=True, indices=i[starts], limit=bounds.max(initial=0.0))
-        lengths = paths[np.repeat(np.arange(len(starts)), stops - starts), j]
-    else:
-        from patchfold.graph import relaxation
-
-        lengths = np.empty(len(i))
-        edges = (
-            graph.indptr.astype(np.intp, copy=False),
-            graph.indices.astype(np.intp, copy=False),
-            graph.data.astype(np.float64, copy=False),
-        )
-
-        def solve(block: slice) -> None:
-            relaxation.bounded(*edges, i, j, bounds, starts[block], stops[block], lengths)
-
-        map_slices(solve, list(gen_batches(len(starts), n_sources)), n_jobs)
-    return np.where(lengths <= bounds, lengths, np.inf)
 
 
 def continued_paths(

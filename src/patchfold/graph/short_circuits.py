@@ -26,6 +26,8 @@ from patchfold.graph.ways import landmark_ways
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from patchfold.graph.ways import Outline
+
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
     Mask = NDArray[np.bool_]
@@ -95,6 +97,7 @@ def stretches(
     asked: Mask | None = None,
     quiet: float = 1.0,
     typical: float = np.inf,
+    outline: Outline | None = None,
     n_jobs: int | None = None,
 ) -> Floats:
     """Return how many times as long each edge has to be: infinitely, if it is a short circuit.
@@ -135,6 +138,8 @@ def stretches(
     typical : float, default=inf
         Length of a typical edge. One of more than :data:`LONGEST` times that keeps its length, and
         the longer short circuits are, the less is explained by what is shared.
+    outline : Outline or None
+        Of points whose distances are ``distances``; with it the search for ways around is quicker.
     n_jobs : int or None
 
     Returns
@@ -168,6 +173,7 @@ def stretches(
         asked=asked,
         quiet=quiet,
         typical=typical,
+        outline=outline,
         n_jobs=n_jobs,
     )
     factors = judgement.factors if own is None else judgement.factors[own[judged]]
@@ -218,6 +224,7 @@ def judged_edges(
     asked: Mask | None,
     quiet: float,
     typical: float,
+    outline: Outline | None,
     n_jobs: int | None,
 ) -> tuple[Judgement, Mask]:
     """Judge the graph's own edges, or all, where others are needed to trust what is shared.
@@ -245,7 +252,7 @@ def judged_edges(
         within = CEILING if kin is None else 1.0
         doubt, marks = doubt_of(quiet), (trusted, tree[some], far[some])
         among = None if milder is None else milder.trusted
-        return _judged(parts, values, marks, n, doubt, within, n_jobs, among)
+        return _judged(parts, values, marks, n, doubt, within, n_jobs, among, outline)
 
     first = judged(asked)
     lengths = counted_lengths(edges[2][asked][np.isinf(first.factors)], typical)
@@ -274,18 +281,19 @@ def _judged(
     doubt: float,
     within: float,
     n_jobs: int | None,
-    among: Mask | None = None,
+    among: Mask | None,
+    outline: Outline | None,
 ) -> Judgement:
     """Judge edges.
 
     ``marks`` tell which are trusted from the start, of the tree, and too long for short circuits;
     ``within`` is the ceiling of those that do not join two parts; ``among`` are the edges that may
-    become trusted, None for all.
+    become trusted, None for all; ``outline`` is that of :func:`stretches`.
     """
     i, j, distances = edges
     trusted, tree, far = marks
     trusted = trusted.copy()
-    trust_detours(edges, trusted, n, n_jobs, among=among)
+    trust_detours(edges, trusted, n, n_jobs, among=among, outline=outline)
     between = _between_parts(edges, trusted, n)
     settled = trusted | tree
     factors = bounded_stretch(disagreement, settled | far, between, doubt, within)

@@ -9,11 +9,12 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from patchfold.graph.edges import symmetric
-from patchfold.graph.geodesics import bounded_paths
+from patchfold.graph.ways import joined_within
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from patchfold.graph.ways import Outline
     from patchfold.neighbors.neighborhoods import Neighborhoods
 
     Indices = NDArray[np.intp]
@@ -35,11 +36,13 @@ def trust_detours(
     n_jobs: int | None,
     onto: csr_array | None = None,
     among: Mask | None = None,
+    outline: Outline | None = None,
 ) -> None:
     """Trust edges that are no shortcut, until there are no more.
 
     ``onto`` is a graph to go on in: the edges of new points lead into it, and not back. ``among``
-    are the edges that may become trusted.
+    are the edges that may become trusted. ``outline`` is one of the points that edges join, if
+    these are as long as their points are far apart.
     """
     i, j, distances = edges
     found = np.empty(0, dtype=np.intp)
@@ -54,8 +57,8 @@ def trust_detours(
             if not len(open_):
                 return
         bounds = NO_SHORTCUT * distances[open_]
-        ways = bounded_paths(graph, i[open_], j[open_], bounds, n_jobs=n_jobs)
-        found = open_[ways <= bounds]
+        joined = joined_within(graph, i[open_], j[open_], bounds, outline, n_jobs=n_jobs)
+        found = open_[joined]
         if not len(found):
             return
         trusted[found] = True

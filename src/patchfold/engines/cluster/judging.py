@@ -18,7 +18,7 @@ from patchfold.engines.cluster.halo import taken
 from patchfold.engines.cluster.ways import edges_at, grown_regions, least_ways
 from patchfold.graph import short_circuits, trusting
 from patchfold.graph.components import spanning_tree
-from patchfold.graph.geodesics import bounded_paths
+from patchfold.graph.ways import joined_within
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -242,8 +242,7 @@ def _detours(
     ids = links.table.nodes.ids
     bounds = trusting.NO_SHORTCUT * evidence.distances[open_].astype(np.float64)
     i, j = (np.searchsorted(region.ids, ids[end[open_]]) for end in (links.i, links.j))
-    ways = bounded_paths(graph, i, j, bounds, n_jobs=1)
-    found[open_[ways <= bounds]] = True
+    found[open_[joined_within(graph, i, j, bounds, n_jobs=1)]] = True
     return found
 
 
