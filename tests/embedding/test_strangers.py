@@ -38,7 +38,8 @@ def test_new_points_have_even_p_values_and_strangers_small_ones(estimator):
 
 def test_all_estimators_and_the_detector_agree():
     expected = PatchOutliers().fit(FITTED).score_samples(X)
-    for estimator in (PatchIsomap(n_neighbors=40), PatchSpace(divergence="euclidean")):
+    few = [PatchSpace(n_neighbors=5, divergence=name) for name in ("kl", "euclidean")]
+    for estimator in (PatchIsomap(n_neighbors=40), PatchSpace(divergence="euclidean"), *few):
         np.testing.assert_array_equal(estimator.fit(FITTED).score_samples(X), expected)
     by_radius = PatchSpace(radius=6.0).fit(FITTED)
     np.testing.assert_allclose(by_radius.score_samples(X), expected)

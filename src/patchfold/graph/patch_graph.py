@@ -219,10 +219,11 @@ class PatchGraph:
         search, setting, points = self.search, self.setting, self.lengths.points
         if search is None:
             raise ValueError("strangers are told by points, and the graph has distances")
-        if setting.radius is not None:  # which may hold no neighbour at all
-            n, m = points.shape
+        n, m = points.shape
+        judges = min(NEIGHBORS, n - 1)
+        if self.reach is None or self.reach < judges:  # too few neighbours are found to judge by
             size = {"n_samples": n, "n_features": m, "n_jobs": setting.engine.n_jobs}
-            search = neighbor_search(n_neighbors=min(NEIGHBORS, n - 1), **size).build(points)
+            search = neighbor_search(n_neighbors=judges, **size).build(points)
         return Strangers.among(points, search, n_jobs=setting.engine.n_jobs)
 
     def place(self, X: Any) -> Neighborhoods:
