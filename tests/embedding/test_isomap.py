@@ -273,3 +273,17 @@ def test_new_points_settle_beside_their_neighbours(blobs, landmarks):
 def test_an_unknown_scaling_is_refused(roll):
     with pytest.raises(ValueError, match="scaling='linear'"):
         PatchIsomap(scaling="linear").fit(roll)
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [
+        ({}, "stress"),
+        ({"divergence": "euclidean"}, "classical"),
+        ({"lengths": "divergence"}, "classical"),
+        ({"divergence": "euclidean", "scaling": "stress"}, "stress"),
+        ({"scaling": "classical"}, "classical"),
+    ],
+)
+def test_the_scaling_is_visible_after_a_fit(setting, expected, roll):
+    assert PatchIsomap(**setting).fit(roll).scaling_ == expected

@@ -1,4 +1,4 @@
-"""Isomap on divergences: geodesics through the graph of patches, classical scaling."""
+"""Isomap on patches: geodesics through their graph, placed by least stress or classically."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class PatchIsomap(BasePatchEmbedding):
         are placed by their geodesics to them. This needs memory for n x ``landmarks`` values
         instead of n x n. ``"auto"`` uses all points up to an n x n matrix of 2 GiB (16 000 points,
         23 000 in float32), and 500 landmarks beyond. None uses all points.
-    engine : {"auto", "threads"} or distributed.Client, default="auto"
+    engine : {"auto", "threads"}, distributed.Client or Engine, default="auto"
         Where the work runs. ``"auto"`` follows the type of X: Dask arrays and data frames are
         fitted on their cluster, all other data in threads on this machine. A client means its
         cluster.
@@ -150,6 +150,8 @@ class PatchIsomap(BasePatchEmbedding):
     eigenvalues_ : array of shape (n_components,)
         The leading eigenvalues of ``B``, largest first; with landmarks, of the matrix of the
         landmarks. With ``scaling="stress"``, those of the classical start.
+    scaling_ : {"stress", "classical"}
+        How geodesics became places, as given or chosen.
     landmarks_ : array of shape (n_landmarks,) or None
         The rows of the landmarks; None if geodesics were computed from all points.
     drift_ : float
@@ -182,12 +184,13 @@ class PatchIsomap(BasePatchEmbedding):
     GaussianPatch(covariance='flattened', denoise=True, size=8)
     """
 
+    scaling_: str
     landmarks_: Indices | None
     eigenvalues_: Floats
     drift_: float
     _placing: Triangulation
 
-    _own = ("embedding_", "eigenvalues_", "landmarks_", "drift_", "_placing")
+    _own = ("embedding_", "eigenvalues_", "scaling_", "landmarks_", "drift_", "_placing")
 
     def __init__(
         self,
@@ -380,11 +383,12 @@ class PatchIsomap(BasePatchEmbedding):
         self, between: Floats, n_components: int, unit: float, engine: Engine
     ) -> tuple[Floats, Floats]:
         """Return places for distances in a unit, and the mean squares; ``between`` is used up."""
+        self.scaling_ = self._chosen_scaling()
         values, vectors, means = engine.leading_eigenvectors(between, n_components)
         places = vectors * np.sqrt(np.clip(values, 0, None))
         with np.errstate(over="ignore"):  # of lengths beyond the root of the largest number
             self.eigenvalues_ = values * np.square(unit)
-        return engine.least_stress(between, places) if self._minimises() else places, means
+        return engine.least_stress(between, places) if self.scaling_ == "stress" else places, means
 
     def _frame(self, places: Floats, means: Floats, unit: float, precision: Any) -> dict[str, Any]:
         """Return what places points beside some whose places are known."""
@@ -392,14 +396,15 @@ class PatchIsomap(BasePatchEmbedding):
             "squared_means": means,
             "axes": triangulation(places, precision=precision),
             "unit": unit,
-            "places": places if self._minimises() else None,
+            "places": places if self.scaling_ == "stress" else None,
         }
 
-    def _minimises(self) -> bool:
-        """Tell whether stress is minimised: with "auto", where the method is no published one."""
-        if self.scaling == "auto":
-            return bool(self.lengths == "stretched" and self.divergence != "euclidean")
-        return bool(self.scaling == "stress")
+    def _chosen_scaling(self) -> str:
+        """Return the scaling as given; "auto" is classical for methods as they were published."""
+        if self.scaling != "auto":
+            return self.scaling
+        published = self.lengths != "stretched" or self.divergence == "euclidean"
+        return "classical" if published else "stress"
 
     def _bytes(self, points: Any, setting: GraphSetting) -> int:
         n, itemsize = points.shape[0], points.dtype.itemsize

@@ -102,7 +102,7 @@ class PatchLLE(BasePatchEmbedding):
         lengths of the edges to the neighbours.
     reg : float, default=1e-3
         Regularisation of the local matrices; relative to their trace for Euclidean weights.
-    engine : {"auto", "threads"} or distributed.Client, default="auto"
+    engine : {"auto", "threads"}, distributed.Client or Engine, default="auto"
         Where the work runs. ``"auto"`` follows the type of X: the graph of a Dask array or data
         frame is built on its cluster. All other work runs in threads on this machine.
     n_jobs : int or None, default=None
