@@ -1,7 +1,7 @@
 """How good an embedding or a clustering is, and how many components the data need.
 
-Everything is exact; of n x n values only blocks of rows are held, except for the distances that a
-caller passes.
+Of n x n values only blocks of rows are held, except for distances that you pass. Values are exact,
+except where a function says that it takes a sample of large data.
 """
 
 from __future__ import annotations

@@ -37,8 +37,9 @@ if TYPE_CHECKING:
 # Features are shown beside the other columns while there are no more than so many of them, and of
 # values in all: pixels of images say nothing one by one, and would be most of the page.
 MOST_FEATURES, MOST_VALUES = 100, 5_000_000
-# Of more values than this, points are kept in single precision.
-MOST_DOUBLE = 10_000_000
+# Of more values than this, points are kept in single precision. In double precision, their patches
+# would have more bytes than fitting.MOST_BYTES.
+MOST_DOUBLE = 2**23
 # What is fitted where nobody says what.
 FIRST = ("isomap",)
 # Names that a message lists.

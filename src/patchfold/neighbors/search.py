@@ -161,9 +161,9 @@ def neighbor_search(
     Parameters
     ----------
     knn : {"auto", "exact", "approximate"} or object, default="auto"
-        ``"auto"`` is exact up to 30 000 samples, up to 60 000 with fewer than 50 features, and
-        up to 300 000 with at most 6, where a tree keeps exact search quick; beyond that it is
-        approximate if pynndescent is installed. An object shaped like
+        ``"auto"`` is exact up to 30 000 samples; up to 47 000 with 200 features, 54 000 with 100
+        and 59 000 with 50; and up to 300 000 with at most 6, where a tree keeps exact search
+        quick. Beyond that it is approximate if pynndescent is installed. An object shaped like
         ``KNeighborsTransformer`` is cloned and used, a copy of a :class:`NeighborSearch` is
         used, and has to find enough neighbours.
     n_neighbors : int, default=15
