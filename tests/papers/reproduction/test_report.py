@@ -5,19 +5,21 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
 import fake_paper
 from fake_paper import outcomes, perfect
+from patchfold.evaluation.document import plain
 from patchfold.papers import tables
-from patchfold.papers.reproduction import sheets
+from patchfold.papers.reproduction import PAPERS, load_paper, sheets
 from patchfold.papers.reproduction.cells import ACCOUNTS, Outcome, Result, Task
 from patchfold.papers.reproduction.report import render
 from patchfold.papers.reproduction.storage import Stamp
 
 COMMAND = "patchfold reproduce pelle"
-
+PAGES = Path(__file__).parents[3] / "docs" / "reproduction"
 
 STAMP = Stamp(1, {"numpy": "2.0"})
 
@@ -112,11 +114,11 @@ def test_the_sentence_counts_cells_and_names_the_others():
         some[place] = replace(some[place], results=(replace(result, value=result.value + off),))
     text = report("pelle", some)["pelle.md"]
     assert (
-        "173 of 175 printed cells come out within 0.005 and 174 within 0.02 (account published); "
-        "the others are:\n\n- Bolts PCA (0.750, here 0.760), Bolts LLE (0.650, here 0.450): "
-        "not yet explained\n" in text
+        "173 of 175 printed cells come out within 0.005 and 174 within 0.02 (column published). "
+        "These are more than 0.005 off:\n\n- Bolts PCA (0.750, here 0.760), Bolts LLE (0.650, "
+        "here 0.450); reason: not known yet\n" in text
     )
-    assert "Within 0.005 by column: PCA 24 of 25, LLE 24 of 25, ISOMAP 25 of 25" in text
+    assert "Within 0.005 by method: PCA 24 of 25, LLE 24 of 25, ISOMAP 25 of 25" in text
     assert "not computed" not in text
 
 
@@ -132,7 +134,7 @@ def test_where_there_is_no_released_program_the_equations_are_judged():
     equations = perfect("pelle", "1", "equations", off=0.01)
     text = report("pelle", [*published, *equations])["pelle.md"]
     assert "25 of 175 printed cells come out within 0.005 and 175 within 0.02" in text
-    assert "(account published or else equations)" in text
+    assert "(column published, or equations where that is empty)." in text
     assert "PCA 25 of 25" in text
 
 
@@ -143,7 +145,7 @@ def test_a_table_of_which_nothing_was_computed_says_so():
 
 
 def test_without_the_published_account_the_equations_are_judged_and_honesty_never_is():
-    assert "(account equations)." in report("pelle", perfect("pelle", "1", "equations"))["pelle.md"]
+    assert "(column equations)." in report("pelle", perfect("pelle", "1", "equations"))["pelle.md"]
     assert "come out" not in report("pelle", perfect("pelle", "1", "honest"))["pelle.md"]
 
 
@@ -203,6 +205,36 @@ def test_a_paper_without_printed_tables_is_reported_too():
     Page(files["new.html"])
 
 
+def test_a_table_that_no_paper_prints_ends_with_the_mean_of_every_complete_method():
+    some = [
+        Outcome(Task("new", "all", name, method, "honest"), (Result(name, value, 0.0, 1.0, "K=5"),))
+        for name, values in {"iris": (0.1, 0.2), "wine": (0.2, 0.4), "car": (0.6, 0.5)}.items()
+        for method, value in zip("AB", values, strict=True)
+    ]
+    files = report("new", some)
+    assert r"| car | B | 0.500 \[0.000, 1.000\] K=5 |" in files["new.md"]
+    assert files["new.md"].endswith("| Mean | A | 0.300 |\n| Mean | B | 0.367 |\n")
+    assert (
+        '<tr class="sum"><th scope="row">Mean</th><td class="first">0.300</td>'
+        '<td class="first">0.367</td></tr>\n</tbody>' in files["new.html"]
+    )
+    without = report("new", some[:-1])["new.md"]
+    assert without.endswith("| Mean | A | 0.300 |\n")
+
+
+def test_the_mean_is_not_ranked_and_printed_tables_have_only_their_own_sums():
+    some = [
+        Outcome(Task("new", "all", name, method, "honest"), (Result(name, value),))
+        for name in ("iris", "wine", "car", "sonar", "wdbc")
+        for method, value in (("A", 0.1), ("B", 0.2), ("C", 0.3))
+    ]
+    (sheet,) = sheets.build("new", some)
+    ((_, comparison),) = sheets.comparisons(sheet, "honest")
+    assert comparison.n_datasets == 5
+    (printed,) = sheets.build("xspace", perfect("xspace", "2"))
+    assert sheets.MEAN not in printed.rows
+
+
 def test_a_reason_stands_with_its_cells(tmp_path):
     (tmp_path / "pelle.toml").write_text(
         """
@@ -224,6 +256,20 @@ def test_a_reason_stands_with_its_cells(tmp_path):
     )
     text = report("pelle", perfect("pelle", "1", off=0.1)[:3], reasons=tmp_path)["pelle.md"]
     assert (
-        "- Bolts PCA (0.750, here 0.850), Bolts ISOMAP (0.862, here 0.962) because the program's "
-        "forests are not seeded\n- Bolts LLE (0.650, here 0.750) because of \\*one\\* column\n"
+        "- Bolts PCA (0.750, here 0.850), Bolts ISOMAP (0.862, here 0.962); reason: the program's "
+        "forests are not seeded\n- Bolts LLE (0.650, here 0.750); reason: of \\*one\\* column\n"
     ) in text
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_the_committed_pages_have_the_notes_and_reasons_of_the_code(paper):
+    page = (PAGES / f"{paper}.md").read_text(encoding="utf-8")
+    assert f"\n\n{plain(load_paper(paper).NOTE)}\n\n" in page
+    there = set(re.findall(r"^- .*\); reason: (.*)$", page, flags=re.MULTILINE))
+    known = {
+        plain(reason)
+        for table in tables.TABLES.get(paper, ())
+        for reason in sheets.read_reasons(paper, table).values()
+    }
+    assert there <= known
+    assert bool(there) is (paper != "ranking")

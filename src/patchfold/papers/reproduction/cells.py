@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 # protocol, and by the equations with K chosen without the labels of the test points.
 ACCOUNTS = ("published", "equations", "honest")
 ACCOUNTS_NOTE = (
-    "Accounts: published is what the authors' released programs compute, equations is what the "
-    "paper's equations give with its own protocol, honest is the same with every choice made "
-    "without the labels of the test points."
+    "Each number is computed up to three times, in three columns. Published: as the authors' "
+    "program computes it. Equations: by the paper's equations and protocol. Honest: like "
+    "equations, but every choice is made without the labels of the test points."
 )
 
 

@@ -46,6 +46,11 @@ FOREST_SEED = 0
 HONEST_HALVES = 10
 HONEST_SIZES = (5, 10, 15, 20, 30, 40)
 HONEST_LEVEL = 0.95
+HONEST_NOTE = (
+    f"An honest number is the mean over {HONEST_HALVES} stratified halves, with its "
+    f"{100 * HONEST_LEVEL:.0f} % interval in brackets. The interval is somewhat too narrow, "
+    "because the halves overlap. K=5 to 40 means that different halves chose different K."
+)
 # These have no K, or too long a way to the plane for several; Hessian LLE in the plane needs six.
 ONE_SIZE = {"PCA", "KPCA", "UMAP"}
 LEAST_HESSIAN = 6

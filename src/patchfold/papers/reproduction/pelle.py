@@ -27,7 +27,12 @@ if TYPE_CHECKING:
 
 PROTOCOL = 1
 TABLES = ("1",)
-NOTE = ACCOUNTS_NOTE
+NOTE = (
+    f"{ACCOUNTS_NOTE} {experiment.HONEST_NOTE} The authors' program does not compute the paper's "
+    "equations: it takes the mean and the covariance of every patch from the whole data set. All "
+    "patches are then equal and all divergences are zero, so it computes a locally linear "
+    "embedding with equal weights 1 / K."
+)
 
 
 def tasks(

@@ -17,7 +17,6 @@ from patchfold.papers.reproduction.sheets import (
     REASONS,
     ROUNDING,
     TOLERANCES,
-    UNEXPLAINED,
     Sheet,
     Verdict,
     build,
@@ -82,7 +81,8 @@ def render(
         document.heading(1, title),
         document.code(command),
         document.text(f"Versions: {versions}; protocol {stamp.protocol}."),
-        document.text(f"{note} {LEGEND}" if compared else note),
+        document.text(note),
+        *([document.text(LEGEND)] if compared else []),
     ]
     pictures = {}
     for sheet in sheets:
@@ -109,7 +109,7 @@ def _summary(sheet: Sheet, verdict: Verdict | None) -> list[Block]:
     blocks = [] if verdict is None else _sentence(sheet, verdict)
     if sheet.failed:
         blocks += [
-            document.text("Not computed, for an error:"),
+            document.text("Not computed, because of an error:"),
             document.bullets([f"{failed.task}: {failed.error}" for failed in sheet.failed]),
         ]
     return blocks
@@ -121,9 +121,10 @@ def _sentence(sheet: Sheet, verdict: Verdict) -> list[Block]:
         return [document.text(f"Printed, but not computed: {_missing(sheet, verdict)}.")]
     sentence = (
         f"{verdict.within[0]} of {verdict.total} printed cells come out within {near} and "
-        f"{verdict.within[1]} within {close} (account {verdict.account})"
+        f"{verdict.within[1]} within {close} (column {verdict.account})."
     )
-    blocks = [document.text(f"{sentence}; the others are:" if verdict.others else f"{sentence}.")]
+    more = f" These are more than {near} off:" if verdict.others else ""
+    blocks = [document.text(sentence + more)]
     if verdict.others:
         computed = verdict.computed
         items = []
@@ -132,12 +133,11 @@ def _sentence(sheet: Sheet, verdict: Verdict) -> list[Block]:
                 f"{' '.join(key)} ({sheet.printed[key]:.3f}, here {computed[key].value:.3f})"
                 for key in keys
             )
-            because = f": {reason}" if reason == UNEXPLAINED else f" because {reason}"
-            items.append(f"{', '.join(cells)}{because}")
+            items.append(f"{', '.join(cells)}; reason: {reason}")
         blocks.append(document.bullets(items))
     columns = ", ".join(f"{name} {hits} of {n}" for name, (hits, n) in verdict.columns.items())
     if columns:
-        blocks.append(document.text(f"Within {near} by column: {columns}."))
+        blocks.append(document.text(f"Within {near} by method: {columns}."))
     if verdict.missing:
         blocks.append(document.text(f"Printed, but not computed: {_missing(sheet, verdict)}."))
     return blocks
@@ -146,10 +146,11 @@ def _sentence(sheet: Sheet, verdict: Verdict) -> list[Block]:
 def _tests(tests: Sequence[tuple[str, Comparison]]) -> list[Block]:
     post_hoc = "Bonferroni and Dunn" if tests[0][1].control else "Nemenyi"
     explanation = (
-        f"Friedman's test (and Iman and Davenport's), then that of {post_hoc}, over the rows "
-        f"that all methods have. Rank 1 is the best; methods differ where p < {ALPHA}, or "
-        "where their mean ranks are farther apart than the critical difference. Rows of one "
-        "data set are not independent, so where a table has several, p is too small."
+        "The methods are ranked in every row that all of them have; rank 1 is the best. "
+        "Friedman's test, and Iman and Davenport's, asks whether any methods differ. The test of "
+        f"{post_hoc} asks which. Two methods differ where p < {ALPHA}, that is, where their mean "
+        "ranks are farther apart than the critical difference. A table with several rows per data "
+        "set gives p-values that are too small, because these rows are not independent."
     )
     header = ("", "rows", "Friedman p", "Iman-Davenport p", "mean ranks", "differ (p)")
     return [

@@ -15,7 +15,7 @@ from patchfold.papers import tables
 from patchfold.papers.reproduction.cells import ACCOUNTS, Outcome, Result, printed, row_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from importlib.resources.abc import Traversable
 
     from patchfold.papers.tables import Cell
@@ -41,13 +41,15 @@ SUMS: dict[str, Callable[[list[float]], float | np.floating[Any]]] = {
 }
 # Tables that sum up others; every other table sums up itself.
 SUMMED = {("isomap-kl", "IV"): ("II", "III")}
+# The row that sums up a table that no paper prints.
+MEAN = "Mean"
 
 # The X-space paper compares each learner in its space with the three beside it (its section 6).
 LEARNERS = ("ISM", "LEM", "LLE", "tSNE")
 
 # One file per paper says why cells do not come out.
 REASONS = resources.files(__package__) / "reasons"
-UNEXPLAINED = "not yet explained"
+UNEXPLAINED = "not known yet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +170,8 @@ def judge(sheet: Sheet, *, folder: Traversable = REASONS) -> Verdict | None:
     missing = tuple(key for key in keys if key not in computed)
     first = sheet.computed[accounts[0]]
     used = accounts[:1] if all(key in first for key in there) else accounts
-    return Verdict(" or else ".join(used), computed, within, columns, others, missing)
+    account = ", or ".join(used) + (" where that is empty" if len(used) > 1 else "")
+    return Verdict(account, computed, within, columns, others, missing)
 
 
 def read_reasons(paper: str, table: str, folder: Traversable = REASONS) -> dict[Key, str]:
@@ -236,6 +239,10 @@ def _sheet(paper: str, table: str, outcomes: Sequence[Outcome]) -> Sheet:
     results = [(outcome.task, result) for outcome in own for result in outcome.results]
     scores = {row_name(cell): cell.score for cell in cells}
     scores |= {result.row: "" for _, result in results if result.row not in scores}
+    sums = [row_name(cell) for cell in cells if not cell.data_set]
+    if not cells:
+        scores[MEAN] = ""
+        sums = [MEAN]
     columns = [*(cell.column for cell in cells), *(outcome.task.method for outcome in own)]
     sources = SUMMED.get((paper, table), (table,))
     there = {outcome.task.account for outcome in outcomes if outcome.task.table in sources}
@@ -249,13 +256,15 @@ def _sheet(paper: str, table: str, outcomes: Sequence[Outcome]) -> Sheet:
                 if values:
                     value = float(SUMS[cell.printed](values))
                     found[row_name(cell), cell.column] = Result(row_name(cell), value)
+        if not cells:
+            found.update(_means(found, [row for row in scores if row != MEAN], columns))
     return Sheet(
         paper=paper,
         table=table,
         rows=tuple(scores),
         columns=tuple(dict.fromkeys(columns)),
         scores=scores,
-        sums=frozenset(row_name(cell) for cell in cells if not cell.data_set),
+        sums=frozenset(sums),
         printed={(row_name(cell), cell.column): cell.value for cell in cells},
         computed=computed,
         failed=tuple(outcome for outcome in own if outcome.error),
@@ -279,6 +288,18 @@ def _summed(
         if cell.data_set and cell.column == total.column
     ]
     return [values[key] for key in keys] if all(key in values for key in keys) else []
+
+
+def _means(
+    found: dict[Key, Result], rows: Sequence[str], columns: Iterable[str]
+) -> dict[Key, Result]:
+    """Return the mean of every column that has a number in all rows."""
+    means = {}
+    for column in dict.fromkeys(columns):
+        values = [found[row, column].value for row in rows if (row, column) in found]
+        if values and len(values) == len(rows):
+            means[MEAN, column] = Result(MEAN, float(SUMS[MEAN](values)))
+    return means
 
 
 def _within(difference: float, tolerance: float) -> bool:
