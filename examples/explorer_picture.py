@@ -20,9 +20,9 @@ from patchfold import explore
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "guide" / "explorer.png"
 SIZE = {"width": 1360, "height": 1000}
 READY = "() => window.patchfold?.panes.every((pane) => pane.grid && pane.graph)"
-# Select the digits 4 on the left, and point at one of them in the right pane.
+# Select digits 4, and point at one of them in the left pane.
 SHOW = """() => {
-  const pane = patchfold.panes[1];
+  const pane = patchfold.panes[0];
   const { values } = patchfold.columns[0];
   const rows = [...Array(patchfold.n).keys()].filter((row) => values[row] === 4);
   patchfold.select(rows.slice(0, 90));
@@ -55,7 +55,7 @@ def main() -> None:
         shot = Image.open(io.BytesIO(seen.screenshot())).convert("RGB")
         browser.close()
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else PICTURE
-    shot.quantize(256).save(target, optimize=True)
+    shot.save(target, optimize=True)  # fewer colours would change those of the classes
     print(f"{target}: {target.stat().st_size / 1e3:.0f} kB")
 
 

@@ -255,6 +255,29 @@ def memory() -> Figure:
     return figure
 
 
+def beyond_one_machine() -> Figure:
+    """Draw the rows of a roll by the part of a cluster that holds them, and their embedding."""
+    import dask.array as da
+    from distributed import Client
+
+    X, t = make_swiss_roll(600, noise=0.3, random_state=0)
+    with Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=":0"):
+        rows = da.from_array(X, chunks=(200, 3))
+        model = PatchIsomap(landmarks=100, random_state=0).fit(rows)
+        Y = model.embedding_.compute()
+        parts = [part.result() for part in model.patch_graph_.fitted.shared.ids]
+    figure = Figure(figsize=(9, 3), layout="constrained", facecolor="white")
+    left, right = figure.subplots(1, 2, width_ratios=(1, 2))
+    for part, color in zip(parts, CLASS_COLORS, strict=False):
+        left.scatter(X[part, 0], X[part, 2], s=6, color=color, linewidths=0)
+    left.set_title(f"the roll in {len(parts)} parts", fontsize=12, color=INK)
+    right.scatter(*Y.T, c=t, cmap="viridis", s=6, linewidths=0)
+    right.set_title("its map", fontsize=12, color=INK)
+    for ax in (left, right):
+        bare(ax)
+    return figure
+
+
 def spiral() -> Floats:
     """Return points near a spiral in the plane: a manifold that can be drawn as it is."""
     rng = np.random.default_rng(4)
@@ -419,6 +442,7 @@ PICTURES: dict[str, tuple[str, Callable[[], Figure]]] = {
     "islands": ("guide/islands.png", islands),
     "labels": ("guide/labels.png", labels),
     "memory": ("guide/memory.png", memory),
+    "beyond-one-machine": ("guide/beyond-one-machine.png", beyond_one_machine),
     "trust": ("guide/trust.png", trust),
     "cells": ("guide/single-cells.png", cells),
     "method": ("method/steps.png", steps),

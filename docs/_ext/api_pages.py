@@ -1,7 +1,7 @@
 """Write the pages of the API from what the package makes public, before Sphinx reads them.
 
 A class of the root has a page of its own, and so has every public module. A name that is added to
-``__all__`` is on the site with the next build.
+``__all__`` is on the site with the next build. So have a few names that a user gets from a method.
 """
 
 from __future__ import annotations
@@ -16,12 +16,19 @@ import patchfold
 # The classes and functions of the root in the order a reader meets them; others follow.
 GROUPS = {
     "Embeddings": ["PatchIsomap", "PatchLLE", "PatchEigenmaps", "PatchTSNE"],
-    "The graph and its patches": ["PatchSpace", "GaussianPatch", "Patches"],
+    "The graph and its patches": [
+        "PatchSpace",
+        "GaussianPatch",
+        "Patches",
+        "graph.patch_graph.PatchGraph",
+        "graph.bridges.Bridges",
+        "graph.geodesics.shortest_paths",
+    ],
     "New points and strangers": ["GRNN", "PatchOutliers"],
     "Looking": ["explore"],
 }
 # Public names of modules that are not in the root's list, but that a user meets.
-FURTHER_MODULES = ["explorer", "engines"]
+FURTHER_MODULES = ["explorer", "engines", "papers.tables"]
 # A constant has no docstring: Python would show that of int, str or tuple.
 CONSTANTS = {
     "divergences.Divergence": "A function of two :class:`~patchfold.Patches` of equal length.",
@@ -55,22 +62,19 @@ def write_pages(app: Any) -> None:
     folder.mkdir(exist_ok=True)
     modules = [name for name in patchfold.__all__ if inspect.ismodule(getattr(patchfold, name))]
     modules = sorted({*modules, *FURTHER_MODULES})
-    names = [name for name in patchfold.__all__ if name not in modules]
-    grouped = {name for group in GROUPS.values() for name in group}
-    groups = GROUPS | {"Further": [name for name in names if name not in grouped]}
+    grouped = [name for group in GROUPS.values() for name in group]
+    further = [name for name in patchfold.__all__ if name not in {*modules, *grouped}]
+    groups = GROUPS | ({"Further": further} if further else {})
 
     written = {folder / "index.rst"}
     index = [_title("API", "="), INTRODUCTION]
     for title, group in groups.items():
-        present = [name for name in group if name in names]
-        if not present:
-            continue
-        index += [_title(title, "-"), _table([f"~patchfold.{name}" for name in present])]
-        written |= {_write(folder / f"{name}.rst", _object_page(name)) for name in present}
+        index += [_title(title, "-"), _table([f"~patchfold.{name}" for name in group])]
+        written |= {_write(folder / f"{_last(name)}.rst", _object_page(name)) for name in group}
     index += [_title("Modules", "-"), _module_table(modules)]
     written |= {_write(folder / f"{name}.rst", _module_page(name)) for name in modules}
     pages = sorted(path.stem for path in written if path.stem != "index")
-    ordered = [name for group in groups.values() for name in group if name in pages]
+    ordered = [_last(name) for group in groups.values() for name in group]
     ordered += [name for name in pages if name not in ordered]
     index.append(".. toctree::\n   :hidden:\n\n" + "".join(f"   {name}\n" for name in ordered))
     _write(folder / "index.rst", "\n".join(index))
@@ -84,9 +88,15 @@ Every public name. Estimators follow scikit-learn: ``fit``, ``fit_transform``, `
 """
 
 
+def _last(name: str) -> str:
+    """Return what stands after the last dot."""
+    return name.rpartition(".")[2]
+
+
 def _object_page(name: str) -> str:
-    value = getattr(patchfold, name)
-    parts = [_title(name, "="), f".. currentmodule:: patchfold\n\n{_directive(name, value)}"]
+    home, _, last = f"patchfold.{name}".rpartition(".")
+    value = getattr(import_module(home), last)
+    parts = [_title(last, "="), f".. currentmodule:: {home}\n\n{_directive(last, value)}"]
     if inspect.isclass(value) or inspect.isfunction(value):
         parts.append(_title("Examples in the gallery", "-"))
         parts.append(f".. minigallery:: patchfold.{name}\n")

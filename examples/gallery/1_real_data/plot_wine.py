@@ -3,7 +3,8 @@ Wine, a table in different units
 ================================
 
 178 wines from three growers, 13 measurements in different units. So we standardise the columns
-first. The map shows three groups on one arc: the second grower stands between the others.
+first. The map shows three groups in a row: the second grower stands between the others. A few of
+its wines lie far out.
 """
 
 import matplotlib.pyplot as plt
