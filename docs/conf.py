@@ -50,6 +50,7 @@ myst_heading_anchors = 4
 # The site
 html_theme = "pydata_sphinx_theme"
 html_title = "patchfold"
+html_favicon = "_static/mark.svg"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_js_files = ["phone.js"]
@@ -57,7 +58,11 @@ html_extra_path = ["llms.txt", "gallery/pages"]
 (HERE / "gallery" / "pages").mkdir(parents=True, exist_ok=True)  # explorer pages of examples
 html_copy_source = False
 html_theme_options = {
-    "logo": {"text": "patchfold"},
+    "logo": {
+        "text": "patchfold",
+        "image_light": "_static/mark.svg",
+        "image_dark": "_static/mark.svg",
+    },
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
     "show_toc_level": 2,

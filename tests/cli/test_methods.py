@@ -17,6 +17,9 @@ DATA = load_iris(as_frame=True)
 FEATURES, Y = DATA.data, DATA.target.to_numpy().astype(str)
 
 
+pytestmark = pytest.mark.xdist_group("pynndescent")  # UMAP imports it, and that compiles
+
+
 def names_of(found):
     return [method.name for method in found]
 

@@ -252,6 +252,7 @@ def test_a_fit_does_not_change_the_search_it_is_given(estimator, knn):
     assert state_of(knn) == before
 
 
+@pytest.mark.xdist_group("pynndescent")  # compiled once
 def test_a_fit_does_not_change_an_approximate_search():
     pytest.importorskip("pynndescent", reason="the approximate search of patchfold[ann]")
     X, knn = normal(0, 200, 3), ApproximateNeighbors(12, random_state=0)

@@ -160,6 +160,7 @@ def test_scikit_learns_tsne_takes_the_graph(iris, graph):
 @pytest.mark.filterwarnings("ignore:using precomputed metric:UserWarning")
 @pytest.mark.filterwarnings("ignore:n_jobs value .* overridden to 1:UserWarning")
 @pytest.mark.filterwarnings("ignore:Tensorflow not installed:ImportWarning")
+@pytest.mark.xdist_group("pynndescent")  # UMAP imports it, and that compiles
 def test_umap_takes_the_graph(iris, graph):
     umap = pytest.importorskip("umap", reason="umap-learn is one of those that take the graph")
     model = umap.UMAP(n_neighbors=15, metric="precomputed", random_state=0)

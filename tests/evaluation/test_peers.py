@@ -15,6 +15,7 @@ def test_umap_says_what_to_install(monkeypatch):
         umap(2, 15, 0)
 
 
+@pytest.mark.xdist_group("pynndescent")  # UMAP imports it, and that compiles
 def test_umap_has_one_thread_and_the_seed():
     pytest.importorskip("umap")
     parameters = umap(3, 12, 5).get_params()

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import dijkstra
 from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE, PatchSpace, PatchTSNE
 from patchfold.datasets import make_manifold
 from patchfold.graph.bridges import COLUMNS
-from patchfold.graph.edges import symmetric, undirected
+from patchfold.graph.edges import EdgeList, symmetric, undirected
 from patchfold.graph.short_circuits import detours, judged_edges
 from patchfold.neighbors import find_neighbors
 
@@ -99,7 +99,7 @@ def test_no_way_around_is_shorter_than_is_said():
         "typical": 1.0,
     }
     judgement, _ = judged_edges(i, j, disagreement, distances, 150, **setting)
-    found = detours((i, j, distances), judgement, 150)
+    found = detours(EdgeList(i, j, distances, 150), judgement)
     held = judgement.held
     ways = dijkstra(symmetric(i[held], j[held], distances[held], 150))[i, j] / distances
     open_ = ~judgement.trusted & ~judgement.between

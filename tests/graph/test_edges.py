@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import sklearn
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
@@ -120,3 +122,17 @@ def test_a_laplacian_has_row_sums_zero_and_the_degrees_on_its_diagonal():
     np.testing.assert_allclose(L.toarray(), np.diag(W.sum(axis=1)) - W)
     np.testing.assert_allclose(degrees, W.sum(axis=1))
     np.testing.assert_allclose(L.sum(axis=1), 0, atol=1e-14)
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 60), st.floats(0, 4))
+def test_the_graph_of_some_edges_is_the_one_built_of_them(seed, n, degree):
+    rng = np.random.default_rng(seed)
+    code = np.unique(rng.integers(0, n * n, int(n * degree)))
+    i, j = code // n, code % n
+    i, j = i[i < j], j[i < j]
+    lengths, kept = rng.integers(0, 3, len(i)).astype(float), rng.uniform(size=len(i)) < 0.5
+    found = joined.EdgeList(i, j, lengths, n).graph(kept)
+    expected = joined.symmetric(i[kept], j[kept], lengths[kept], n)
+    for part in ("data", "indices", "indptr"):  # zeros are edges
+        np.testing.assert_array_equal(getattr(found, part), getattr(expected, part))

@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import dijkstra
 
 from patchfold.graph import geodesics, ways
 from patchfold.graph.components import n_components, spanning_tree
-from patchfold.graph.edges import symmetric, undirected
+from patchfold.graph.edges import EdgeList, symmetric, undirected
 from patchfold.graph.short_circuits import (
     CEILING,
     LEFT,
@@ -452,8 +452,8 @@ def test_edges_are_trusted_as_if_all_were_asked_in_every_round(n, seed, whole):
     edges, mild, strict = (i, j, distances), disagreement <= 1.0, 1.7 * disagreement <= 1.0
     milder = trusted_in_rounds(edges, mild, n)[-1]
     found = mild.copy()
-    trust_detours(edges, found, n, None)
+    trust_detours(EdgeList(*edges, n), found, None)
     np.testing.assert_array_equal(found, milder)
     found = strict.copy()
-    trust_detours(edges, found, n, None, among=milder)
+    trust_detours(EdgeList(*edges, n), found, None, among=milder)
     np.testing.assert_array_equal(found, trusted_in_rounds(edges, strict, n)[-1])

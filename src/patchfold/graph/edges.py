@@ -5,6 +5,8 @@ A divergence of zero is a length like any other: zeros are stored and stay edges
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,7 +58,39 @@ def united(
     return both // n, both % n, np.isin(both, codes[0]), np.isin(both, codes[1])
 
 
-def symmetric(i: Indices, j: Indices, lengths: Floats, n: int) -> csr_array:
+@dataclass(frozen=True, eq=False)
+class EdgeList:
+    """Undirected edges ``(i, j)`` between ``n`` points, each given once.
+
+    Examples
+    --------
+    >>> path = EdgeList(np.array([0, 1]), np.array([1, 2]), np.array([0.5, 2.0]), 3)
+    >>> path.graph(np.array([False, True])).toarray()
+    array([[0., 0., 0.],
+           [0., 0., 2.],
+           [0., 2., 0.]])
+    """
+
+    i: Indices
+    j: Indices
+    lengths: Floats
+    n: int
+
+    def graph(self, kept: NDArray[np.bool_]) -> csr_array:
+        """Return the graph of the edges that are kept, as :func:`symmetric` builds it."""
+        numbers = self._numbers
+        chosen = kept[numbers.data]
+        before = np.concatenate(([0], np.cumsum(chosen))).astype(numbers.indptr.dtype)
+        lengths, ends = self.lengths[numbers.data[chosen]], numbers.indices[chosen]
+        return csr_array((lengths, ends, before[numbers.indptr]), shape=numbers.shape)
+
+    @cached_property
+    def _numbers(self) -> csr_array:
+        """The graph of all edges, with their numbers for lengths: sorted once for all graphs."""
+        return symmetric(self.i, self.j, np.arange(len(self.i)), self.n)
+
+
+def symmetric(i: Indices, j: Indices, lengths: NDArray[Any], n: int) -> csr_array:
     """Build the symmetric graph of the edges ``(i, j)``, each given once."""
     rows, columns = np.concatenate([i, j]), np.concatenate([j, i])
     both = np.concatenate([lengths, lengths])

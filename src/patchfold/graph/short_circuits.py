@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from patchfold.graph.components import n_components, spanning_tree
-from patchfold.graph.trusting import NO_SHORTCUT, graph_of, trust_detours
+from patchfold.graph.edges import EdgeList
+from patchfold.graph.trusting import NO_SHORTCUT, trust_detours
 from patchfold.graph.ways import landmark_ways
 
 if TYPE_CHECKING:
@@ -231,7 +232,7 @@ def judged_edges(
 
     Parameters are those of :func:`stretches`. Returns the judgement, and which edges are judged.
     """
-    edges = i, j, np.asarray(distances, dtype=np.float64)
+    lengths = np.asarray(distances, dtype=np.float64)
     far = is_far(distances, typical)
     every = np.ones(len(i), dtype=bool)
     own, asked = (every if some is None else some for some in (own, asked))
@@ -246,20 +247,20 @@ def judged_edges(
         ``milder`` is a judgement of the same edges by a milder measure. What it does not trust, a
         stricter one does not trust either, and need not look at.
         """
-        parts = i[some], j[some], edges[2][some]
+        parts = EdgeList(i[some], j[some], lengths[some], n)
         values = counts * disagreement[some]
         trusted = values <= 1.0 if kin is None else (values <= 1.0) | kin[some]
         within = CEILING if kin is None else 1.0
         doubt, marks = doubt_of(quiet), (trusted, tree[some], far[some])
         among = None if milder is None else milder.trusted
-        return _judged(parts, values, marks, n, doubt, within, n_jobs, among, outline)
+        return _judged(parts, values, marks, doubt, within, n_jobs, among, outline)
 
     first = judged(asked)
-    lengths = counted_lengths(edges[2][asked][np.isinf(first.factors)], typical)
-    short = lengths.sum()
+    suspected = counted_lengths(lengths[asked][np.isinf(first.factors)], typical)
+    short = suspected.sum()
     if short and shared is not None:
         kin = shared >= SHARED
-        if np.isinf(judged(asked, kin).factors).sum() <= share_left(lengths) * short:
+        if np.isinf(judged(asked, kin).factors).sum() <= share_left(suspected) * short:
             return judged(every, kin), every
     if not (asked == own).all():
         first = judged(own)
@@ -274,10 +275,9 @@ def judged_edges(
 
 
 def _judged(
-    edges: tuple[Indices, Indices, Floats],
+    edges: EdgeList,
     disagreement: Floats,
     marks: tuple[Mask, Mask, Mask],
-    n: int,
     doubt: float,
     within: float,
     n_jobs: int | None,
@@ -290,17 +290,16 @@ def _judged(
     ``within`` is the ceiling of those that do not join two parts; ``among`` are the edges that may
     become trusted, None for all; ``outline`` is that of :func:`stretches`.
     """
-    i, j, distances = edges
     trusted, tree, far = marks
     trusted = trusted.copy()
-    trust_detours(edges, trusted, n, n_jobs, among=among, outline=outline)
-    between = _between_parts(edges, trusted, n)
+    trust_detours(edges, trusted, n_jobs, among=among, outline=outline)
+    between = _between_parts(edges, trusted)
     settled = trusted | tree
     factors = bounded_stretch(disagreement, settled | far, between, doubt, within)
     short = np.flatnonzero(suspects(disagreement, settled | far, between))
     if len(short):
-        ways = landmark_ways(graph_of(edges, settled, n), i[short], j[short], n_jobs)
-        factors[short[is_long(ways, disagreement[short], distances[short], doubt)]] = np.inf
+        ways = landmark_ways(edges.graph(settled), edges.i[short], edges.j[short], n_jobs)
+        factors[short[is_long(ways, disagreement[short], edges.lengths[short], doubt)]] = np.inf
     return Judgement(factors, trusted, between, settled)
 
 
@@ -328,9 +327,7 @@ def stretched_lengths(distances: Floats, factors: Floats, typical: float) -> Flo
     return np.asarray(np.where(np.isinf(lengths), lengths, bounded), dtype=distances.dtype)
 
 
-def detours(
-    edges: tuple[Indices, Indices, Floats], judgement: Judgement, n: int, n_jobs: int | None = None
-) -> Floats:
+def detours(edges: EdgeList, judgement: Judgement, n_jobs: int | None = None) -> Floats:
     """Return how many times as long as an edge the way around it is, at least.
 
     1 for trusted edges, infinite between two large parts that no trusted way joins. Ways lead
@@ -339,28 +336,24 @@ def detours(
 
     Parameters
     ----------
-    edges : arrays of shape (n_edges,)
-        Ends and lengths, as for :func:`stretches`.
+    edges : EdgeList
     judgement : Judgement
         Of these edges.
-    n : int
-        Number of points.
     n_jobs : int or None
 
     Returns
     -------
     array of shape (n_edges,)
     """
-    i, j, distances = edges
-    found = np.ones(len(i))
+    found = np.ones(len(edges.i))
     found[judgement.between & ~judgement.trusted] = np.inf
     open_ = np.flatnonzero(~judgement.trusted & ~judgement.between)
     if len(open_):
-        held = graph_of(edges, judgement.held, n)
-        ways = landmark_ways(held, i[open_], j[open_], n_jobs)
+        held = edges.graph(judgement.held)
+        ways = landmark_ways(held, edges.i[open_], edges.j[open_], n_jobs)
         with np.errstate(divide="ignore", invalid="ignore"):  # of centres in one place
             # Edges with a shorter way around are trusted.
-            found[open_] = np.fmax(ways / distances[open_], NO_SHORTCUT)
+            found[open_] = np.fmax(ways / edges.lengths[open_], NO_SHORTCUT)
     return found
 
 
@@ -375,9 +368,9 @@ def is_long(ways: Floats, disagreement: Floats, distances: Floats, doubt: float)
     return np.asarray(ways > long_way * distances)
 
 
-def _between_parts(edges: tuple[Indices, Indices, Floats], trusted: Mask, n: int) -> Mask:
+def _between_parts(edges: EdgeList, trusted: Mask) -> Mask:
     """Tell which edges join two large parts of the graph of trusted edges."""
-    parts = n_components(graph_of(edges, trusted, n))[1]
+    parts = n_components(edges.graph(trusted))[1]
     large = np.bincount(parts)[parts] >= PART
-    i, j, _ = edges
+    i, j = edges.i, edges.j
     return np.asarray((parts[i] != parts[j]) & large[i] & large[j])

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from patchfold.graph.edges import symmetric
+from patchfold.graph.edges import EdgeList
 from patchfold.graph.ways import joined_within
 
 if TYPE_CHECKING:
@@ -30,9 +30,8 @@ WITHIN = NO_SHORTCUT * (1 + 1e-9)
 
 
 def trust_detours(
-    edges: tuple[Indices, Indices, Floats],
+    edges: EdgeList,
     trusted: Mask,
-    n: int,
     n_jobs: int | None,
     onto: csr_array | None = None,
     among: Mask | None = None,
@@ -44,13 +43,13 @@ def trust_detours(
     are the edges that may become trusted. ``outline`` is one of the points that edges join, if
     these are as long as their points are far apart.
     """
-    i, j, distances = edges
+    i, j, distances = edges.i, edges.j, edges.lengths
     found = np.empty(0, dtype=np.intp)
     for _ in range(ROUNDS):
         open_ = np.flatnonzero(~trusted if among is None else ~trusted & among)
         if not len(open_):
             return
-        graph = graph_of(edges, trusted, n) if onto is None else _leading_into(edges, trusted, onto)
+        graph = edges.graph(trusted) if onto is None else _leading_into(edges, trusted, onto)
         if len(found) and onto is None:  # other ways are as long as they were
             changed = _near_changes(graph, np.concatenate([i[found], j[found]]), distances[open_])
             open_ = open_[changed[i[open_]] + changed[j[open_]] <= WITHIN * distances[open_]]
@@ -95,24 +94,18 @@ def trusted_of_new(
     first[1:] = rows[order][1:] != rows[order][:-1]
     trusted = disagreement <= 1.0
     trusted[order[first]] = True
-    edges = rows + graph.shape[0], near.indices, np.asarray(distances, dtype=np.float64)
-    trust_detours(edges, trusted, graph.shape[0] + len(near), None, onto=graph)
+    n = graph.shape[0]
+    lengths = np.asarray(distances, dtype=np.float64)
+    edges = EdgeList(rows + n, near.indices, lengths, n + len(near))
+    trust_detours(edges, trusted, None, onto=graph)
     return trusted
 
 
-def graph_of(edges: tuple[Indices, Indices, Floats], kept: Mask, n: int) -> csr_array:
-    """Return the graph of the edges that are kept."""
-    i, j, distances = edges
-    return symmetric(i[kept], j[kept], distances[kept], n)
-
-
-def _leading_into(
-    edges: tuple[Indices, Indices, Floats], kept: Mask, graph: csr_array
-) -> csr_array:
+def _leading_into(edges: EdgeList, kept: Mask, graph: csr_array) -> csr_array:
     """Return the graph with further rows, whose edges lead into it."""
-    i, j, distances = (part[kept] for part in edges)
+    i, j, distances = (part[kept] for part in (edges.i, edges.j, edges.lengths))
     n = graph.shape[0]
-    counts = np.bincount(edges[0] - n)
+    counts = np.bincount(edges.i - n)
     starts = np.cumsum(np.bincount(i - n, minlength=len(counts)))
     size = n + len(counts)
     return csr_array(

@@ -155,7 +155,8 @@ def landmark_ways(graph: csr_array, i: Indices, j: Indices, n_jobs: int | None =
     nearest = np.full(graph.shape[0], np.inf)
     bounds: Floats = np.zeros(len(i))
     for _ in range(min(LANDMARKS, graph.shape[0])):
-        landmark = np.lexsort((sums, nearest))[-1:]
+        farthest = np.flatnonzero(nearest == nearest.max())
+        landmark = farthest[sums[farthest] == sums[farthest].max()][-1:]
         paths = shortest_paths(graph, landmark, n_jobs=n_jobs)[0]
         nearest = np.minimum(nearest, paths)
         bounds = least_ways(bounds, paths[i], paths[j])
