@@ -43,6 +43,8 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 INK, SHEET, JUMP = "#334155", "#94a3b8", "#d62728"
 
+DIGIT_COLORS = np.array(CLASS_COLORS[:10])
+
 # Digits at the ends of a line through the plane.
 WALK = (2, 5)
 
@@ -74,7 +76,7 @@ def digits() -> Figure:
         Y = method.fit_transform(X)
         named = cross_val_score(KNeighborsClassifier(7), Y, y, cv=folds(y, 5)).mean()
         print(f"{type(method).__name__}: seven neighbours in the plane name {named:.2f} of digits")
-        ax.scatter(*Y.T, c=y, cmap="tab10", s=7, linewidths=0)
+        ax.scatter(*Y.T, c=DIGIT_COLORS[y], s=7, linewidths=0)
         for digit in range(10):
             _numeral(ax, Y[y == digit], digit)
         ax.set_title(
@@ -97,7 +99,7 @@ def _numeral(ax: Axes, places: Floats, digit: int) -> None:
         fontsize=13,
         weight="bold",
         color="black",
-        bbox={**frame, "ec": mpl.colormaps["tab10"](digit)},
+        bbox={**frame, "ec": DIGIT_COLORS[digit]},
     )
 
 
@@ -148,7 +150,7 @@ def new_data() -> Figure:
     figure = Figure(figsize=(7, 4.6), layout="constrained")
     ax = figure.subplots()
     ax.scatter(*model.embedding_.T, c="#cbd5e1", s=12, linewidths=0)
-    ax.scatter(*new.T, c=y[1000:], cmap="tab10", s=9, linewidths=0)
+    ax.scatter(*new.T, c=DIGIT_COLORS[y[1000:]], s=9, linewidths=0)
     for digit in range(10):
         _numeral(ax, new[y[1000:] == digit], digit)
     bare(ax)
@@ -165,7 +167,7 @@ def going_back() -> Figure:
     figure = Figure(figsize=(9, 5.2), layout="constrained")
     grid = figure.add_gridspec(2, len(line), height_ratios=(5, 1))
     ax = figure.add_subplot(grid[0, :])
-    ax.scatter(*places.T, c=y, cmap="tab10", s=7, linewidths=0)
+    ax.scatter(*places.T, c=DIGIT_COLORS[y], s=7, linewidths=0)
     for digit in range(10):
         _numeral(ax, places[y == digit], digit)
     ax.plot(*line.T, "-o", c=INK, lw=1.5, ms=5, zorder=2)
@@ -368,7 +370,7 @@ def trust() -> Figure:
     for ax, (name, values) in zip(figure.subplots(1, 3), panels.items(), strict=True):
         shared = {"s": 6, "linewidths": 0}
         if name == "digit":
-            ax.scatter(*model.embedding_.T, c=values, cmap="tab10", **shared)
+            ax.scatter(*model.embedding_.T, c=DIGIT_COLORS[values], **shared)
             for digit in range(10):
                 _numeral(ax, model.embedding_[y == digit], digit)
         else:
