@@ -6,6 +6,7 @@ rounding, is positive. The residuals of every solver are checked.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
 
 # From so many eigenvectors on, `Limits.dense_of_many` counts instead of `Limits.dense`.
 MANY = 20
+
+
+# Dense matrices of up to so many rows are decomposed by one thread of BLAS. Several wait for each
+# other at every column: beside two other busy processes, two threads took 40 times as long as one.
+ONE_THREAD = 1000
 
 
 # The largest residual |M v - lambda v| that counts as converged, as a share of the norm of M.
@@ -167,10 +173,11 @@ def bottom_eigenvectors(
 
 def dense(M: Floats, first: int, last: int) -> tuple[Floats, Floats]:
     """Return eigenpairs ``first`` to ``last`` of a symmetric matrix, counted from the smallest."""
-    values, vectors = eigh(M, subset_by_index=(first, last))
-    if len(values) <= last - first:  # where many eigenvalues are equal LAPACK may find none
-        values, vectors = eigh(M)
-        values, vectors = values[first : last + 1], vectors[:, first : last + 1]
+    with one_blas_thread() if len(M) <= ONE_THREAD else nullcontext():
+        values, vectors = eigh(M, subset_by_index=(first, last))
+        if len(values) <= last - first:  # where many eigenvalues are equal LAPACK may find none
+            values, vectors = eigh(M)
+            values, vectors = values[first : last + 1], vectors[:, first : last + 1]
     return values, vectors
 
 
