@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from graphs import path, random_graph
-from patchfold.graph import relaxation
+from patchfold.graph import seeking
 from patchfold.graph.edges import symmetric, undirected
 from patchfold.graph.ways import OUTLINED, joined_within, landmark_ways, outline_of
 from patchfold.neighbors import find_neighbors
@@ -148,7 +148,7 @@ def test_a_search_does_not_visit_points_far_from_the_other_end():
     most = bounds * (1 + 1e-5) + outline.error
     found = np.empty(20, bool)
     pairs = i[:20], j[:20], bounds[:20], most[:20]
-    relaxation.joined.py_func(edges[0], counted, edges[2], *pairs, outline.places, found)
+    seeking.joined.py_func(edges[0], counted, edges[2], *pairs, outline.places, found)
     assert not found.any()
     assert Counted.visits == np.diff(edges[0])[:20].sum()  # the edges of the first points alone
 
@@ -188,7 +188,7 @@ def test_short_ways_do_not_depend_on_the_number_of_threads(n_jobs):
 
 def crowded_star():
     """A star with more points than the heap of a search has room for, and two pairs."""
-    n = 3 * relaxation.FIRST_HEAP
+    n = 3 * seeking.FIRST_HEAP
     star = symmetric(np.zeros(n, int), np.arange(1, n + 1), np.linspace(1, 0, n), n + 1)
     return star, np.array([0, n]), np.array([n, 1]), np.array([2.0, 0.5])
 
@@ -206,6 +206,6 @@ def test_the_compiled_search_does_what_it_says_in_python(monkeypatch):
     bounds = dijkstra(graph)[i, j] * rng.choice([0.9, 1.0, 1.1], 50)
     expected = both_ways(graph, i, j, bounds)[0]
     for name in ("joined", "_apart", "_with_room", "_rise", "_sink"):
-        monkeypatch.setattr(relaxation, name, getattr(relaxation, name).py_func)
+        monkeypatch.setattr(seeking, name, getattr(seeking, name).py_func)
     np.testing.assert_array_equal(both_ways(graph, i, j, bounds, outline_of(X))[1], expected)
     np.testing.assert_array_equal(both_ways(*crowded_star())[1], [True, False])

@@ -124,7 +124,7 @@ def joined_within(
         paths = dijkstra(graph, directed=True, indices=i[starts], limit=bounds.max(initial=0.0))
         which = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(i)))
         return np.asarray(paths[which, j] <= bounds)
-    from patchfold.graph import relaxation
+    from patchfold.graph import seeking
 
     if outline is None:
         outline = Outline(np.empty((graph.shape[0], 0), dtype=np.float32), 0.0)
@@ -138,7 +138,7 @@ def joined_within(
 
     def solve(block: slice) -> None:
         ends, limits = (i[block], j[block]), (bounds[block], most[block])
-        relaxation.joined(*edges, *ends, *limits, outline.places, found[block])
+        seeking.joined(*edges, *ends, *limits, outline.places, found[block])
 
     map_slices(solve, list(gen_batches(len(i), n_pairs)), n_jobs)
     return found
