@@ -31,19 +31,32 @@ npm = echo 'npm is not installed, and PATCHFOLD_NODE=required' >&2 && false
 endif
 endif
 
-.PHONY: help demo test docs lint page fuzz hostile bench lock clean
+.PHONY: help demo quick test test-all docs lint page fuzz hostile bench lock clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 8
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 10
 
 demo: $(VENV)/.demo-installed  ## run the demo; it writes into demo/
 	@$(py) examples/demo.py
 
 # One BLAS thread a process: the workers of pytest share the cores already.
-test: lint  ## lint, then the tests with coverage
+pytest := OMP_NUM_THREADS=1 MPLBACKEND=Agg $(py) -m pytest -n auto --maxprocesses 8 --dist loadgroup
+
+# ruff and mypy look at what has changed since they last ran.
+quick: $(VENV)/.dev-installed  ## in a minute: style, types, and the tests that find most mistakes
+	@$(py) -m ruff check
+	@$(py) -m ruff format --check
+	@$(py) -m mypy
+	@$(pytest) -q --quick --hypothesis-profile=quick tests
+
+test: lint  ## in ten minutes: lint, then every feature in its real form
 	@$(npm) test
-	@OMP_NUM_THREADS=1 MPLBACKEND=Agg $(py) -m pytest -n auto --maxprocesses 8 --dist loadgroup --cov
+	@$(pytest) -m "not long"
+
+test-all: lint  ## in half an hour: every combination, with coverage
+	@$(npm) test
+	@$(pytest) --hypothesis-profile=all --cov
 
 lint: $(VENV)/.dev-installed $(npm_ready)  ## style, format, types and the order of the folders
 	@$(py) -m ruff check

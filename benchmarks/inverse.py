@@ -57,7 +57,7 @@ METHODS = {
     "PCA": PCA,
     "PatchIsomap": PatchIsomap,
     "PatchIsomap, plain patch": lambda d: PatchIsomap(d, patch=GaussianPatch()),
-    "PatchIsomap, euclidean": lambda d: PatchIsomap(d, divergence="euclidean"),
+    "PatchIsomap, euclidean": lambda d: PatchIsomap(d, divergence="euclidean", scaling="classical"),
     "PatchLLE": PatchLLE,
     "PatchEigenmaps": PatchEigenmaps,
     "PatchTSNE": lambda d: PatchTSNE(d, random_state=0),

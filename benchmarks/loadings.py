@@ -23,7 +23,7 @@ FITTED, NEW, STEP = 1000, 200, 1e-5
 WIDTHS = (8, 8, 12, 8, 8, 8)
 MODELS = (
     PatchIsomap(),
-    PatchIsomap(divergence="euclidean"),
+    PatchIsomap(divergence="euclidean", scaling="classical"),
     PatchIsomap(out_of_sample="krr"),
     PatchIsomap(out_of_sample="grnn"),
     PatchLLE(),

@@ -47,7 +47,12 @@ CASES: dict[str, tuple[Any, int, int, str]] = {
     ),
     "isomap, 500 landmarks, k = 40": (PatchIsomap(landmarks=500, n_neighbors=40), 20_000, 3, "f8"),
     "isomap, full covariances": (
-        PatchIsomap(landmarks=500, patch=GaussianPatch(size=80), lengths="divergence"),
+        PatchIsomap(
+            landmarks=500,
+            patch=GaussianPatch(size=80),
+            lengths="divergence",
+            scaling="classical",
+        ),
         8000,
         60,
         "f8",

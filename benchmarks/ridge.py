@@ -31,10 +31,9 @@ def correlations(noise: float, k: int, seed: int) -> list[tuple[float, float]]:
     arc = (t * np.sqrt(1 + t**2) + np.arcsinh(t)) / 2
     true = pdist(np.column_stack([arc, smooth[:, 1]]))
     variance = X.var(axis=0).mean()
-    estimators = [PatchIsomap(n_neighbors=k, divergence="euclidean")] + [
-        PatchIsomap(
-            n_neighbors=k, patch=GaussianPatch(gamma=share * variance), lengths="divergence"
-        )
+    shared = {"n_neighbors": k, "scaling": "classical"}
+    estimators = [PatchIsomap(divergence="euclidean", **shared)] + [
+        PatchIsomap(patch=GaussianPatch(gamma=share * variance), lengths="divergence", **shared)
         for share in SHARES
     ]
     values = []

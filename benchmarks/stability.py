@@ -60,9 +60,10 @@ def phate(k, d):
     return PHATE(n_components=d, knn=k, random_state=0, verbose=0)
 
 
-PLAIN = {"patch": GaussianPatch(), "lengths": "divergence"}
+CLASSICAL = {"divergence": "euclidean", "scaling": "classical"}
+PLAIN = {"patch": GaussianPatch(), "lengths": "divergence", "scaling": "classical"}
 METHODS = {
-    "Isomap": lambda k, d: PatchIsomap(d, n_neighbors=k, divergence="euclidean"),
+    "Isomap": lambda k, d: PatchIsomap(d, n_neighbors=k, **CLASSICAL),
     "UMAP": umap,
     "PHATE": phate,
     "Laplacian eigenmaps": lambda k, d: PatchEigenmaps(d, n_neighbors=k, divergence="euclidean"),

@@ -51,6 +51,7 @@ def small():
 # ------------------------------------------------------------------- what scanpy does with it
 
 
+@pytest.mark.slow
 def test_isomap_writes_the_embedding_its_graph_and_its_trust(cells):
     isomap = PatchIsomap(random_state=0).fit(np.asarray(cells.obsm["X_pca"]))
     np.testing.assert_array_equal(cells.obsm["X_patch_isomap"], isomap.embedding_)
@@ -78,6 +79,7 @@ def test_connectivities_are_symmetric_weights_that_fall_with_the_length(cells):
         assert weights[i, j] == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_leiden_finds_the_types_of_cells_on_the_graph(cells):
     setting = {"flavor": "igraph", "n_iterations": 2, "random_state": 0}
     sc.tl.leiden(cells, neighbors_key="patch", key_added="by_key", **setting)
@@ -88,6 +90,7 @@ def test_leiden_finds_the_types_of_cells_on_the_graph(cells):
     assert 4 < cells.obs["by_key"].nunique() < 25
 
 
+@pytest.mark.xdist_group("pynndescent")  # UMAP imports it, and that compiles
 def test_paga_diffusion_maps_and_umap_work_on_the_graph(cells):
     sc.tl.paga(cells, groups="bulk_labels", neighbors_key="patch")
     types = cells.obs["bulk_labels"].cat.categories
@@ -107,6 +110,7 @@ def test_the_embedding_is_drawn_by_its_name(cells):
     assert figure.axes[0].get_xlabel() == "patch_isomap1"
 
 
+@pytest.mark.slow
 def test_what_is_written_goes_through_a_file(cells, tmp_path):
     patchfold.anndata.bridges(cells, "bulk_labels")
     cells.write_h5ad(tmp_path / "cells.h5ad")

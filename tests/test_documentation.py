@@ -91,6 +91,7 @@ def prose(path):
     return re.sub(r"\]\([^)]*\)|https?://\S+", "", text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [path for path in PAGES if blocks(path, "python")], ids=name_of)
 @pytest.mark.filterwarnings("default")
 @pytest.mark.usefixtures("own_names")
@@ -151,6 +152,7 @@ def test_words_are_british(path):
     assert {word: AMERICAN[word] for word in words & set(AMERICAN)} == {}
 
 
+@pytest.mark.slow
 def test_readme_tells_the_share_of_digits():
     """Two per cent may change with the defaults; more needs a new picture and new words."""
     X, y = load_digits(return_X_y=True)

@@ -59,6 +59,7 @@ print(json.dumps({"all": patchfold.__all__, "inner": inner, "missing": missing, 
 """
 
 
+@pytest.mark.slow
 def test_no_folder_loads_a_later_one_when_it_is_imported_alone() -> None:
     """Lint follows import statements; this sees imports made by name as well."""
     layers = _layers()
@@ -80,6 +81,7 @@ def test_no_module_is_long() -> None:
     assert long == {}
 
 
+@pytest.mark.slow
 def test_no_function_is_long() -> None:
     """A docstring does not count: it is read on its own."""
     long = {}
@@ -97,6 +99,7 @@ def test_the_root_shows_the_steps_and_little_else() -> None:
     assert len(entries) <= MOST_ENTRIES, entries
 
 
+@pytest.mark.slow
 def test_only_public_names_and_folders_can_be_reached_from_the_root() -> None:
     folders = {path.stem for path in PACKAGE.iterdir()}
     inner = {path.stem for path in MODULES if path.parent != PACKAGE} - folders

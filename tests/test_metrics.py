@@ -114,6 +114,7 @@ def test_the_intrinsic_dimension_is_found(X, dimension, divergence):
     assert found.residual_variances.shape == (10,)
 
 
+@pytest.mark.slow
 def test_a_swiss_roll_has_two_dimensions_by_default():
     X, _ = make_swiss_roll(1000, noise=0.3, random_state=0)
     assert metrics.intrinsic_dimension(X).dimension == 2
@@ -131,11 +132,12 @@ def test_the_curve_is_that_of_separate_embeddings_and_the_estimator_is_left_alon
     assert not hasattr(estimator, "embedding_")
 
 
+@pytest.mark.slow
 def test_many_points_are_looked_at_from_some_of_them_and_give_the_same_every_time():
     X = noisy(np.random.default_rng(0).uniform(size=(metrics.MOST_SOURCES + 100, 2)))
     estimator = PatchIsomap(n_neighbors=8, divergence="euclidean")
     first, second = (metrics.intrinsic_dimension(X, estimator, max_components=3) for _ in range(2))
-    isomap = PatchIsomap(n_components=3, n_neighbors=8, divergence="euclidean").fit(X)
+    isomap = PatchIsomap(3, n_neighbors=8, divergence="euclidean", scaling="classical").fit(X)
     every = metrics.residual_variance(shortest_paths(isomap.graph_), isomap.embedding_)
     assert first.residual_variances[-1] == pytest.approx(every, rel=0.05)
     np.testing.assert_array_equal(first.residual_variances, second.residual_variances)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 import sklearn
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
@@ -39,6 +39,8 @@ each = pytest.mark.parametrize("estimator", ESTIMATORS, ids=NAMES)
 # ---------------------------------------------------------------------------- shared neighbours
 
 
+@pytest.mark.slow
+@pytest.mark.some_cases(8)
 @each
 @pytest.mark.parametrize(
     "setting",
@@ -56,6 +58,7 @@ each = pytest.mark.parametrize("estimator", ESTIMATORS, ids=NAMES)
 def test_candidates_have_the_bits_of_fits_of_their_own(estimator, setting):
     estimator = clone(estimator).set_params(**setting)
     chosen = select_n_neighbors(estimator, ROLL, candidates=[8, 14, 21])
+    assert sorted(chosen.embeddings) == [8, 14, 21]
     for k, embedding in chosen.embeddings.items():
         alone = clone(estimator).set_params(n_neighbors=k).fit(ROLL)
         np.testing.assert_array_equal(embedding, alone.embedding_)
@@ -64,10 +67,12 @@ def test_candidates_have_the_bits_of_fits_of_their_own(estimator, setting):
             np.testing.assert_array_equal(chosen.estimator.transform(new), alone.transform(new))
 
 
+@pytest.mark.slow
 def test_candidates_under_the_divergence_see_the_pool_of_a_fit_of_their_own():
     estimator = PatchIsomap(graph="divergence")
     with sklearn.config_context(working_memory=0.01):
         chosen = select_n_neighbors(estimator, ROLL, candidates=[9, 12, 25])
+        assert sorted(chosen.embeddings) == [9, 12, 25]
         for k, embedding in chosen.embeddings.items():
             alone = clone(estimator).set_params(n_neighbors=k).fit_transform(ROLL)
             np.testing.assert_array_equal(embedding, alone)
@@ -86,6 +91,7 @@ def test_points_are_searched_once_for_all_candidates(monkeypatch):
     assert built == [30]
 
 
+@pytest.mark.slow
 def test_shared_neighbours_search_again_for_more_of_them_or_other_points():
     shared = SharedNeighbors()
     small = PatchIsomap(n_neighbors=10, knn=shared).fit(ROLL)
@@ -117,6 +123,7 @@ def test_points_searched_between_do_not_push_out_those_that_are_shared(monkeypat
 # ---------------------------------------------------------------------------- selection
 
 
+@pytest.mark.slow
 @each
 def test_every_criterion_scores_every_candidate_and_the_first_one_chooses(estimator):
     y = (ALONG > 9).astype(int)
@@ -158,7 +165,7 @@ def test_of_equally_good_candidates_the_smallest_is_chosen():
     assert (chosen.n_neighbors, chosen.candidates) == (12, [12, 20, 30])
 
 
-@settings(max_examples=5)
+@pytest.mark.slow
 @given(SEEDS, st.integers(-3, 3))
 def test_the_choice_does_not_depend_on_units(seed, power):
     X = np.random.default_rng(seed).standard_normal((60, 3))
@@ -283,12 +290,14 @@ def test_auto_is_the_fit_with_the_degree_that_the_criterion_chooses(estimator):
     np.testing.assert_array_equal(again.transform(ROLL + 0.01), alone.transform(ROLL + 0.01))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ESTIMATORS[:3], ids=NAMES[:3])
 def test_auto_chooses_as_the_selection_does_where_all_points_are_judged(estimator):
     auto = clone(estimator).set_params(n_neighbors="auto").fit(ROLL)
     assert auto.n_neighbors_ == select_n_neighbors(estimator, ROLL).n_neighbors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [PatchLLE(), PatchSpace()], ids=["PatchLLE", "PatchSpace"])
 def test_auto_judges_large_data_by_a_sample_and_fits_all(estimator):
     X = make_swiss_roll(600, random_state=0)[0]
@@ -298,6 +307,7 @@ def test_auto_judges_large_data_by_a_sample_and_fits_all(estimator):
     np.testing.assert_array_equal(auto.graph_.data, alone.graph_.data)
 
 
+@pytest.mark.slow
 def test_auto_works_with_labels_with_maps_and_with_given_distances():
     y = (ALONG > 9).astype(int)
     X = make_swiss_roll(450, random_state=0)[0]
@@ -318,6 +328,7 @@ def test_auto_works_with_labels_with_maps_and_with_given_distances():
     assert given_.embedding_.shape == (450, 2)
 
 
+@pytest.mark.slow
 def test_auto_leaves_the_degree_alone_where_t_sne_does_not_use_it():
     auto = PatchTSNE(n_neighbors="auto", perplexity=8, n_iter=1, random_state=0)
     for setting in ({"divergence": "euclidean"}, {"patch": GaussianPatch(size=12)}):
@@ -328,6 +339,7 @@ def test_auto_leaves_the_degree_alone_where_t_sne_does_not_use_it():
     assert ks[0] == ks[1] != 15
 
 
+@pytest.mark.slow
 def test_auto_judges_all_points_where_a_sample_is_too_small():
     X = make_swiss_roll(420, random_state=0)[0]
     wide = PatchTSNE(
@@ -369,9 +381,10 @@ class Failing(PatchIsomap):
         return super().fit(X, y)
 
 
-def test_a_fit_of_all_points_that_fails_is_not_taken_for_a_sample_too_small(monkeypatch):
-    monkeypatch.setattr(selection, "SAMPLED_FROM", 200)
+def test_a_fit_of_all_points_that_fails_is_not_taken_for_a_sample_too_small():
     Failing.fits.clear()
+    X = make_swiss_roll(260, random_state=0)[0]
     with pytest.raises(ValueError, match="too many points"):
-        Failing(n_neighbors="auto").fit(make_swiss_roll(260, random_state=0)[0])
+        selection.fit_best(Failing(), X, None, sampled_from=200)
+    assert set(Failing.fits) == {130, 260}
     assert Failing.fits.count(260) == 1

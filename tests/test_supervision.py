@@ -56,9 +56,13 @@ def iris():
 # ------------------------------------------------------------------- the papers' formulas
 
 
-PLANE = PatchIsomap(2, **PLAIN), lambda space, Y: slow.isomap(space, 2, Y)
+PLANE = (
+    PatchIsomap(2, **PLAIN, scaling="classical"),
+    lambda space, Y: slow.isomap(space, 2, Y),
+)
 
 
+@pytest.mark.some_cases(14)
 @pytest.mark.parametrize("unlabelled", [0.0, 0.3])
 @pytest.mark.parametrize("graph", ["neighbors", "divergence"])
 @pytest.mark.parametrize("rule", SLOW)
@@ -76,6 +80,7 @@ def test_every_rule_follows_its_formula(data, estimator, compute, rule, graph, u
         assert_follows_the_equations(estimator, compute, space, y, **setting)
 
 
+@pytest.mark.some_cases(12)
 @pytest.mark.parametrize("graph", ["neighbors", "divergence"])
 @pytest.mark.parametrize("name", DIVERGENCES)
 @pytest.mark.parametrize("rule", SLOW)
@@ -283,6 +288,7 @@ def test_wrong_settings_of_a_rule_are_named(iris, rule, words):
         PatchIsomap(supervision=rule).fit(*iris)
 
 
+@pytest.mark.slow
 def test_labels_are_ignored_without_supervision(iris):
     X, y = iris
     expected = PatchIsomap().fit_transform(X)

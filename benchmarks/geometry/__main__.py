@@ -40,7 +40,9 @@ def umap(k, d):
 
 
 METHODS = {
-    "Isomap": lambda k, d: PatchIsomap(d, n_neighbors=k, divergence="euclidean"),
+    "Isomap": lambda k, d: PatchIsomap(
+        d, n_neighbors=k, divergence="euclidean", scaling="classical"
+    ),
     "UMAP": umap,
     "PatchIsomap": lambda k, d: PatchIsomap(d, n_neighbors=k),
 }

@@ -179,19 +179,27 @@ def select_n_neighbors(
     return run.select(chosen, criteria, setting)
 
 
-def fit_best(estimator: Any, X: Any, y: Any, *, draft: Any = None, candidates: Any = None) -> Any:
+def fit_best(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    draft: Any = None,
+    candidates: Any = None,
+    sampled_from: int = SAMPLED_FROM,
+) -> Any:
     """Fit a clone of an estimator with the ``n_neighbors`` that the default criterion chooses.
 
-    This is ``n_neighbors="auto"``. Without supervision, large data are compared on a sample.
-    ``draft`` is an estimator that is quicker to fit, and compared instead; ``candidates`` are the
-    numbers of neighbours to choose from.
+    This is ``n_neighbors="auto"``. Without supervision, data of at least ``sampled_from`` points
+    are compared on a sample. ``draft`` is an estimator that is quicker to fit, and compared
+    instead; ``candidates`` are the numbers of neighbours to choose from.
     """
     n = X.shape[0]
     ks = _check_candidates(candidates, n)
     run = _Run(estimator, X, X, y, SharedNeighbors(estimator.knn))
     criteria = {DEFAULT: CRITERIA[DEFAULT]}
     judged = run if draft is None else replace(run, estimator=draft, quiet=True)
-    if len(ks) > 1 and n >= SAMPLED_FROM and estimator.supervision is None:
+    if len(ks) > 1 and n >= sampled_from and estimator.supervision is None:
         # What needs more points than the sample, such as a large patch, is compared on all.
         with suppress(ValueError, RuntimeError):
             ks = [judged.sampled().select(ks, criteria, Setting()).n_neighbors]

@@ -21,6 +21,7 @@ from benchmarks.geometry import (
 from benchmarks.geometry.machines import ATOMS, FIRST, burst, molecule
 from benchmarks.geometry.truth import arc_lengths, geodesics, walking_distances
 
+pytestmark = pytest.mark.slow
 each = pytest.mark.parametrize("name", MANIFOLDS)
 # Their truth is a physical fact, and no property of the signal.
 PHYSICAL = ("fermentation", "wifi", "gallery")
@@ -47,7 +48,11 @@ def around(parameters, radius=3.0):
 @pytest.mark.parametrize(
     ("d", "nodes", "mean", "almost_all"),
     # Fewer nodes than the benchmark has: how straight paths are depends on neighbours.
-    [(2, 13, 0.002, 0.01), (3, 12, 0.01, 0.025), (4, 12, 0.025, 0.06)],
+    [
+        (2, 13, 0.002, 0.01),
+        pytest.param(3, 12, 0.01, 0.025, marks=pytest.mark.long),
+        pytest.param(4, 12, 0.025, 0.06, marks=pytest.mark.long),
+    ],
 )
 def test_geodesics_of_a_flat_cylinder_are_those_of_its_closed_form(d, nodes, mean, almost_all):
     domain = Domain((0.0,) * d, (2 * np.pi, *[8.0] * (d - 1)), (True, *[False] * (d - 1)))
@@ -112,6 +117,7 @@ def test_there_is_no_way_between_walls_that_meet():
     assert found[2, 3] == pytest.approx(2 * np.hypot(1, 1) + 2, abs=0.01)
 
 
+@pytest.mark.some_cases(4)
 @each
 def test_truths_are_distances_and_at_least_the_chord(name):
     manifold = known(name)
@@ -130,6 +136,7 @@ def test_truths_are_distances_and_at_least_the_chord(name):
 
 
 # A torus, and the map that is curved most.
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["dipeptide", "vowels"])
 def test_more_nodes_do_not_change_the_truth(name):
     manifold = known(name)
@@ -146,6 +153,7 @@ def test_the_halves_are_apart_and_both_have_every_dimension():
         assert {MANIFOLDS[name].dimension for name in half} == {1, 2, 3, 4}
 
 
+@pytest.mark.some_cases(4)
 @each
 def test_a_seed_gives_the_same_points_and_levels_are_ever_noisier(name):
     manifold = known(name)

@@ -16,6 +16,7 @@ from patchfold import PatchIsomap
 from patchfold.cli.models import Origin, dump_model
 
 
+@pytest.mark.slow
 def test_columns_of_new_rows_are_checked_by_name(call):
     words = ("--target", "species", "--id", "name")
     done(call("embed", "iris.csv", *words, "--model", "m.skops", "-o", "a.csv"))
@@ -36,6 +37,7 @@ def test_columns_of_new_rows_are_checked_by_name(call):
     assert "should hold numbers, but row 1 has 'wide'" in told(call("apply", "m.skops", "text.csv"))
 
 
+@pytest.mark.slow
 def test_new_rows_may_have_other_names_and_no_feature_is_left_out(call):
     words = ("--target", "species", "--id", "name")
     done(call("embed", "iris.csv", *words, "--model", "m.skops", "-o", "a.csv"))
@@ -70,6 +72,7 @@ def test_categories_of_new_rows_are_text_as_those_of_the_fitted_ones(call):
     assert np.array_equal(pd.read_csv("a.csv")[some], pd.read_csv("b.csv"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["categories", "integers"])
 def test_rows_of_few_different_values_keep_the_places_they_were_fitted_to(call, kind):
     values = np.random.default_rng(0).integers(0, 5, (300, 4))

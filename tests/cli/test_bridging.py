@@ -57,6 +57,7 @@ def test_the_table_is_written_in_the_format_of_its_ending(call, expected, name):
     assert table["removed"].dtype == bool
 
 
+@pytest.mark.slow
 def test_a_picture_has_the_same_edges_and_is_written_beside_them(call, expected):
     bridges, frame = expected
     result = done(call("bridges", "iris.csv", *WORDS, "--png", "bridges.png"))

@@ -6,6 +6,7 @@ import io
 import json
 from pathlib import Path
 
+import pytest
 from sklearn.base import BaseEstimator
 from typer.testing import CliRunner
 
@@ -47,10 +48,12 @@ def test_values_are_compared_by_r_squared_and_rows_drawn(call, quick):
         "60 of 149 rows were drawn at random (--sample)",
         "intervals of 2 splits say little; give --halves 5 or more",
     ]
+    assert {score["name"] for score in summary["scores"]} == {"PCA", "Isomap", "PatchLLE"}
     assert all(score["low"] <= score["mean"] <= score["high"] for score in summary["scores"])
     assert Path("page.md").read_text(encoding="utf-8").startswith("# Comparison on iris")
 
 
+@pytest.mark.slow
 def test_rare_classes_and_rows_without_a_class_are_left_out(call, quick):
     frame = iris().drop(columns="name")
     frame.loc[[0, 1], "species"] = ["daisy", None]
@@ -69,6 +72,7 @@ def test_rare_classes_and_rows_without_a_class_are_left_out(call, quick):
     )
 
 
+@pytest.mark.slow
 def test_classes_that_a_sample_makes_rare_are_left_out(call, quick):
     kinds = ["often"] * 160 + [f"rare {row // 4}" for row in range(40)]
     table(200, kind=kinds).to_csv("data.csv", index=False)
@@ -90,6 +94,7 @@ def test_more_neighbours_than_half_the_rows_are_refused_beforehand(call, monkeyp
     assert "at most 29" in line
 
 
+@pytest.mark.slow
 def test_the_seed_of_a_comparison_changes_its_splits(call, quick):
     words = ("compare", "iris.csv", "--target", "species", "--drop", "name", "--halves", 2)
     first, again, other = (

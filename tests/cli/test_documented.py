@@ -11,7 +11,7 @@ import pytest
 from command_line import done, iris
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "docs/start.md", "docs/guide/command.md", "docs/guide/saving.md")
+PAGES = ("README.md", "docs/guide/command.md", "docs/guide/saving.md")
 # Their work takes minutes, and data sets from the network: only their words are checked.
 LONG = {"reproduce", "bench"}
 
@@ -29,11 +29,14 @@ def test_commands_are_found():
     assert sum(map(len, map(commands, PAGES))) > 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_the_commands_of_a_page_run_one_after_the_other(call, folder, opened, quick, page):
     frame = iris().rename(columns={"species": "class"}).assign(type=["a", "b"] * 74 + ["a"])
     frame = frame.assign(x=frame["sepal length"] + 1, y=frame["petal width"] * 2)
-    for words in commands(page):
+    shown = commands(page)
+    assert shown
+    for words in shown:
         if words[0] in LONG:
             done(call(*words, "--help"))
             continue

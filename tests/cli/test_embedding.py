@@ -15,6 +15,7 @@ from command_line import COORDINATES, done, iris, refuse, table, told
 from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
 from patchfold.tables import read_table
 
+CLASSICAL = PatchIsomap(divergence="euclidean", scaling="classical")
 CLASSICAL_LLE = PatchLLE(divergence="euclidean", weights="euclidean")
 # Labels change lengths, which the weights and the bandwidth have to use.
 LABELLED = {"supervision": "dissimilarity", "lengths": "divergence", "out_of_sample": "krr"}
@@ -27,11 +28,13 @@ def read_exactly(path):
     return pd.read_csv(path, float_precision="round_trip")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "options", "estimator"),
     [
         ("isomap", [], PatchIsomap()),
-        ("isomap", ["--supervised"], PatchIsomap(**LABELLED)),
+        ("isomap", ["--supervised"], PatchIsomap(scaling="classical", **LABELLED)),
+        ("isomap", ["--divergence", "euclidean"], CLASSICAL),
         ("lle", ["--divergence", "hellinger"], PatchLLE(divergence="hellinger")),
         ("eigenmaps", ["--neighbors", 10], PatchEigenmaps(n_neighbors=10)),
         ("lle", ["--divergence", "euclidean"], CLASSICAL_LLE),
@@ -106,6 +109,7 @@ def texts():
     return iris().to_csv(index=False)
 
 
+@pytest.mark.slow
 def test_programs_get_a_summary_and_nothing_else(call):
     words = ["--target", "species", "--id", "name", "--components", 3, "--seed", 7]
     result = done(call("embed", "iris.csv", *words, "-o", "out.tsv.gz", "--json"))
@@ -119,6 +123,7 @@ def test_programs_get_a_summary_and_nothing_else(call):
     assert (mapped["command"], mapped["rows"], mapped["outputs"]) == ("apply", 149, {})
 
 
+@pytest.mark.slow
 def test_rows_left_out_are_numbered_where_nothing_names_them(call):
     frame = iris().drop(columns="name")
     frame.loc[[3, 5], "sepal width"] = np.nan
@@ -153,6 +158,7 @@ def test_names_of_rows_and_classes_come_out_as_they_went_in(call):
     assert out["kind"][0] == 1
 
 
+@pytest.mark.slow
 def test_a_file_whose_name_is_no_text_is_named_all_the_same(call, folder, quick):
     name = os.fsdecode(b"caf\xe9.csv")
     (folder / name).write_bytes((folder / "iris.csv").read_bytes())
@@ -172,6 +178,7 @@ def test_warnings_of_an_estimator_become_notes(call):
     assert "Warning" not in result.stderr
 
 
+@pytest.mark.slow
 def test_a_page_and_a_picture_are_written(call, folder):
     words = ("--target", "species", "--id", "name", "--html", "page.html", "--png", "plot.png")
     result = done(call("embed", "iris.csv", *words))
@@ -193,6 +200,7 @@ def test_a_column_named_as_a_coordinate_is_refused_before_the_fit(call, monkeypa
     assert "the column 'patchisomap0' has the name of a coordinate" in line
 
 
+@pytest.mark.slow
 def test_neighbours_are_chosen_on_request(call):
     for options in ([], ["--supervised"], ["--method", "lle"], ["--method", "eigenmaps"]):
         words = ("--target", "species", "--id", "name", "--neighbors", "auto", *options)

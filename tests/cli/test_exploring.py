@@ -20,6 +20,7 @@ from patchfold.cli import exploring
 from patchfold.selection import select_n_neighbors
 
 
+@pytest.mark.slow
 def test_a_page_is_written_and_opened(call, folder, opened):
     words = ("--target", "species", "--id", "name", "--neighbors", 10)
     result = done(call("explore", "iris.csv", *words, "--json"))
@@ -97,6 +98,7 @@ def test_what_the_fits_of_a_page_say_is_said(call, folder, opened):
     assert "Note: isomap, euclidean, k = 3" in result.stderr
 
 
+@pytest.mark.slow
 def test_a_page_has_the_number_of_neighbours_that_is_chosen(call, folder, opened):
     words = ("--id", "name", "--target", "species", "--no-open")
     done(call("explore", "iris.csv", *words, "--neighbors", "auto"))
@@ -134,6 +136,7 @@ def test_a_page_is_called_as_its_table(name, stem):
     assert exploring._stem(name) == stem
 
 
+@pytest.mark.slow
 def test_a_page_is_served_to_this_machine_until_a_stop(monkeypatch, capsys, opened):
     fetched = {}
 
@@ -184,6 +187,7 @@ def test_coordinates_of_a_table_are_shown(call, folder, opened):
     assert "Coordinates as given: u, v; petal length, petal width" in result.stderr
 
 
+@pytest.mark.slow
 def test_coordinates_alone_are_the_points(call, folder, opened):
     frame = iris()[["name", "petal length", "petal width", "species"]]
     frame.to_csv("map.csv", index=False)

@@ -91,6 +91,7 @@ def test_data_sets_are_known_by_their_names(call, quick, command):
     assert "column 'target' seems to hold classes and is taken for --target" in result.stderr
 
 
+@pytest.mark.slow
 def test_every_listed_data_set_at_hand_becomes_a_table(monkeypatch):
     monkeypatch.delenv("PATCHFOLD_DATA", raising=False)
     at_hand = [entry for entry, source in datasets.available() if source not in {"OpenML", ""}]
@@ -183,6 +184,7 @@ def test_a_page_shows_numbers_as_numbers_however_they_are_written(call, folder):
     assert not [name for name in kinds if "=" in name]  # "Art = neu" would say it again
 
 
+@pytest.mark.slow
 def test_a_column_beside_pixels_holds_classes(call, folder):
     digits = load_digits()
     frame = pd.DataFrame(digits.data[:150].astype(int)).add_prefix("pixel ")

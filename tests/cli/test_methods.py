@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
 import numpy as np
 import pytest
 from scipy.sparse.csgraph import connected_components, shortest_path
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris, load_wine
+from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from patchfold.cli.methods import equal_rows, euclidean_graph, methods
@@ -17,7 +22,20 @@ DATA = load_iris(as_frame=True)
 FEATURES, Y = DATA.data, DATA.target.to_numpy().astype(str)
 
 
-pytestmark = pytest.mark.xdist_group("pynndescent")  # UMAP imports it, and that compiles
+class Umap(PCA):
+    """Stands in for umap-learn's, which compiles for a while when it is imported."""
+
+    def __init__(self, n_components=2, n_neighbors=15, random_state=None, n_jobs=-1):
+        super().__init__(n_components, random_state=random_state)
+        self.n_neighbors = n_neighbors
+        self.n_jobs = n_jobs
+
+
+@pytest.fixture(autouse=True)
+def umap_stand_in(monkeypatch):
+    module = ModuleType("umap")
+    module.__spec__, module.UMAP = ModuleSpec("umap", None), Umap
+    monkeypatch.setitem(sys.modules, "umap", module)
 
 
 def names_of(found):
@@ -62,6 +80,7 @@ def test_all_methods_have_the_same_number_of_neighbours_unless_some_choose(n_nei
             assert method.estimator.n_neighbors == expected, method.name
 
 
+@pytest.mark.slow
 def test_all_quick_methods_score_on_few_rows():
     features, y = FEATURES.iloc[::4].reset_index(drop=True), Y[::4]
     splits = halves(y, 2)
@@ -115,6 +134,7 @@ def score(divergence, mean, name="PatchIsomap"):
     )
 
 
+@pytest.mark.slow
 def test_equal_rows_are_explained():
     X = load_wine().data / load_wine().data.std(axis=0)
     rows = [score("kl", 0.8), score("hellinger", 0.7), score("wasserstein", 0.7), score("", 0.7)]

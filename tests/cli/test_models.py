@@ -20,8 +20,9 @@ from sklearn.preprocessing import StandardScaler
 
 from patchfold import GaussianPatch
 from patchfold.cli.models import ModelError, Origin, dump_model, load_model
-from patchfold.embedding.methods import METHODS, supervised_parameters
-from patchfold.tables import decoding, preprocessor
+from patchfold.embedding.methods import METHODS
+from patchfold.tables import preprocessor
+from patchfold.tables.decoding import Limit
 
 DATA = load_iris()
 X, y = DATA.data, DATA.target
@@ -38,6 +39,7 @@ def fitted(method="isomap", **parameters):
     return Pipeline([("scale", StandardScaler()), ("embedding", estimator)]).fit(X, y)
 
 
+@pytest.mark.some_cases(9)
 @pytest.mark.filterwarnings("ignore:bandwidth=1:UserWarning", "ignore:the neighbourhood graph")
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
@@ -191,6 +193,8 @@ CHANGES = {
 }
 
 
+@pytest.mark.slow
+@pytest.mark.some_cases(5)
 @pytest.mark.filterwarnings("ignore:bandwidth=1:UserWarning")
 @pytest.mark.parametrize(
     ("change", "method", "parameters"),
@@ -215,6 +219,7 @@ def test_every_array_of_another_shape_or_type_is_refused(change, method, paramet
     assert n_arrays > 10
 
 
+@pytest.mark.slow
 def test_indices_beyond_the_points_and_numbers_that_are_none_are_refused():
     data = dump_model(fitted(), Origin())
     refused = []
@@ -289,27 +294,17 @@ def repacked(data, **changes):
 def test_a_model_that_unpacks_to_far_more_than_its_size_is_refused(monkeypatch):
     data = dump_model(fitted(), Origin())
     load_model(repacked(data))
-    monkeypatch.setattr(decoding, "FREE_BYTES", 2**21)
-    monkeypatch.setattr(decoding, "LARGEST_RATIO", 10)
+    small = Limit(free=2**21, ratio=10)
     monkeypatch.setattr(skops.io, "get_untrusted_types", None)  # is not reached
     with pytest.raises(ModelError, match=r"unpacks to more than .* which is refused"):
-        load_model(repacked(data, **{"bomb.npy": bytes(2**24)}))
+        load_model(repacked(data, **{"bomb.npy": bytes(2**24)}), small)
     # One array that is named again and again is unpacked as often.
     schema = b"[" + b",".join([b'{"file": "zeros.npy"}'] * 1000) + b"]"
     with pytest.raises(ModelError, match=r"unpacks to more than .* which is refused"):
-        load_model(repacked(data, **{"zeros.npy": bytes(2**16), "schema.json": schema}))
+        load_model(repacked(data, **{"zeros.npy": bytes(2**16), "schema.json": schema}), small)
 
 
 def test_without_skops_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "skops.io", None)
     with pytest.raises(ImportError, match=r"pip install 'patchfold\[cli\]'"):
         dump_model(fitted(), Origin())
-
-
-def test_labels_get_divergences_and_a_smooth_map_and_weights_that_use_lengths():
-    plain = {"lengths": "divergence", "out_of_sample": "krr"}
-    assert supervised_parameters("isomap") == supervised_parameters("tsne") == plain
-    assert supervised_parameters("lle") == {**plain, "weights": "entropic"}
-    assert supervised_parameters("eigenmaps") == {**plain, "bandwidth": "median"}
-    for method, kind in METHODS.items():
-        kind(supervision="cut", **supervised_parameters(method))

@@ -100,9 +100,11 @@ def test_programs_are_told_the_report_and_what_failed(call, computed):
     result = call("reproduce", "pelle", "--quick", "--account", "published", "--json")
     told = json.loads(result.stdout)
     assert (told["tasks"], told["failed"]) == (14, 0)
+    assert told["outputs"]
     assert all(Path(page).is_file() for page in told["outputs"])
 
 
+@pytest.mark.slow
 def test_a_second_run_computes_nothing_and_writes_the_same_bytes(call, computed, tmp_path):
     words = ("reproduce", "pelle", "--table", "1", "--output", "out")
     assert call(*words, "--jobs", "1").exit_code == 0
@@ -114,6 +116,7 @@ def test_a_second_run_computes_nothing_and_writes_the_same_bytes(call, computed,
     assert texts(tmp_path / "out") == first
 
 
+@pytest.mark.slow
 def test_what_several_commands_compute_becomes_one_report(call, computed):
     call("reproduce", "pelle", "--quick", "--account", "published")
     other = call("reproduce", "pelle", "--quick", "--account", "equations")
@@ -238,6 +241,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_computed(
         assert "published" not in result.output  # no task was begun
 
 
+@pytest.mark.slow
 def test_data_sets_without_a_task_are_named_and_an_empty_list_is_refused(tmp_path):
     words = ["reproduce", "isomap-kl", "--table", "I", "--account", "published"]
     options = ["--datasets", "iris,sonar", "--output", str(tmp_path), "--jobs", "1"]

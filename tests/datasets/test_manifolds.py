@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.sparse.csgraph import dijkstra
@@ -33,6 +33,7 @@ def test_the_length_of_a_spiral_is_the_integral_of_its_speed():
         assert spiral_length(np.array(angle)) == pytest.approx(length, rel=1e-9)
 
 
+@pytest.mark.slow
 @each
 def test_geodesics_are_lengths_along_the_manifold(name):
     # Short hops along a dense sample of the manifold are a way within it.
@@ -65,7 +66,6 @@ def test_geodesics_are_distances_and_at_least_the_straight_ones(name):
 rectangles = st.tuples(st.integers(0, 2**32 - 1), st.integers(2, 8))
 
 
-@settings(max_examples=25)
 @given(rectangles)
 def test_ways_around_a_rectangle_are_those_of_a_fine_walk(given_numbers):
     seed, n = given_numbers

@@ -52,6 +52,7 @@ CELLS = [(m, c, s) for m in (1, 2, 3, 7, 20) for c in (1.0, 1e4, 1e8) for s in (
 CELLS += [(30, 1e8, 0.01), (30, 1e8, 1.0), (30, 1e2, 1.0), (2, 1e12, 1.0), (7, 1e12, 0.01)]
 
 
+@pytest.mark.some_cases(10)
 @pytest.mark.parametrize(("m", "condition", "spread"), CELLS)
 def test_full_patches_agree_with_fifty_digits(m, condition, spread):
     rng = np.random.default_rng(m)
@@ -68,6 +69,7 @@ def test_full_patches_agree_with_fifty_digits(m, condition, spread):
     )
 
 
+@pytest.mark.some_cases(10)
 @pytest.mark.parametrize(
     ("m", "r", "condition", "spread"),
     [

@@ -11,6 +11,8 @@ from patchfold import GaussianPatch, Patches, PatchIsomap, divergences
 from patchfold.divergences import pairing
 
 
+@pytest.mark.slow
+@pytest.mark.some_cases(7)
 @pytest.mark.parametrize("size", [4, 12])
 @pytest.mark.parametrize("name", NAMES)
 def test_values_do_not_depend_on_block_size_or_threads(name, size):
@@ -34,6 +36,7 @@ def test_float32_stays_float32_and_agrees_with_float64(name, size):
     np.testing.assert_allclose(value, divergences.pairwise(high, name), rtol=2e-3, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [4, 12])
 @pytest.mark.parametrize("library", ["array_api_strict", "torch"])
 def test_other_array_namespaces_give_the_same_values(library, size):

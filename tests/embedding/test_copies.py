@@ -29,7 +29,7 @@ CLASSES = np.arange(60) % 3
 EMBEDDINGS = {
     "isomap": PatchIsomap(),
     "isomap, landmarks": PatchIsomap(landmarks=20, random_state=0),
-    "isomap, euclidean": PatchIsomap(divergence="euclidean"),
+    "isomap, classical": PatchIsomap(divergence="euclidean", scaling="classical"),
     "isomap, radius": PatchIsomap(radius=9.0),
     "isomap, given patch": PatchIsomap(patch=GaussianPatch(size=8)),
     "isomap, auto": PatchIsomap(n_neighbors="auto"),
@@ -159,6 +159,7 @@ def test_copies_with_other_labels_are_other_points():
     assert len(isomap.fit(X, np.tile(CLASSES, 2)).patch_graph_.copies.first) == 60
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*components")
 def test_methods_of_the_papers_take_every_row_as_a_point():
     X, _ = repeated()
@@ -166,13 +167,14 @@ def test_methods_of_the_papers_take_every_row_as_a_point():
         assert estimator.fit(X).patch_graph_.copies is None
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of scikit-learn's: components, and how they are joined
 def test_copies_lose_nothing_where_scikit_learn_needs_none():
     """Eight copies of every row: 0.78 before, as a tree joined the components."""
     random = np.random.default_rng(0)
     u, v = 2 * random.random(150), random.random(150)
     X = np.repeat(np.column_stack([u, v, 0.2 * u * u]), 8, axis=0)
-    found = PatchIsomap(divergence="euclidean").fit_transform(X)
+    found = PatchIsomap(divergence="euclidean", scaling="classical").fit_transform(X)
     theirs = Isomap(n_neighbors=15).fit_transform(X)
     ours, peer = (spearmanr(pdist(X), pdist(Y))[0] for Y in (found, theirs))
     assert ours >= peer - 1e-3

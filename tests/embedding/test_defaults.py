@@ -18,7 +18,15 @@ from sklearn.datasets import load_iris
 from sklearn.neighbors import KNeighborsRegressor, KNeighborsTransformer
 
 from equations import DATA, normal
-from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE, PatchSpace, PatchTSNE
+from patchfold import (
+    GaussianPatch,
+    PatchEigenmaps,
+    PatchIsomap,
+    PatchLLE,
+    PatchOutliers,
+    PatchSpace,
+    PatchTSNE,
+)
 from patchfold.neighbors import ApproximateNeighbors, ExactNeighbors
 from patchfold.neighbors.given import TransformerNeighbors
 from patchfold.patches import recommended_patch
@@ -166,27 +174,90 @@ def test_the_patch_that_was_decided_is_shown(estimator, n):
     np.testing.assert_array_equal(result(given), result(found))
 
 
-@cutting_is_fine
-@every
+# For every parameter another value than its default, as small data need it.
+CHANGED = {
+    "n_components": [3],
+    "n_neighbors": [9],
+    "divergence": ["hellinger", "euclidean"],
+    "patch": [GaussianPatch(size=9)],
+    "lengths": ["stretched", "divergence"],
+    "scaling": ["classical"],
+    "graph": ["divergence"],
+    "radius": [1.5],
+    "supervision": ["cut"],
+    "out_of_sample": ["krr"],
+    "knn": ["exact"],
+    "landmarks": [20],
+    "weights": ["entropic"],
+    "reg": [0.1],
+    "kernel": ["exponential"],
+    "bandwidth": ["median"],
+    "laplacian": ["symmetric"],
+    "perplexity": [4.0],
+    "learning_rate": [50.0],
+    "early_exaggeration": [4.0],
+    "n_iter": [6],
+    "contamination": [0.1],
+    "engine": ["threads"],
+    "n_jobs": [2],
+    "random_state": [0],
+    "verbose": [1],
+}
+# What a fit decides, by the parameter that asks for it, and how it shows.
+DECISIONS = {
+    "n_neighbors": lambda fitted: fitted.n_neighbors_,
+    "patch": lambda fitted: repr(fitted.patch_),
+    "lengths": lambda fitted: fitted.patch_graph_.lengths.typical is not None,
+    "graph": lambda fitted: fitted.patch_graph_.setting.by_divergence,
+    "radius": lambda fitted: fitted.patch_graph_.setting.radius,
+    "supervision": lambda fitted: fitted.patch_graph_.setting.supervision,
+    "out_of_sample": lambda fitted: repr(fitted.map_),
+    "scaling": lambda fitted: fitted._placing.places is not None,  # which least stress keeps
+    "landmarks": lambda fitted: None if fitted.landmarks_ is None else len(fitted.landmarks_),
+    "bandwidth": lambda fitted: fitted.bandwidth_,
+    "perplexity": lambda fitted: fitted.perplexity_,
+    "contamination": lambda fitted: fitted.offset_,
+}
+# Decisions that follow from another parameter, as their documentation says.
+FOLLOWS = {
+    ("n_neighbors", "radius"),  # which leaves no number
+    ("patch", "radius"),  # all neighbours within it
+    ("patch", "divergence"),  # "euclidean" has no patches
+    ("lengths", "divergence"),  # and nothing to stretch by
+}
+# The size of a plain patch.
+FOLLOWS_IN_TSNE = FOLLOWS | {("patch", "n_neighbors")}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:supervision='cut' changes lengths:UserWarning")
+@pytest.mark.filterwarnings("ignore:the neighbourhood graph has:UserWarning")
+@pytest.mark.parametrize("estimator", [*FIVE, PatchOutliers])
 def test_no_default_depends_on_another_parameter(estimator):
     X, y = load_iris(return_X_y=True)
-    X = X[::3] + 1e-3 * normal(0, 50, 4)
-    default = {
-        name: parameter.default
-        for name, parameter in inspect.signature(estimator).parameters.items()
-    }
-    assert default["lengths"] == ("divergence" if estimator is PatchTSNE else "stretched")
-    assert default.get("out_of_sample", "nystrom") == "nystrom"
-    for setting in ({}, {"patch": GaussianPatch()}, {"supervision": "cut"}):
-        short, full = (
-            estimator(**{**others, "random_state": 0, "n_neighbors": 30} | setting).fit(X, y[::3])
-            for others in ({}, default)
-        )
-        np.testing.assert_array_equal(result(short), result(full))
-        np.testing.assert_array_equal(placed(short, X + 0.1), placed(full, X + 0.1))
-        assert getattr(short, "map_", None) is None
-        stretched = short.patch_graph_.lengths.typical is not None
-        assert stretched == (default["lengths"] == "stretched")
+    X, y = X[::3] + 1e-3 * normal(0, 50, 4), y[::3]
+    given = {"perplexity": 5.0, "n_iter": 5} if estimator is PatchTSNE else {}
+    names = inspect.signature(estimator).parameters
+    asked = [name for name in DECISIONS if name in names]
+    follows = FOLLOWS_IN_TSNE if estimator is PatchTSNE else FOLLOWS
+
+    def decided(**changes):
+        fitted = estimator(**given | changes).fit(X, y)
+        return {name: DECISIONS[name](fitted) for name in asked}
+
+    default = decided()
+    assert default.get("lengths", True) == (estimator is not PatchTSNE)
+    assert default.get("scaling", True)
+    assert default.get("landmarks") is None
+    assert default.get("out_of_sample", "None") == "None"
+    for changed in names:
+        found = [decided(**{changed: value}) for value in CHANGED[changed]]
+        for decision in asked:
+            seen = {one[decision] for one in found} | {default[decision]}
+            if decision == changed:
+                assert len(seen) == 2, f"{changed} shows nowhere"
+            elif (decision, changed) not in follows:
+                assert len(seen) == 1, f"{decision} depends on {changed}"
 
 
 def attributes(fitted):
@@ -198,6 +269,7 @@ def attributes(fitted):
     }
 
 
+@pytest.mark.slow
 @every
 def test_a_chosen_degree_leaves_the_attributes_of_a_fit_with_it(estimator):
     X = load_iris().data[50:] + 1e-3 * normal(0, 100, 4)
@@ -344,7 +416,7 @@ def described(estimator, title="Parameters"):
 
 # What these two say in words of their own.
 OWN_WORDS = {
-    PatchIsomap: {"engine", "random_state"},
+    PatchIsomap: {"divergence", "engine", "random_state"},
     PatchTSNE: {
         "n_components",
         "n_neighbors",

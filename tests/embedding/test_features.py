@@ -13,7 +13,7 @@ from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
 
 ESTIMATORS = [
     PatchIsomap(),
-    PatchIsomap(3, divergence="euclidean"),
+    PatchIsomap(3, divergence="euclidean", scaling="classical"),
     PatchIsomap(landmarks=60, random_state=0),
     PatchLLE(),
     PatchLLE(divergence="euclidean"),
@@ -65,11 +65,12 @@ def test_fitted_points_come_back_near_themselves(estimator, dtype):
 
 def test_an_affine_sheet_comes_back_exactly_where_the_embedding_is_affine():
     X = sheet_in_space()
-    model = PatchIsomap(divergence="euclidean", n_neighbors=199).fit(X[:200])
+    model = PatchIsomap(divergence="euclidean", scaling="classical", n_neighbors=199).fit(X[:200])
     back = model.inverse_transform(model.transform(X[200:]))
     assert root_mean_square(back - X[200:]) < 1e-3
 
 
+@pytest.mark.slow
 def test_held_out_digits_come_back_about_as_well_as_from_as_many_principal_components():
     X = load_digits().data[np.random.default_rng(0).permutation(1797)]
     fitted, new = X[:898], X[898:]
@@ -87,6 +88,7 @@ def test_one_component_goes_back_to_a_curve():
     assert root_mean_square(model.inverse_transform(model.embedding_) - X) < 0.02
 
 
+@pytest.mark.slow
 def test_the_error_across_a_noisy_sheet_is_below_the_noise():
     X, _ = roll(1000, noise=0.5)
     model = PatchIsomap().fit(X[:800])
@@ -164,8 +166,8 @@ def test_there_is_nothing_to_say_before_a_fit(method):
 
 SMOOTH = [
     PatchIsomap(),
-    PatchIsomap(divergence="euclidean"),
-    PatchIsomap(lengths="divergence", n_neighbors=10),
+    PatchIsomap(divergence="euclidean", scaling="classical"),
+    PatchIsomap(lengths="divergence", scaling="classical", n_neighbors=10),
     PatchIsomap(out_of_sample="krr"),
     PatchIsomap(out_of_sample="grnn"),
     PatchLLE(),
@@ -195,6 +197,7 @@ def test_loadings_of_new_points_are_differences_of_transform(estimator):
     assert (size(found - expected) < 1e-3 * size(expected))[smooth].all()
 
 
+@pytest.mark.slow
 def test_loadings_point_along_the_coordinates_of_a_roll():
     X, along = roll(2000, seed=10)
     loadings = PatchIsomap().fit(X).local_loadings()
@@ -233,6 +236,7 @@ def test_a_row_that_was_fitted_has_its_loadings():
     np.testing.assert_array_equal(model.local_loadings(X[[7, 100]]), fitted[first[[7, 100]]])
 
 
+@pytest.mark.slow
 def test_new_points_do_not_influence_each_others_loadings():
     X, _ = roll(220)
     model = PatchIsomap().fit(X[:200])

@@ -39,6 +39,7 @@ def ten():
     return grown(in_ten(ROLL, 750))
 
 
+@pytest.mark.slow
 def test_ten_batches_of_a_roll_have_the_graph_and_nearly_the_places_of_one_fit(ten):
     one = PatchIsomap(**SETTING).fit(ROLL)
     assert_same_graph(ten, one)
@@ -46,13 +47,18 @@ def test_ten_batches_of_a_roll_have_the_graph_and_nearly_the_places_of_one_fit(t
     assert 0 < ten.drift_ < 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the neighbourhood graph has:UserWarning")
 @pytest.mark.filterwarnings("ignore:the data have drifted:UserWarning")
 @pytest.mark.filterwarnings("ignore:the embedding is unreadable:UserWarning")
 @pytest.mark.parametrize(
     "setting",
-    [{}, {"divergence": "euclidean"}, {"patch": GaussianPatch(), "lengths": "divergence"}],
-    ids=["default", "euclidean", "papers"],
+    [
+        {},
+        {"divergence": "euclidean", "scaling": "classical"},
+        {"patch": GaussianPatch(), "lengths": "divergence", "scaling": "classical"},
+    ],
+    ids=["default", "classical", "papers"],
 )
 def test_ten_batches_that_lie_apart_have_the_graph_of_one_fit(setting):
     rng = np.random.default_rng(0)
@@ -75,6 +81,7 @@ def test_places_of_fitted_points_stay_to_the_last_bit():
         assert len(isomap.embedding_) == len(isomap.patches_) == len(isomap.patch_graph_) == stop
 
 
+@pytest.mark.slow
 def test_the_first_call_is_a_fit_and_a_fit_can_be_grown():
     first, fitted = PatchIsomap(**SETTING).partial_fit(ROLL[:300]), PatchIsomap(**SETTING)
     fitted.fit(ROLL[:300])
@@ -89,6 +96,7 @@ def test_the_first_call_is_a_fit_and_a_fit_can_be_grown():
     assert fitted.fit(ROLL[:300]).drift_ == 0
 
 
+@pytest.mark.slow
 def test_new_points_are_mapped_beside_those_that_were_added(ten):
     one = PatchIsomap(**SETTING).fit(ROLL)
     new = make_manifold("swiss-roll", 200, random_state=1).X
@@ -98,6 +106,7 @@ def test_new_points_are_mapped_beside_those_that_were_added(ten):
     assert np.median(moved) < 0.02 * np.ptp(ten.embedding_)
 
 
+@pytest.mark.slow
 def test_without_landmarks_the_first_points_become_landmarks():
     isomap = grown([ROLL[:800], ROLL[800:850]], landmarks=None)
     assert len(isomap.landmarks_) == 800
@@ -128,6 +137,7 @@ def test_rows_are_taken_in_the_type_of_the_first(dtype):
     assert_same_graph(isomap, PatchIsomap(**SETTING).fit(ROLL[:700].astype(dtype)))
 
 
+@pytest.mark.slow
 def test_what_is_chosen_for_the_first_rows_is_kept():
     isomap = grown([ROLL[:600], ROLL[600:700]], n_neighbors="auto")
     assert (
@@ -146,6 +156,7 @@ def test_neighbours_that_few_first_rows_do_not_have_come_with_more_rows():
     assert isomap.n_neighbors_ == 15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("map_", ["krr", "grnn"])
 def test_a_regression_is_fitted_to_all_rows(map_):
     isomap = grown([ROLL[:600], ROLL[600:700]], out_of_sample=map_)
@@ -182,11 +193,13 @@ def test_wrong_rows_are_refused_and_leave_the_fit_as_it_was():
     assert vars(isomap) == before
 
 
+@pytest.mark.slow
 def test_an_unfitted_clone_starts_anew(ten):
     again = clone(ten).partial_fit(ROLL[:100])
     assert len(again.embedding_) == 100
 
 
+@pytest.mark.slow
 def test_growth_does_not_depend_on_threads():
     one, two = (grown([ROLL[:600], ROLL[600:700]], n_jobs=n_jobs) for n_jobs in (None, 2))
     np.testing.assert_array_equal(one.embedding_, two.embedding_)

@@ -150,6 +150,7 @@ def test_the_graph_and_a_classifier_form_a_pipeline(iris):
     assert cross_val_score(model, *iris, cv=3).min() > 0.9
 
 
+@pytest.mark.slow
 def test_scikit_learns_tsne_takes_the_graph(iris, graph):
     model = TSNE(metric="precomputed", perplexity=9, init="random", random_state=0)
     assert trustworthiness(iris[0], model.fit_transform(graph)) > 0.9
@@ -261,6 +262,7 @@ def test_a_classifier_behind_an_embedding_knows_the_species(iris, estimator):
     assert cross_val_score(model, *iris, cv=3).mean() > 0.8
 
 
+@pytest.mark.slow
 @parts_are_fine
 def test_grid_search_chooses_degree_and_divergence(iris):
     model = make_pipeline(StandardScaler(), PatchIsomap(), KNeighborsClassifier(7))
@@ -320,6 +322,7 @@ def test_two_threads_change_nothing(iris, estimator, graph):
         np.testing.assert_array_equal(one.embedding_, two.embedding_)
 
 
+@pytest.mark.slow
 @each(ESTIMATORS)
 def test_little_memory_changes_nothing(iris, estimator):
     X = iris[0]

@@ -7,6 +7,7 @@ from sklearn.datasets import make_swiss_roll
 from benchmarks.memory import CASES, estimate, in_a_process, points
 from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE, PatchSpace, PatchTSNE
 from patchfold.engines import memory
+from patchfold.engines.threads import CACHE_BYTES as BLOCKS  # which every fit has
 
 ROLL = make_swiss_roll(300, random_state=0)[0]
 
@@ -32,7 +33,7 @@ def test_full_covariances_and_a_wide_radius_count(monkeypatch):
     PatchSpace().fit(wide)
     given = {"divergence": "euclidean", "knn": "exact"}
     many, few = (estimate(PatchSpace(radius=r, **given), ROLL) for r in (100.0, 3.0))
-    assert many - 16 * 2**20 > 5 * (few - 16 * 2**20)  # beside the blocks of every fit
+    assert many - BLOCKS > 5 * (few - BLOCKS)
 
 
 def test_a_rank_that_is_no_number_is_named_and_not_estimated():
@@ -43,10 +44,11 @@ def test_a_rank_that_is_no_number_is_named_and_not_estimated():
 
 def test_estimates_grow_with_what_they_count():
     for name, (estimator, _, m, dtype) in CASES.items():
-        small, large = (estimate(estimator, points(n, m, dtype)) for n in (1100, 2200))
-        assert 1.2 * small < large < 5 * small or small < 40e6, name
+        small, large = (estimate(estimator, points(n, m, dtype)) - BLOCKS for n in (1100, 2200))
+        assert 1.9 * small < large < 4.1 * small, name
 
 
+@pytest.mark.slow
 def test_estimate_is_near_the_peak():
     expected, peak = in_a_process("isomap, few points")
     assert 0.7 < expected / peak < 1.4

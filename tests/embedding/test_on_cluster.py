@@ -12,18 +12,25 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_swiss_roll
 
-from dask_cluster import dask_cluster
+from dask_cluster import without_workers
 from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchSpace, PatchTSNE
 from patchfold.supervision import Cut
 
+on_workers = pytest.mark.xdist_group("cluster")  # one process of pytest has the workers
 
-@pytest.fixture(scope="module")
-def client(tmp_path_factory):
-    with (
-        dask_cluster(tmp_path_factory.mktemp("cluster")) as cluster,
-        cluster.client() as connected,
-    ):
-        yield connected
+
+@pytest.fixture
+def in_one_place(monkeypatch):
+    """Return an engine that does in this process what workers would."""
+    return without_workers(monkeypatch)
+
+
+@pytest.fixture(
+    params=["in-one-place", pytest.param("workers", marks=[on_workers, pytest.mark.long])]
+)
+def engine(request):
+    name = {"in-one-place": "in_one_place", "workers": "client"}[request.param]
+    return request.getfixturevalue(name)
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +44,10 @@ def new_points(roll):
     return np.concatenate([fresh, roll[:4]])
 
 
+# ---------------------------------------------------------------- with real workers
+
+
+@on_workers
 def test_landmark_isomap_of_a_dask_array_has_the_bits_of_one_process(client, roll, new_points):
     isomap = PatchIsomap(landmarks=70, random_state=0)
     alone, mapped = isomap.fit_transform(roll), isomap.transform(new_points)
@@ -53,18 +64,52 @@ def test_landmark_isomap_of_a_dask_array_has_the_bits_of_one_process(client, rol
     np.testing.assert_array_equal(there.compute(), mapped)
 
 
-def test_a_numpy_array_with_a_client_gives_numpy_arrays(client, roll, new_points):
-    small = roll.astype(np.float32)
-    alone = PatchIsomap(n_neighbors=8, landmarks=None).fit(small)
-    isomap = PatchIsomap(n_neighbors=8, landmarks=None, engine=client).fit(small)
-    assert type(isomap.embedding_) is np.ndarray
-    assert isomap.embedding_.dtype == np.float32
-    np.testing.assert_array_equal(isomap.embedding_, alone.embedding_)
-    np.testing.assert_array_equal(isomap.graph_.toarray(), alone.graph_.toarray())
-    new = new_points.astype(np.float32)
-    np.testing.assert_array_equal(isomap.transform(new), alone.transform(new))
+@on_workers
+def test_lle_of_a_data_frame_has_the_bits_of_one_process(client, roll, new_points):
+    frame, new = (pd.DataFrame(X, columns=["x", "y", "z"]) for X in (roll, new_points))
+    lle = PatchLLE(lengths="divergence")
+    alone, mapped = lle.fit_transform(frame), lle.transform(new)
+    lle.fit(dd.from_pandas(frame, npartitions=3))
+    np.testing.assert_array_equal(lle.embedding_.compute(), alone)
+    there = lle.transform(dd.from_pandas(new, npartitions=2))
+    np.testing.assert_array_equal(there.compute(), mapped)
 
 
+@on_workers
+def test_eigenmaps_of_a_numpy_array_have_the_bits_of_one_process(client, roll):
+    eigenmaps = PatchEigenmaps(lengths="divergence")
+    alone = eigenmaps.fit_transform(roll)
+    found = eigenmaps.set_params(engine=client).fit_transform(roll)
+    assert type(found) is np.ndarray
+    np.testing.assert_array_equal(found, alone)
+
+
+@on_workers
+def test_tsne_of_a_dask_array_has_the_bits_of_one_process(client, roll):
+    tsne = PatchTSNE(random_state=0)
+    alone = tsne.fit_transform(roll)
+    tsne.fit(da.from_array(roll, chunks=(110, 2)))
+    np.testing.assert_array_equal(tsne.embedding_.compute(), alone)
+
+
+@on_workers
+def test_patch_space_does_not_work_on_a_cluster(client, roll):
+    with pytest.raises(ValueError, match="PatchSpace does not work on a cluster"):
+        PatchSpace(engine=client).fit(roll)
+
+
+@on_workers
+def test_rows_that_are_not_finite_are_named(client, roll):
+    broken = roll.copy()
+    broken[130, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        PatchIsomap(landmarks=20).fit(da.from_array(broken, chunks=(100, 3)))
+
+
+# ---------------------------------------------------------------- the same bits
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -77,13 +122,14 @@ def test_a_numpy_array_with_a_client_gives_numpy_arrays(client, roll, new_points
     ids=repr,
 )
 def test_every_estimator_of_a_data_frame_has_the_bits_of_one_process(
-    client, estimator, roll, new_points
+    engine, estimator, roll, new_points
 ):
+    estimator = clone(estimator)
     frame = pd.DataFrame(roll, columns=["x", "y", "z"])
     new = pd.DataFrame(new_points, columns=["x", "y", "z"])
     alone, mapped = estimator.fit_transform(frame), estimator.transform(new)
 
-    estimator.fit(dd.from_pandas(frame, npartitions=3))
+    estimator.set_params(engine=engine).fit(dd.from_pandas(frame, npartitions=3))
 
     assert list(estimator.feature_names_in_) == ["x", "y", "z"]
     assert len(estimator.embedding_.chunks[0]) == 3
@@ -92,46 +138,65 @@ def test_every_estimator_of_a_data_frame_has_the_bits_of_one_process(
     np.testing.assert_array_equal(there.compute(), mapped)
 
 
-def test_an_approximate_search_tells_its_recall(client, roll):
+@pytest.mark.slow
+def test_a_numpy_array_with_a_client_gives_numpy_arrays(engine, roll, new_points):
+    small = roll.astype(np.float32)
+    alone = PatchIsomap(n_neighbors=8, landmarks=None).fit(small)
+    isomap = PatchIsomap(n_neighbors=8, landmarks=None, engine=engine).fit(small)
+    assert type(isomap.embedding_) is np.ndarray
+    assert isomap.embedding_.dtype == np.float32
+    np.testing.assert_array_equal(isomap.embedding_, alone.embedding_)
+    np.testing.assert_array_equal(isomap.graph_.toarray(), alone.graph_.toarray())
+    new = new_points.astype(np.float32)
+    np.testing.assert_array_equal(isomap.transform(new), alone.transform(new))
+
+
+def test_an_approximate_search_tells_its_recall(engine, roll):
     setting = {"divergence": "euclidean", "landmarks": 40, "random_state": 0}
-    found = PatchIsomap(knn="approximate", engine=client, **setting).fit(roll).patch_graph_
+    found = PatchIsomap(knn="approximate", engine=engine, **setting).fit(roll).patch_graph_
     assert 0.9 < found.recall <= 1
-    exact = PatchIsomap(knn="exact", engine=client, **setting).fit(roll).patch_graph_
+    exact = PatchIsomap(knn="exact", engine=engine, **setting).fit(roll).patch_graph_
     assert exact.recall == 1
     assert abs(found.matrix - exact.matrix).sum() < 0.2 * exact.matrix.sum()
 
 
 @pytest.mark.filterwarnings("ignore:.*samples (have fewer|span):UserWarning")
-def test_a_single_point_and_two_points_are_embedded_as_in_one_process(client):
+def test_a_single_point_and_two_points_are_embedded_as_in_one_process(engine):
     one, two = np.ones((12, 3)), np.array([[0.0, 1.0, 2.0], [1.0, 1.0, 4.0]])
     for X in (one, two):
         eigenmaps = PatchEigenmaps(n_neighbors=5)
         alone = eigenmaps.fit_transform(X)
-        np.testing.assert_array_equal(eigenmaps.set_params(engine=client).fit_transform(X), alone)
+        np.testing.assert_array_equal(eigenmaps.set_params(engine=engine).fit_transform(X), alone)
 
 
-def test_new_points_beside_copies_have_the_places_of_one_process(client, roll, new_points):
+@pytest.mark.parametrize("estimator", [PatchIsomap(landmarks=30, random_state=0), PatchLLE()])
+def test_copies_of_a_row_have_the_places_of_one_process(engine, estimator, roll, new_points):
     X = np.concatenate([roll[:90], np.tile(roll[:1], (40, 1))])
-    isomap = PatchIsomap(landmarks=30, random_state=0)
-    alone = isomap.fit(X).transform(new_points)
-    found = isomap.fit(da.from_array(X, chunks=(50, 3))).transform(new_points)
-    np.testing.assert_array_equal(found, alone)
+    estimator = clone(estimator)
+    alone, mapped = estimator.fit_transform(X), estimator.transform(new_points)
+    estimator.set_params(engine=engine).fit(da.from_array(X, chunks=(50, 3)))
+    np.testing.assert_array_equal(estimator.embedding_.compute(), alone)
+    np.testing.assert_array_equal(estimator.transform(new_points), mapped)
 
 
-def test_components_are_joined_as_in_one_process(client):
+def test_components_are_joined_as_in_one_process(engine):
     rng = np.random.default_rng(0)
     far = [rng.normal(size=(90, 3)), rng.normal(size=(80, 3)) + 60, [[300.0, 0.0, 0.0]]]
     X = np.concatenate(far)[rng.permutation(171)]
     isomap = PatchIsomap(divergence="euclidean", landmarks=50, random_state=0, n_neighbors=5)
     with pytest.warns(UserWarning, match="components"):
         alone = isomap.fit_transform(X)
+    isomap.set_params(engine=engine)
     with pytest.warns(UserWarning, match="3 components|2 components"):
         isomap.fit(da.from_array(X, chunks=(50, 3)))
     np.testing.assert_array_equal(isomap.embedding_.compute(), alone)
 
 
-def test_a_fit_on_a_cluster_says_what_it_does_not_have(client, roll):
-    isomap = PatchIsomap(divergence="euclidean", landmarks=20, engine=client)
+# ---------------------------------------------------------------- what there is not
+
+
+def test_a_fit_on_a_cluster_says_what_it_does_not_have(engine, roll):
+    isomap = PatchIsomap(divergence="euclidean", landmarks=20, engine=engine)
     with pytest.raises(TypeError, match="a client of a cluster cannot be pickled or saved; set"):
         pickle.dumps(isomap)
     isomap.fit(roll)
@@ -151,12 +216,12 @@ def test_a_fit_on_a_cluster_says_what_it_does_not_have(client, roll):
         isomap.partial_fit(roll[:5])
 
 
-def test_a_clone_has_the_same_client(client):
-    isomap = PatchIsomap(n_neighbors=7, engine=client).set_output(transform="pandas")
+def test_a_clone_has_the_same_client(engine):
+    isomap = PatchIsomap(n_neighbors=7, engine=engine).set_output(transform="pandas")
     copy = clone(isomap)
     assert copy is not isomap
     assert copy.get_params() == isomap.get_params()
-    assert copy.engine is client
+    assert copy.engine is engine
     assert copy._sklearn_output_config == isomap._sklearn_output_config
 
 
@@ -171,24 +236,27 @@ def test_a_clone_has_the_same_client(client):
         ({"divergence": "precomputed"}, "give points"),
     ],
 )
-def test_what_a_cluster_cannot_do_is_refused(client, roll, parameters, message):
+def test_what_a_cluster_cannot_do_is_refused(in_one_place, roll, parameters, message):
     with pytest.raises(ValueError, match=f"does not work on a cluster; {message}"):
-        PatchIsomap(engine=client, **parameters).fit(roll)
+        PatchIsomap(engine=in_one_place, **parameters).fit(roll)
 
 
-def test_rows_that_are_not_finite_are_named(client, roll):
-    broken = roll.copy()
-    broken[130, 1] = np.nan
-    with pytest.raises(ValueError, match="NaN"):
-        PatchIsomap(landmarks=20).fit(da.from_array(broken, chunks=(100, 3)))
+def test_new_rows_with_other_columns_are_refused(in_one_place, roll):
+    frame = pd.DataFrame(roll, columns=["x", "y", "z"])
+    lle = PatchLLE(divergence="euclidean", engine=in_one_place)
+    lle.fit(dd.from_pandas(frame, npartitions=2))
+    with pytest.raises(ValueError, match="feature names"):
+        lle.transform(dd.from_pandas(frame.rename(columns={"x": "w"}), npartitions=2))
+    with pytest.raises(ValueError, match=r"shape .260,.; give rows and columns"):
+        lle.transform(da.from_array(roll[:, 0]))
 
 
-def test_what_works_in_one_process_does_not_gather_dask_arrays(client, roll):
+def test_what_works_in_one_process_does_not_gather_dask_arrays(roll):
     rows = da.from_array(roll)
     with pytest.raises(TypeError, match="use a sample of it"):
         PatchSpace().fit(rows)
-    with pytest.raises(ValueError, match="PatchSpace does not work on a cluster"):
-        PatchSpace(engine=client).fit(roll)
+    with pytest.raises(TypeError, match="use blocks of it"):
+        PatchSpace().fit(roll).transform(rows)
     isomap = PatchIsomap(divergence="euclidean").fit(roll)
     with pytest.raises(TypeError, match=r"use X.map_blocks\(estimator.transform\)"):
         isomap.transform(rows)

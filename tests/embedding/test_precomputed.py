@@ -68,20 +68,22 @@ def test_parts_of_given_distances_are_joined_by_the_closest_pair():
     assert_equal_up_to_sign(found, expected, 1e-8)
 
 
-def given(X, match, error=ValueError):
+def assert_refused(X, match, error=ValueError):
     with pytest.raises(error, match=match):
         PatchIsomap(n_neighbors=2, divergence="precomputed").fit(X)
 
 
 def test_bad_given_distances_are_refused():
     D = cdist(np.arange(8.0)[:, None], np.arange(8.0)[:, None])
-    given(D[:, :5], r"needs a square matrix of distances, X has shape \(8, 5\); give those between")
-    given(-D, r"needs distances >= 0, X has -7; give distances, e.g. 1 - X")
-    given(csr_array(-D), r"needs distances >= 0, X has -7")
-    given(np.where(D == 3, np.nan, D), "NaN")
-    given(np.where(D == 3, np.inf, D), "inf")
+    assert_refused(
+        D[:, :5], r"needs a square matrix of distances, X has shape \(8, 5\); give those between"
+    )
+    assert_refused(-D, r"needs distances >= 0, X has -7; give distances, e.g. 1 - X")
+    assert_refused(csr_array(-D), r"needs distances >= 0, X has -7")
+    assert_refused(np.where(D == 3, np.nan, D), "NaN")
+    assert_refused(np.where(D == 3, np.inf, D), "inf")
     apart = np.kron(np.eye(2), np.ones((4, 4)))
-    given(csr_array(apart), r"graph has 2 components; add edges until it is connected")
+    assert_refused(csr_array(apart), r"graph has 2 components; add edges until it is connected")
 
 
 def test_distances_to_another_number_of_points_are_refused():

@@ -9,7 +9,7 @@ import weakref
 import numpy as np
 import pytest
 import sklearn
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import dijkstra
 from scipy.spatial.distance import cdist
@@ -324,13 +324,14 @@ def test_no_preset_of_a_paper_is_changed():
         if estimator.divergence != "euclidean":
             assert estimator.lengths == "divergence"
             assert not estimator.patch.denoise
+        assert getattr(estimator, "scaling", "classical") == "classical"
 
 
 # ------------------------------------------------------------------- invariants
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the neighbourhood graph has:UserWarning")
-@settings(max_examples=15)
 @given(seed=st.integers(0, 10**6), scale=st.sampled_from([1e-6, 0.3, 1e5]), m=st.integers(2, 9))
 def test_unit_rotation_and_order_of_the_points_change_nothing(seed, scale, m):
     rng = np.random.default_rng(seed)
@@ -387,6 +388,7 @@ def test_few_equal_wide_and_single_precision_points_have_a_finite_graph(divergen
 # ------------------------------------------------------------------- what it is for
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("noise", "k"), [(0.0, 30), (0.75, 6), (0.75, 30)])
 def test_k_does_not_matter_on_a_noisy_swiss_roll(noise, k):
     roll = make_manifold("swiss-roll", 1000, noise, 1)
@@ -416,6 +418,7 @@ def test_shared_patches_are_those_of_the_type_of_the_points():
         assert PatchIsomap(n_neighbors=6, knn=knn).fit(points).patches_.means.dtype == points.dtype
 
 
+@pytest.mark.slow
 def test_patches_of_one_size_only_are_kept_to_be_shared():
     X, knn = normal(6, 80, 4), SharedNeighbors()
     kept = []

@@ -36,6 +36,7 @@ def test_new_points_have_even_p_values_and_strangers_small_ones(estimator):
     np.testing.assert_allclose(p, np.maximum(np.exp(fitted.score_samples(NEW)), 1 / 801))
 
 
+@pytest.mark.slow
 def test_all_estimators_and_the_detector_agree():
     expected = PatchOutliers().fit(FITTED).score_samples(X)
     few = [PatchSpace(n_neighbors=5, divergence=name) for name in ("kl", "euclidean")]
@@ -61,6 +62,7 @@ def test_scores_do_not_depend_on_batch_threads_or_a_pickle(n_jobs):
     np.testing.assert_array_equal(PatchSpace().fit(FITTED).score_samples(NEW), whole)
 
 
+@pytest.mark.slow
 def test_transform_does_not_change():
     isomap = PatchIsomap().fit(FITTED)
     before = isomap.transform(STRANGE)

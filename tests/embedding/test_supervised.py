@@ -62,6 +62,7 @@ def test_a_cut_leaves_only_the_bridges_between_classes(iris, estimator, graph):
     assert np.isfinite(found.embedding_).all()
 
 
+@pytest.mark.slow
 def test_tsne_takes_classes_smaller_than_its_perplexity(iris):
     X, y = iris
     y = np.where(np.arange(150) < 5, 7, y)
@@ -174,6 +175,7 @@ def test_a_pipeline_is_scored_without_the_labels_of_held_out_points():
     assert np.mean(predicted == y[1::2]) > 0.9
 
 
+@pytest.mark.slow
 def test_a_grid_search_chooses_the_rule(iris):
     X, y = iris
     pipeline = make_pipeline(PatchIsomap(n_neighbors=40, **DIVERGENCE), KNeighborsClassifier())

@@ -35,6 +35,7 @@ def test_trust_and_stability_are_one_number_a_point(estimator, dtype):
     assert (stable <= 1).all()
 
 
+@pytest.mark.slow
 def test_stability_leaves_the_fit_alone_and_is_forgotten_by_the_next():
     isomap = PatchIsomap(n_neighbors="auto", random_state=0).fit(ROLL.X)
     before = isomap.embedding_.copy()

@@ -78,6 +78,7 @@ def slow_conditional(d, perplexity):
 # -------------------------------------------------------------------- affinities
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("graph", ["neighbors", "divergence"])
 @pytest.mark.parametrize("divergence", ["euclidean", "kl", "hellinger"])
 def test_affinities_are_those_of_a_slow_double_loop(iris, divergence, graph):
@@ -194,12 +195,14 @@ def test_the_start_is_small_and_no_two_points_coincide():
 # -------------------------------------------------------------------- the embedding
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("divergence", ["euclidean", "kl"])
 def test_neighbours_stay_neighbours(iris, divergence, optimiser):
     embedding = PatchTSNE(divergence=divergence, random_state=0).fit_transform(iris)
     assert trustworthiness(iris, embedding) >= 0.95
 
 
+@pytest.mark.slow
 def test_digits_of_one_kind_stay_together(optimiser):
     X, y = load_digits(return_X_y=True)
     X, y = X[:400], y[:400]
@@ -208,6 +211,7 @@ def test_digits_of_one_kind_stay_together(optimiser):
     assert KNeighborsClassifier(5).fit(embedding, y).score(embedding, y) > 0.95
 
 
+@pytest.mark.slow
 def test_both_optimisers_reach_about_the_same_divergence(iris, monkeypatch):
     pytest.importorskip("openTSNE", reason="compared with scikit-learn")
     one = PatchTSNE(random_state=0).fit(iris).kl_divergence_
@@ -217,6 +221,7 @@ def test_both_optimisers_reach_about_the_same_divergence(iris, monkeypatch):
     assert other == pytest.approx(one, rel=0.25)
 
 
+@pytest.mark.slow
 def test_a_random_state_decides_everything(iris, optimiser):
     first, again, other = (
         PatchTSNE(n_iter=20, random_state=seed).fit_transform(iris) for seed in (3, 3, 4)
@@ -244,6 +249,7 @@ def test_float32_stays_float32(iris, optimiser):
     assert PatchTSNE(**QUICK).fit_transform(iris.astype(np.float32)).dtype == np.float32
 
 
+@pytest.mark.slow
 def test_learning_rate_and_exaggeration_reach_the_optimiser(iris, optimiser):
     usual = PatchTSNE(**QUICK).fit_transform(iris)
     for setting in ({"learning_rate": 33.0}, {"early_exaggeration": 4.0}, {"n_iter": 6}):
@@ -262,6 +268,7 @@ def test_verbose_shows_the_optimisers_progress_at_two(iris, optimiser, capfd):
 # -------------------------------------------------------------------- the graph
 
 
+@pytest.mark.slow
 def test_patches_have_n_neighbors_points_whatever_the_perplexity(iris):
     expected = GaussianPatch(size=9).fit(iris)
     for perplexity in (2.0, 20.0):
@@ -388,6 +395,7 @@ def fitted(iris):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("graph", ["neighbors", "divergence"])
 def test_new_points_do_not_influence_each_other(iris, fitted, graph):
     model, new = fitted[graph], iris[1::2]
@@ -402,6 +410,7 @@ def test_fitted_points_get_their_place(iris, fitted):
     np.testing.assert_array_equal(model.transform(iris[::2][first]), model.embedding_[first])
 
 
+@pytest.mark.slow
 def test_a_new_point_is_the_weighted_mean_of_its_neighbours(iris):
     X, new = iris[::2], iris[1::2] + 1e-3
     model = PatchTSNE(divergence="euclidean", perplexity=15, **QUICK).fit(X)

@@ -1,5 +1,7 @@
 """Data in any unit have the same embedding, or are refused with a remedy."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
@@ -41,7 +43,7 @@ def test_patches_in_ever_smaller_units_have_the_same_embedding_until_refused(est
 
 
 @pytest.mark.parametrize("scale", [1e-250, 1e-160, 1e160, 1e250])
-@pytest.mark.parametrize("estimator", THREE)
+@pytest.mark.parametrize("estimator", [*THREE, partial(PatchIsomap, scaling="classical")])
 def test_distances_whose_squares_no_number_holds_have_an_embedding(estimator, scale):
     X = sheet(60)
     expected = estimator(divergence="euclidean").fit(X)

@@ -70,6 +70,7 @@ def test_patches_have_the_same_bits_in_it(features):
     np.testing.assert_array_equal(some.covariances(), others.covariances())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("features", [6, 30])
 def test_divergences_have_the_same_bits_in_it(features, compiled):
@@ -85,7 +86,8 @@ def test_divergences_have_the_same_bits_in_it(features, compiled):
     np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.xdist_group("pynndescent")  # compiled once
+@pytest.mark.long  # numba compiles the descent for minutes
+@pytest.mark.xdist_group("pynndescent")
 def test_a_descent_in_it_finds_the_neighbours_of_the_rows_as_given():
     pytest.importorskip("pynndescent")
     rng = np.random.default_rng(0)

@@ -34,11 +34,13 @@ def peak(work):
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_neighbours_are_found_beside_one_copy_in_single_precision(mapped):
     _, used = peak(lambda: find_neighbors(mapped, N_NEIGHBORS))
     assert used < 1.9 * mapped.nbytes
 
 
+@pytest.mark.slow
 def test_patches_are_fitted_in_blocks(mapped):
     near = find_neighbors(mapped, N_NEIGHBORS)
     patches, used = peak(lambda: GaussianPatch().fit(mapped, near))
@@ -47,6 +49,7 @@ def test_patches_are_fitted_in_blocks(mapped):
     assert used - kept < 1.5 * mapped.nbytes
 
 
+@pytest.mark.slow
 def test_a_graph_of_distances_needs_no_more_than_its_neighbours(mapped):
     space = PatchSpace(n_neighbors=N_NEIGHBORS, divergence="euclidean")
     fitted, used = peak(lambda: space.fit(mapped))
@@ -54,6 +57,7 @@ def test_a_graph_of_distances_needs_no_more_than_its_neighbours(mapped):
     assert used < 1.9 * mapped.nbytes
 
 
+@pytest.mark.slow
 def test_mapped_data_give_the_bits_of_data_in_memory(mapped):
     rows, columns = mapped[:200, :50], np.array(mapped[:200, :50])
     first, second = (PatchIsomap(n_neighbors=8).fit(X).embedding_ for X in (rows, columns))
@@ -79,6 +83,24 @@ def files(tmp_path, monkeypatch):
     monkeypatch.setattr(memory, "_PROCESS", paths["statm"])
     paths["meminfo"].write_text("MemTotal: 9000 kB\nMemAvailable:  4000 kB\n")
     return paths
+
+
+def test_this_machine_tells_how_much_is_left():
+    assert memory.available_memory() > 10**7
+
+
+def test_memory_is_what_the_system_or_the_group_has_left(files):
+    assert memory.available_memory() == 4_096_000
+    files["current"].write_text("1000\n")
+    files["max"].write_text("max\n")
+    assert memory.available_memory() == 4_096_000
+    files["max"].write_text("5000\n")
+    assert memory.available_memory() == 4000
+
+
+def test_where_no_file_tells_memory_is_that_of_the_machine(files):
+    files["meminfo"].unlink()
+    assert memory.available_memory() > 10**7
 
 
 def test_the_cache_of_files_counts_as_free(files):

@@ -61,6 +61,7 @@ def test_both_solvers_scale_alike():
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_products_are_those_with_the_centred_matrix():
     rng = np.random.default_rng(0)
     squared = rng.uniform(size=(1500, 1500))
@@ -152,6 +153,7 @@ def test_distances_that_fit_stay_as_they_are(d):
     np.testing.assert_allclose(np.abs(places), np.abs(start), atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "m", "d"), [(12, 4, 2), (14, 5, 2), (10, 3, 2)])
 def test_a_general_minimiser_finds_nothing_better_nearby(n, m, d):
     D = distances(n, m, n)
@@ -176,6 +178,7 @@ def test_stress_never_grows_and_the_axes_are_the_widest(n, m, d, seed):
     assert (np.diff(np.diag(spread)) <= 1e-9).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_least_stress_does_not_depend_on_threads(dtype):
     D = distances(200, 5, 0).astype(dtype)
@@ -185,23 +188,25 @@ def test_least_stress_does_not_depend_on_threads(dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_compiled_code_finds_the_same_places(monkeypatch, dtype):
+def test_compiled_code_finds_the_same_places(dtype):
     D = distances(150, 5, 2).astype(dtype)
     start = classical(D, 3)
     here = least_stress(D**2, start)
-    new = settled(D[:, :40], here[:40], here + 0.1)
-    monkeypatch.setattr(scaling, "COMPILED_FROM", 1)
-    np.testing.assert_allclose(least_stress(D**2, start), here, atol=1e-10)
-    np.testing.assert_allclose(settled(D[:, :40], here[:40], here + 0.1), new, atol=1e-9)
+    near = D[:, :40], here[:40], here + 0.1
+    new = settled(*near)
+    np.testing.assert_allclose(least_stress(D**2, start, compiled_from=1), here, atol=1e-10)
+    np.testing.assert_allclose(settled(*near, compiled_from=1), new, atol=1e-9)
 
 
-def test_a_sample_that_moves_first_leaves_as_little_stress(monkeypatch):
+@pytest.mark.slow
+def test_a_sample_that_moves_first_leaves_as_little_stress():
     D = distances(300, 6, 1)
     start = classical(D, 2)
     whole = least_stress(D**2, start)
-    monkeypatch.setattr(scaling, "SAMPLED_FROM", 300)
-    monkeypatch.setattr(scaling, "SAMPLE", 100)
-    sampled, again = (least_stress(D**2, start, n_jobs=jobs) for jobs in (1, 2))
+    sampled, again = (
+        least_stress(D**2, start, n_jobs=jobs, sampled_from=300, sample=100) for jobs in (1, 2)
+    )
+    assert not np.array_equal(sampled, whole)
     assert stress_of(D, sampled) < 1.01 * stress_of(D, whole)
     np.testing.assert_array_equal(sampled, again)
 

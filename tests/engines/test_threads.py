@@ -88,6 +88,7 @@ def threads_of(n_jobs=None):
     return set(threads.map_slices(work, [slice(i, i + 1) for i in range(4)], n_jobs))
 
 
+@pytest.mark.slow
 def test_as_many_threads_work_as_are_asked_for():
     assert threads_of() == {threading.get_ident()}
     assert threads_of(1) == {threading.get_ident()}

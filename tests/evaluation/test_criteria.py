@@ -6,7 +6,7 @@ from copy import copy
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
@@ -86,7 +86,7 @@ def test_local_criteria_are_the_measures_of_ten_neighbours(fitted):
     assert score("area", fitted) == pytest.approx(metrics.auc_log_rnx(ROLL, Y))
 
 
-@settings(max_examples=15)
+@pytest.mark.slow
 @given(SEEDS)
 def test_criteria_do_not_change_when_the_embedding_is_turned_and_rescaled(seed):
     rng = np.random.default_rng(seed)
@@ -137,6 +137,7 @@ def test_cross_validation_without_supervision_classifies_in_the_one_embedding():
     assert score("cross-validation", fitted, y=y, cv=splitter) == found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("divergence", ["kl", "precomputed"])
 def test_cross_validation_with_supervision_hides_the_labels_of_the_fold(divergence):
     y = np.random.default_rng(0).integers(0, 2, 150)
@@ -161,7 +162,7 @@ def test_points_without_a_label_are_not_scored():
 
 def test_given_distances_are_ranked_as_points_are():
     D = cdist(ROLL, ROLL)
-    euclidean = PatchIsomap(n_neighbors=12, divergence="euclidean").fit(ROLL)
+    euclidean = PatchIsomap(n_neighbors=12, divergence="euclidean", scaling="classical").fit(ROLL)
     given_ = PatchIsomap(n_neighbors=12, divergence="precomputed", scaling="classical").fit(D)
     for name in ("trustworthiness", "lcmc", "area", "stability", "residual-variance"):
         assert score(name, given_, D) == pytest.approx(score(name, euclidean), abs=1e-9)

@@ -48,7 +48,9 @@ def test_no_part_of_a_diagram_lies_outside_even_where_nothing_can_differ():
     columns, values = printed("xspace", "2", score="ARI")
     root = ET.fromstring(critical_difference_svg([("", compare(columns, values[:2]))]))  # noqa: S314
     width, height = float(root.attrib["width"]), float(root.attrib["height"])
-    for line in root.iter(f"{NAMESPACE}polyline"):
+    lines = list(root.iter(f"{NAMESPACE}polyline"))
+    assert lines
+    for line in lines:
         points = np.array([p.split(",") for p in line.attrib["points"].split()], dtype=float)
         assert (points >= 0).all()
         assert (points <= [width, height]).all()

@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 PROGRAM = """
 import importlib, json, pkgutil, sys
 import patchfold.evaluation as folder
@@ -16,6 +18,7 @@ print(json.dumps(sorted(name for name in sys.modules if name.startswith("patchfo
 LATER = ("selection", "mapping", "embedding", "metrics", "papers", "explorer", "cli")
 
 
+@pytest.mark.slow
 def test_no_later_folder_is_imported():
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, check=True)  # noqa: S603
     imported = {name.split(".")[1] for name in json.loads(done.stdout)}

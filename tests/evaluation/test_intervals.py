@@ -37,6 +37,7 @@ def test_a_lower_level_has_a_narrower_interval():
     assert wide[1] < narrow[1] < narrow[0] < narrow[2] < wide[2]
 
 
+@pytest.mark.slow
 def test_the_interval_covers_the_mean_as_often_as_its_level_says():
     random = np.random.default_rng(0)
     ends = np.array([mean_interval(sample)[1:] for sample in random.normal(size=(4000, 6))])

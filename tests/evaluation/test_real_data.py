@@ -69,6 +69,7 @@ def test_defaults_show_at_least_half_of_what_scikit_learn_shows(name, ours, thei
     assert visible_share(embedding) >= expected / 2
 
 
+@pytest.mark.slow
 def test_classes_of_digits_lie_apart_in_the_plane():
     X, y = loaded("digits")
     embedding = PatchIsomap(n_neighbors=K).fit_transform(X)
@@ -125,6 +126,7 @@ def test_two_clusters_far_apart_stay_readable(estimator, distance):
 # ------------------------------------------------------------------- manifolds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [8, 15])
 def test_a_noisy_roll_is_unrolled(k):
     roll = make_manifold("swiss-roll", 1000, 1.0, 103)
@@ -132,6 +134,7 @@ def test_a_noisy_roll_is_unrolled(k):
     assert rank_correlation(cdist(embedding, embedding), roll.geodesics()) > 0.9
 
 
+@pytest.mark.slow
 def test_lle_unrolls_a_clean_roll():
     roll = make_manifold("swiss-roll", 1000, 0.0, 103)
     embedding = PatchLLE(n_neighbors=K).fit_transform(roll.X)

@@ -22,13 +22,17 @@ def same(found, expected):
 @given(st.integers(0, 10**6), st.integers(2, 40))
 def test_halves_are_disjoint_whole_and_have_the_classes_shares(seed, count):
     y = np.repeat(["a", "b"], count)
-    for train, test in halves(y, 3, random_state=seed):
+    found = list(halves(y, 3, random_state=seed))
+    assert len(found) == 3
+    for train, test in found:
         assert sorted([*train, *test]) == list(range(2 * count))
         assert abs(np.sum(y[train] == "a") - np.sum(y[train] == "b")) <= 1
 
 
 def test_without_strata_rows_are_halved_whatever_their_targets():
-    for train, test in halves(np.arange(9.0), 4, stratify=False):
+    found = list(halves(np.arange(9.0), 4, stratify=False))
+    assert len(found) == 4
+    for train, test in found:
         assert (len(train), len(test)) == (4, 5)
         assert sorted([*train, *test]) == list(range(9))
 

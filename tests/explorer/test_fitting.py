@@ -60,6 +60,7 @@ def test_no_patch_of_the_slider_has_more_than_half_of_the_points() -> None:
     assert explore(X).notes == []
 
 
+@pytest.mark.slow
 def test_patches_that_would_fill_memory_are_of_principal_components() -> None:
     few, notes = fitting.compressed(np.ones((100, 784)))
     assert few.shape == (100, 784)

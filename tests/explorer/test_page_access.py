@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.xdist_group("browser")
 
 
-def test_the_page_is_dark_where_the_reader_likes_it(browser: Any, roll_file: Path) -> None:
-    reader = Reader(browser, roll_file, color_scheme="dark")
+def test_the_page_is_dark_where_the_reader_likes_it(visit: Any, roll_file: Path) -> None:
+    reader = visit(roll_file, dark=True)
     brightness = reader.drawn().mean()
     assert brightness < 60
     reader.page.locator("#theme").click()
@@ -29,7 +29,6 @@ def test_the_page_is_dark_where_the_reader_likes_it(browser: Any, roll_file: Pat
     assert reader.page.locator("#theme").get_attribute("aria-pressed") == "false"
     reader.page.locator("#help").click()
     assert reader.page.locator("#help-text").is_visible()
-    reader.leave()
 
 
 def test_keys_work_whatever_was_clicked_last(reader: Reader) -> None:
@@ -62,7 +61,13 @@ def test_escape_leaves_the_path_to_a_reader_who_searches(reader: Reader) -> None
     assert reader.ask("() => patchfold.ends") == []
 
 
-def test_the_table_is_a_grid_with_a_header(reader: Reader) -> None:
+def test_every_control_has_a_name_and_the_table_is_a_grid_with_a_header(reader: Reader) -> None:
+    nameless = reader.ask(
+        """() => [...document.querySelectorAll("button, input, select, canvas[tabindex]")]
+          .filter((e) => !e.textContent.trim() && !e.ariaLabel && !e.labels?.length)
+          .map((e) => e.outerHTML)"""
+    )
+    assert nameless == []
     reader.ask("() => patchfold.select([5, 6])")
     table = reader.page.get_by_role("grid", name="Selected rows")
     known = ["local dimension", "log density", "strangeness"]
@@ -72,36 +77,23 @@ def test_the_table_is_a_grid_with_a_header(reader: Reader) -> None:
     assert table.get_by_role("gridcell").count() == 2 * len(names)
 
 
-def test_every_control_has_a_name(reader: Reader) -> None:
-    nameless = reader.ask(
-        """() => [...document.querySelectorAll("button, input, select, canvas[tabindex]")]
-          .filter((e) => !e.textContent.trim() && !e.ariaLabel && !e.labels?.length)
-          .map((e) => e.outerHTML)"""
-    )
-    assert nameless == []
+def test_nothing_is_cut_off_sideways(visit: Any, roll_file: Path) -> None:
+    reader = visit(roll_file, (420, 800))
+    for width, height in ((420, 800), (1900, 1000)):
+        reader.resize((width, height))
+        reader.steady()
+        assert reader.ask("() => [innerWidth, innerHeight]") == [width, height]
+        assert reader.ask("() => document.documentElement.scrollWidth") <= width, width
+        assert reader.page.locator(".pane .points").nth(1).bounding_box()["width"] > 200, width
 
 
-@pytest.mark.parametrize(("width", "height"), [(420, 800), (1900, 1000)])
-def test_nothing_is_cut_off_sideways(
-    browser: Any, roll_file: Path, width: int, height: int
-) -> None:
-    reader = Reader(browser, roll_file, viewport={"width": width, "height": height})
-    assert reader.ask("() => document.documentElement.scrollWidth") <= width
-    assert reader.page.locator(".pane .points").nth(1).bounding_box()["width"] > 200
-    reader.leave()
-
-
-def test_the_path_is_not_cut_off_where_panes_are_narrow(browser: Any, roll_file: Path) -> None:
-    reader = Reader(browser, roll_file, viewport={"width": 1000, "height": 700})
+def test_the_path_is_not_cut_off_where_panes_are_narrow(visit: Any, roll_file: Path) -> None:
+    reader = visit(roll_file, (1000, 700))
     reader.page.locator("#edges").check()
     reader.ask("() => { patchfold.pick(3); patchfold.pick(70); }")
     for foot in reader.page.locator(".pane-foot").all():
         assert foot.evaluate("(e) => e.scrollWidth <= e.clientWidth")
         assert foot.evaluate("(e) => e.scrollHeight <= e.clientHeight")
-    reader.leave()
-
-
-PHONE = {"viewport": {"width": 400, "height": 740}, "has_touch": True, "is_mobile": True}
 
 
 class Fingers:
@@ -115,8 +107,8 @@ class Fingers:
         self.session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
 
 
-def test_two_fingers_zoom_and_one_scrolls_the_page(browser: Any, roll_file: Path) -> None:
-    reader = Reader(browser, roll_file, **PHONE)
+def test_two_fingers_zoom_and_one_scrolls_the_page(visit: Any, roll_file: Path) -> None:
+    reader = visit(roll_file, (400, 740), touch=True)
     fingers = Fingers(reader)
     zoom = "() => patchfold.panes[0].camera.zoom"
     before = reader.ask(zoom)
@@ -138,39 +130,37 @@ def test_two_fingers_zoom_and_one_scrolls_the_page(browser: Any, roll_file: Path
     fingers.at("touchEnd")
     reader.wait("() => scrollY > 20")
     np.testing.assert_allclose(reader.ask(zoom) / before, 2, rtol=0.01)
-    reader.leave()
 
 
-def test_a_tap_shows_the_card(browser: Any, roll_file: Path) -> None:
-    reader = Reader(browser, roll_file, **PHONE)
+def test_a_tap_shows_the_card(visit: Any, roll_file: Path) -> None:
+    reader = visit(roll_file, (400, 740), touch=True)
     places = reader.places(0)
     row = alone(places)
     reader.page.touchscreen.tap(*places[row])
     assert reader.page.locator("#card").is_visible()
     assert f"point {row}" in reader.page.locator("#card").inner_text()
     assert reader.ask("() => patchfold.ends") == [row]
-    reader.leave()
 
 
 def test_without_webgl_the_page_says_so(browser: Any, roll_file: Path) -> None:
-    reader = Reader(browser)
+    reader = Reader(browser)  # a window of its own: the others keep WebGL
     reader.page.add_init_script("HTMLCanvasElement.prototype.getContext = () => null")
     reader.page.goto(roll_file.as_uri())
     assert "WebGL 2" in reader.text("#failure")
     reader.leave()
+    reader.context.close()
 
 
-def test_a_notebook_shows_the_page_inline(browser: Any, roll: dict[str, Any]) -> None:
+def test_a_notebook_shows_the_page_inline(visit: Any, roll: dict[str, Any]) -> None:
     fits = {
         name: PatchIsomap(n_neighbors=10, divergence=name).fit(roll["X"])
         for name in ("kl", "hellinger")
     }
     page = Explorer.from_estimators(fits, roll["X"])
-    reader = Reader(browser)
+    reader = visit()
     reader.page.set_content(page._repr_html_())
     frame = reader.page.frame_locator("iframe")
     frame.locator(".pane-foot").nth(1).wait_for()
     assert frame.locator("#title").text_content() == "patchfold"
     assert frame.locator(".pane .method").nth(1).input_value() == "hellinger"
     assert not frame.locator("#neighbors").is_visible()
-    reader.leave()

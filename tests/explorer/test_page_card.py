@@ -54,9 +54,9 @@ def is_within(one: dict[str, float], other: dict[str, float]) -> bool:
 
 @pytest.mark.parametrize(("width", "height"), WINDOWS)
 def test_in_a_low_window_the_card_stays_in_a_pane_and_covers_no_neighbour(
-    browser: Any, roll_file: Path, width: int, height: int
+    visit: Any, roll_file: Path, width: int, height: int
 ) -> None:
-    reader = Reader(browser, roll_file, viewport={"width": width, "height": height})
+    reader = visit(roll_file, (width, height))
     rows = in_sight(reader)
     assert len(rows) >= FEW
     places = reader.places(0)
@@ -75,13 +75,10 @@ def test_in_a_low_window_the_card_stays_in_a_pane_and_covers_no_neighbour(
             if card["left"] < x < card["right"] and card["top"] < y < card["bottom"]
         ]
         assert covered == []
-    reader.leave()
 
 
-def test_a_card_that_is_cut_says_so_and_scrolls_after_a_click(
-    browser: Any, roll_file: Path
-) -> None:
-    reader = Reader(browser, roll_file, viewport={"width": 1024, "height": 420})
+def test_a_card_that_is_cut_says_so_and_scrolls_after_a_click(visit: Any, roll_file: Path) -> None:
+    reader = visit(roll_file, (1024, 420))
     places = reader.places(0)
     row = alone(places, 15)
     reader.page.mouse.move(*places[row])
@@ -104,4 +101,3 @@ def test_a_card_that_is_cut_says_so_and_scrolls_after_a_click(
     assert last["y"] + last["height"] <= box["y"] + box["height"]
     reader.page.keyboard.press("Escape")
     assert not card.is_visible()
-    reader.leave()

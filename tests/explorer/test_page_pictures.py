@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from page_reader import Reader
 from patchfold import explore
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from page_reader import Reader
 
 # One worker has the browser.
 pytestmark = pytest.mark.xdist_group("browser")
@@ -38,23 +39,31 @@ def digits_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def at_digits(browser: Any, digits_file: Path) -> Any:
-    reader = Reader(browser, digits_file)
-    yield reader
-    reader.leave()
+def at_digits(visit: Any, digits_file: Path) -> Reader:
+    return visit(digits_file)
 
 
 def point(reader: Reader, row: int) -> None:
     reader.ask("(row) => patchfold.point(row, { clientX: 300, clientY: 300 })", row)
 
 
-def test_the_card_shows_the_picture_of_its_row(at_digits: Reader) -> None:
+# Whether a canvas has been drawn on. A copy is looked at, as a browser warns of many looks.
+INKED = """() => {
+  const canvas = document.querySelector("%s");
+  const { width, height } = canvas;
+  const pen = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+  pen.drawImage(canvas, 0, 0);
+  return pen.getImageData(0, 0, width, height).data.some((value) => value > 0);
+}"""
+
+
+def test_the_card_shows_the_picture_of_its_row_and_few_other_rows(at_digits: Reader) -> None:
+    digits = load_digits().data
     for row in (0, 7):
         point(at_digits, row)
-        at_digits.wait("() => patchfold.pictures.ready.size === 1")
+        at_digits.wait(INKED % "#card .picture")
         pixels = at_digits.ask(
-            """async () => {
-              await new Promise((done) => setTimeout(done, 50));
+            """() => {
               const canvas = document.querySelector("#card .picture");
               const step = canvas.width / 8;
               const { width, height } = canvas;
@@ -65,8 +74,12 @@ def test_the_card_shows_the_picture_of_its_row(at_digits: Reader) -> None:
               });
             }"""
         )
-        expected = 255 * load_digits().data[row] / load_digits().data[:N].max()
-        np.testing.assert_allclose(pixels, expected, atol=1)
+        expected = 255 * digits[row] / digits[:N].max()
+        np.testing.assert_allclose(pixels, expected, atol=1, err_msg=f"row {row}")
+    assert at_digits.ask("() => patchfold.pictures.ready.size") == 1
+    terms = at_digits.page.locator("#card dt").all_text_contents()
+    assert terms[0] == "target"
+    assert len([term for term in terms if not term.startswith("trust")]) <= 6
 
 
 def test_the_selection_is_a_contact_sheet(at_digits: Reader) -> None:
@@ -75,7 +88,7 @@ def test_the_selection_is_a_contact_sheet(at_digits: Reader) -> None:
     assert sheet.is_visible()
     assert not at_digits.page.locator("#table").is_visible()
     assert sheet.get_attribute("aria-label") == "Pictures of the 100 selected rows"
-    at_digits.page.wait_for_timeout(100)
+    at_digits.wait(INKED % "#sheet canvas")
     inked = at_digits.ask(
         """() => {
           const canvas = document.querySelector("#sheet canvas");
@@ -121,7 +134,7 @@ def test_pictures_that_come_late_do_not_cover_others(at_digits: Reader) -> None:
     assert pictures[0] == pictures[1]
 
 
-def test_texts_are_read_in_full_and_addresses_are_links(at_digits: Reader) -> None:
+def test_texts_are_read_in_full_and_addresses_of_the_web_are_links(at_digits: Reader) -> None:
     at_digits.page.mouse.move(*at_digits.place(7, 0))
     row = at_digits.ask("() => patchfold.pointed")
     card = at_digits.page.locator("#card")
@@ -140,30 +153,17 @@ def test_texts_are_read_in_full_and_addresses_are_links(at_digits: Reader) -> No
     link.click(trial=True)
     at_digits.page.keyboard.press("Escape")
     assert not card.is_visible()
-
-
-def test_only_addresses_of_the_web_are_links(at_digits: Reader) -> None:
     point(at_digits, 3)
-    card = at_digits.page.locator("#card")
     assert card.locator(".text").text_content() == "javascript:alert(1) <b>bold</b>"
     assert card.locator("a, b").count() == 0
 
 
-def test_a_card_with_a_picture_has_few_other_rows(at_digits: Reader) -> None:
-    point(at_digits, 5)
-    terms = at_digits.page.locator("#card dt").all_text_contents()
-    assert terms[0] == "target"
-    assert len([term for term in terms if not term.startswith("trust")]) <= 6
-
-
-def test_a_contact_sheet_fits_on_a_phone(browser: Any, digits_file: Path) -> None:
-    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
-    reader = Reader(browser, digits_file, **phone)
+def test_a_contact_sheet_fits_on_a_phone(visit: Any, digits_file: Path) -> None:
+    reader = visit(digits_file, (390, 844), touch=True)
     reader.ask("() => patchfold.select([...Array(100).keys()])")
     reader.settle()
     assert reader.ask("() => [document.documentElement.scrollWidth, innerWidth]") == [390, 390]
     for button in ("#as-table", "#export", "#clear"):
         box = reader.page.locator(button).bounding_box()
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= 390
-    reader.leave()
+        assert box["x"] >= 0, button
+        assert box["x"] + box["width"] <= 390, button

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
@@ -12,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from page_reader import BLUE, N, Reader, near
+from page_reader import BLUE, N, Reader, near, saved
 from patchfold import explore
 
 if TYPE_CHECKING:
@@ -20,12 +19,6 @@ if TYPE_CHECKING:
 
 # One worker has the browser.
 pytestmark = pytest.mark.xdist_group("browser")
-
-
-def saved(reader: Reader, button: str) -> bytes:
-    with reader.page.expect_download() as started:
-        reader.page.locator(button).click()
-    return bytes(started.value.path().read_bytes())
 
 
 def test_the_keyboard_goes_from_point_to_point(reader: Reader) -> None:
@@ -64,9 +57,7 @@ SEEN = """() => ({
 })"""
 
 
-def test_the_address_brings_back_what_was_seen(
-    browser: Any, reader: Reader, roll_file: Path
-) -> None:
+def test_the_address_brings_back_what_was_seen(reader: Reader) -> None:
     reader.page.locator("#k").focus()
     reader.page.keyboard.press("ArrowLeft")
     reader.page.locator(".pane .divergence").nth(0).select_option("kl")
@@ -91,18 +82,15 @@ def test_the_address_brings_back_what_was_seen(
         "() => location.hash.includes('search=point+1') && location.hash.includes('camera=fit')"
     )
     before, address = reader.ask(SEEN), reader.page.url
-    again = Reader(browser)
-    again.page.goto(address)
-    again.wait("() => window.patchfold?.panes.every((pane) => pane.grid && pane.graph)")
-    assert again.ask(SEEN) == before
-    found = again.ask("() => patchfold.panes[1].camera")
+    reader.open(address)
+    assert reader.ask(SEEN) == before
+    found = reader.ask("() => patchfold.panes[1].camera")
     np.testing.assert_allclose(
         [found[part] for part in ("x", "y", "zoom")],
         [camera[part] for part in ("x", "y", "zoom")],
         rtol=1e-4,
     )
-    assert again.ask("() => patchfold.panes.every((pane) => pane.path)")
-    again.leave()
+    assert reader.ask("() => patchfold.panes.every((pane) => pane.path)")
 
 
 def test_the_address_brings_back_a_second_pane(reader: Reader) -> None:
@@ -117,53 +105,47 @@ def test_the_address_brings_back_a_second_pane(reader: Reader) -> None:
     assert divergences == ["euclidean", "kl"]
 
 
-@pytest.mark.parametrize("pane", ["[", "5", "{}", "[[]]"])
-def test_a_wrong_address_harms_nothing(browser: Any, roll_file: Path, pane: str) -> None:
-    reader = Reader(browser)
+@pytest.mark.parametrize("pane", ["[", pytest.param("5", marks=pytest.mark.long), "{}", "[[]]"])
+def test_a_wrong_address_harms_nothing(visit: Any, roll_file: Path, pane: str) -> None:
+    reader = visit()
     words = f"k=x&pane={pane}&camera=,&rows=9999999.-1&ends=a&layers=b&hidden=77"
-    reader.page.goto(f"{roll_file.as_uri()}#{words}&colour=none&range=2,1")
-    reader.wait("() => window.patchfold?.panes.every((pane) => pane.grid && pane.graph)")
+    reader.open(f"{roll_file.as_uri()}#{words}&colour=none&range=2,1")
     assert reader.ask("() => [patchfold.k, patchfold.rows.length, patchfold.panes.length]") == [
         10,
         0,
         1,
     ]
-    reader.leave()
 
 
 def test_the_selection_is_saved_as_parquet(reader: Reader, roll: dict[str, Any]) -> None:
-    reader.ask("() => patchfold.select([0, 5, 239])")
-    table = pq.read_table(io.BytesIO(saved(reader, "#export-parquet")))
+    rows = [0, 5, 239]
+    reader.ask("(rows) => patchfold.select(rows)", rows)
+    table = pq.read_table(saved(reader, "#export-parquet"))
     assert table["id"].to_pylist() == ["point 0", "point 5", "point 239"]
-    assert table["turn"].to_pylist() == [roll["t"][row] for row in (0, 5, 239)]
+    assert table["turn"].to_pylist() == [roll["t"][row] for row in rows]
     assert table["remark"].to_pylist()[1] == 'a "quoted", 5\nline'
     assert "isomap kl k=10 y" in table.column_names
-
-
-def test_places_are_saved_under_the_name_of_their_view(reader: Reader) -> None:
-    reader.ask("() => patchfold.select([0, 5])")
-    plane = reader.ask("() => [0, 5].map((row) => patchfold.panes[1].place(row))")
-    # Another view is asked for, and not unpacked yet.
+    # Another view is asked for, and not unpacked yet: places are those of the view before.
+    plane = reader.ask("(rows) => rows.map((row) => patchfold.panes[1].place(row))", rows)
     ask = "() => { patchfold.setK(2); document.getElementById('export-parquet').click(); }"
     with reader.page.expect_download() as started:
         reader.ask(ask)
-    table = pq.read_table(io.BytesIO(started.value.path().read_bytes()))
+    table = pq.read_table(started.value.path())
     assert "isomap kl k=16 x" not in table.column_names
     found = [table[f"isomap kl k=10 {axis}"].to_pylist() for axis in "xy"]
     assert np.transpose(found).tolist() == plane
 
 
-def test_whole_numbers_with_infinity_are_saved_as_parquet(browser: Any, tmp_path: Path) -> None:
+def test_whole_numbers_with_infinity_are_saved_as_parquet(visit: Any, tmp_path: Path) -> None:
     plane = np.random.default_rng(0).normal(size=(6, 2))
     page = explore(plane, embeddings={"plane": plane}, columns={"n": [1, np.inf, 3, None, 5, 6]})
-    reader = Reader(browser, page.save(tmp_path / "page.html"))
+    reader = visit(page.save(tmp_path / "page.html"))
     reader.ask("() => patchfold.select([0, 1, 2, 3])")
-    table = pq.read_table(io.BytesIO(saved(reader, "#export-parquet")))
+    table = pq.read_table(saved(reader, "#export-parquet"))
     assert table["n"].to_pylist() == [1.0, np.inf, 3.0, None]
     reader.ask("() => patchfold.select([0, 2, 3])")
-    table = pq.read_table(io.BytesIO(saved(reader, "#export-parquet")))
+    table = pq.read_table(saved(reader, "#export-parquet"))
     assert table["n"].to_pylist() == [1, 3, None]
-    reader.leave()
 
 
 def test_a_picture_that_the_browser_cannot_make_is_no_file(reader: Reader) -> None:
@@ -181,13 +163,13 @@ def test_what_is_seen_is_saved_as_a_picture_and_as_a_drawing(reader: Reader) -> 
     reader.settle()
     sizes = reader.ask("() => patchfold.panes.map(({ width, height }) => [width, height])")
     reader.page.locator("#save summary").click()
-    picture = Image.open(io.BytesIO(saved(reader, "#save-png"))).convert("RGB")
+    picture = Image.open(saved(reader, "#save-png")).convert("RGB")
     assert picture.width >= sum(width for width, _ in sizes)
     pixels = np.asarray(picture).astype(int)
     assert near(pixels[:, : picture.width // 2], BLUE) > 50
     assert near(pixels[:, picture.width // 2 :], BLUE) > 50
     reader.page.locator("#save summary").click()
-    drawing = saved(reader, "#save-svg").decode()
+    drawing = saved(reader, "#save-svg").read_text(encoding="utf-8")
     tree = ET.fromstring(drawing)  # noqa: S314
     tags = [re.sub("{.*}", "", element.tag) for element in tree.iter()]
     assert tags.count("circle") == 2 * N + 3  # points and the legend
@@ -197,12 +179,10 @@ def test_what_is_seen_is_saved_as_a_picture_and_as_a_drawing(reader: Reader) -> 
     assert any("A roll: Isomap, Patches, KL, k = 10" in str(word) for word in words)
 
 
-def test_on_a_phone_the_slider_stays_in_sight(browser: Any, roll_file: Path) -> None:
-    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
-    reader = Reader(browser, roll_file, **phone)
+def test_on_a_phone_the_slider_stays_in_sight(visit: Any, roll_file: Path) -> None:
+    reader = visit(roll_file, (390, 844), touch=True)
     for share in (0, 0.5, 1):
         reader.ask("(share) => scrollTo(0, share * document.documentElement.scrollHeight)", share)
         box = reader.page.locator("#k").bounding_box()
         assert 0 < box["y"] < 844 - box["height"]
     assert reader.ask("() => document.documentElement.scrollWidth") <= 390
-    reader.leave()

@@ -27,9 +27,9 @@ def far_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_points_far_from_the_others_are_arrows_until_a_click_shows_all(
-    browser: Any, far_file: Path
+    visit: Any, far_file: Path
 ) -> None:
-    reader = Reader(browser, far_file)
+    reader = visit(far_file)
     places = reader.places(0)
     box = reader.page.locator(".pane .points").bounding_box()
     size = max(np.ptp(places[3:], axis=0) / [box["width"], box["height"]])
@@ -46,20 +46,16 @@ def test_points_far_from_the_others_are_arrows_until_a_click_shows_all(
     reader.page.locator(".fit").click()
     reader.settle()
     np.testing.assert_allclose(reader.places(0), places, rtol=1e-3, atol=0.5)
-    reader.leave()
 
 
-def test_the_scale_of_colours_ends_where_most_values_do(browser: Any, far_file: Path) -> None:
-    reader = Reader(browser, far_file)
+def test_the_scale_ends_where_most_values_do_and_what_it_hides_has_no_arrow(
+    visit: Any, far_file: Path
+) -> None:
+    reader = visit(far_file)
     low, high = reader.page.locator("#legend .ends span").all_text_contents()
     assert low.startswith("≤ ")
     assert high.startswith("≥ ")
     assert float(high[2:]) < 10
-    reader.leave()
-
-
-def test_hidden_points_have_no_arrows(browser: Any, far_file: Path) -> None:
-    reader = Reader(browser, far_file)
     reader.ask(
         """() => {
           const handle = document.querySelector("#legend .to");
@@ -69,41 +65,38 @@ def test_hidden_points_have_no_arrows(browser: Any, far_file: Path) -> None:
     )
     reader.settle()
     assert reader.page.locator(".arrow").all_text_contents() == ["◀ 1"]
-    reader.leave()
 
 
-def test_where_points_overlap_their_number_is_seen(browser: Any, tmp_path: Path) -> None:
+def test_where_points_overlap_their_number_is_seen(visit: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    plane = rng.uniform(-1, 1, (6000, 2))
-    plane[:5000] = rng.normal(0, 0.02, (5000, 2))
-    page = explore(plane, ["a"] * 6000, embeddings={"plane": plane}, n_neighbors=[5])
-    reader = Reader(browser, page.save(tmp_path / "heap.html"))
+    plane = rng.uniform(-1, 1, (2000, 2))
+    plane[:1500] = rng.normal(0, 0.02, (1500, 2))
+    page = explore(plane, ["a"] * 2000, embeddings={"plane": plane}, n_neighbors=[5])
+    reader = visit(page.save(tmp_path / "heap.html"))
     pixels = reader.drawn(0)
     assert near(pixels, BLUE) > 20  # the heap
-    middle = np.array(reader.places(0)[:5000].mean(axis=0))
+    middle = np.array(reader.places(0)[:1500].mean(axis=0))
     box = reader.page.locator(".pane .points").bounding_box()
     x, y = (middle - [box["x"], box["y"]]).astype(int)
     heap = pixels[y - 3 : y + 4, x - 3 : x + 4].reshape(-1, 3)
     far = pixels[:, : x - 60].reshape(-1, 3)
     drawn = far[far.sum(axis=1) < 760]
-    # A single point is paler than the heap, and still there.
-    assert heap.sum(axis=1).mean() + 60 < drawn.sum(axis=1).mean() < 720
-    reader.leave()
+    # A single point is much paler than the heap, and still there.
+    assert heap.sum(axis=1).mean() + 200 < drawn.sum(axis=1).mean() < 720
 
 
 def test_overlapping_classes_have_the_mean_of_their_colours_in_any_order(
-    browser: Any, tmp_path: Path
+    visit: Any, tmp_path: Path
 ) -> None:
-    plane = np.random.default_rng(0).normal(0, 1, (4000, 2))
+    n = 1500
+    plane = np.random.default_rng(0).normal(0, 1, (n, 2))
     pictures = []
     for order in (1, -1):
-        classes = ["a", "b"] * 2000
+        classes = ["a", "b"] * (n // 2)
         page = explore(plane[::order], classes[::order], embeddings={"plane": plane[::order]})
-        reader = Reader(
-            browser, page.save(tmp_path / f"{order}.html"), viewport={"width": 560, "height": 480}
-        )
+        reader = visit(page.save(tmp_path / f"{order}.html"), (560, 480))
+        assert reader.ask("() => patchfold.panes[0].crowd()") > 0  # points are added up
         pictures.append(reader.drawn(0))
-        reader.leave()
     assert np.abs(pictures[0] - pictures[1]).mean() < 1
     assert near(pictures[0], BLUE) + near(pictures[0], ORANGE) > 0
 
@@ -124,12 +117,17 @@ def test_the_card_covers_neither_the_point_nor_its_neighbours(reader: Reader) ->
         assert covered == 0
 
 
-def test_every_number_on_the_card_has_a_name(reader: Reader) -> None:
+def test_every_number_on_the_card_has_a_name_and_beside_loadings_there_are_few(
+    reader: Reader,
+) -> None:
     reader.page.mouse.move(*reader.place(alone(reader.places())))
-    names = reader.page.locator("#card dt").all_text_contents()
+    names = reader.page.locator("#card dl").last.locator("dt").all_text_contents()
     values = reader.page.locator("#card dd").all_text_contents()
     assert names[-2:] == ["trust, Euclidean, classical", "trust, Patches, KL"]
     assert all(0 <= float(value) <= 1 for value in values[-2:])
+    assert len([name for name in names if not name.startswith("trust")]) == 6
+    more = reader.ask("() => patchfold.columns.length") - 6
+    assert reader.page.locator("#card p.quiet").last.text_content() == f"and {more} more"
     reader.page.locator(".pane .close").nth(0).click()
     reader.page.mouse.move(*reader.place(alone(reader.places(0)), 0))
     assert reader.page.locator("#card dt").all_text_contents()[-1] == "trust"
@@ -155,20 +153,3 @@ def test_a_wide_patch_is_an_outline(reader: Reader) -> None:
         }"""
     )
     assert fills == [1, 0]
-
-
-def test_leaving_two_panes_keeps_the_patches(reader: Reader) -> None:
-    reader.page.locator("#compare").click()
-    assert reader.ask("() => patchfold.panes.map((pane) => pane.view.divergence)") == ["kl"]
-    reader.page.locator("#compare").click()
-    reader.settle()
-    views = reader.ask("() => patchfold.panes.map((pane) => pane.view.divergence)")
-    assert views == ["euclidean", "kl"]
-
-
-def test_a_card_with_loadings_has_few_other_rows(reader: Reader) -> None:
-    reader.ask("() => patchfold.point(3, { clientX: 300, clientY: 300 })")
-    shown = reader.page.locator("#card dl").last.locator("dt").all_text_contents()
-    assert len([name for name in shown if not name.startswith("trust")]) == 6
-    more = reader.ask("() => patchfold.columns.length") - 6
-    assert reader.page.locator("#card p.quiet").last.text_content() == f"and {more} more"

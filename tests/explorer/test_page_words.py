@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from page_reader import Reader
 from patchfold import explore
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from page_reader import Reader
 
 # One worker has the browser.
 pytestmark = pytest.mark.xdist_group("browser")
@@ -39,10 +40,8 @@ def topics_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def at_topics(browser: Any, topics_file: Path) -> Any:
-    reader = Reader(browser, topics_file)
-    yield reader
-    reader.leave()
+def at_topics(visit: Any, topics_file: Path) -> Reader:
+    return visit(topics_file)
 
 
 LABELS = """() => patchfold.panes[0].placed.map(
@@ -102,6 +101,7 @@ def test_forty_categories_have_forty_colours_in_groups_that_can_be_searched(
     at_topics.page.locator("#legend summary button").nth(1).click()
     shown = at_topics.ask("() => [...patchfold.visible]")
     assert shown == [int(not 250 <= row < 500) for row in range(1000)]
+    at_topics.settle()
     texts = {label["text"] for label in at_topics.ask(LABELS)}
     assert texts
     assert not any(text.startswith("rec.") for text in texts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sklearn
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_swiss_roll
 
@@ -52,7 +52,6 @@ def slowly_leaving(a, i, b, j):
 # ------------------------------------------------------------------- how far edges leave
 
 
-@settings(max_examples=40)
 @given(SEEDS, st.integers(2, 8), st.sampled_from(["full", "factored"]), st.booleans())
 def test_leaving_is_that_of_covariances_written_out(seed, m, form, other):
     rng = np.random.default_rng(seed)
@@ -91,7 +90,6 @@ def test_the_patch_that_is_left_by_more_decides():
 
 
 @FORMS
-@settings(max_examples=20)
 @given(SEEDS, st.integers(2, 6))
 def test_leaving_does_not_change_when_the_ends_are_exchanged(form, seed, m):
     rng = np.random.default_rng(seed)
@@ -100,7 +98,6 @@ def test_leaving_does_not_change_when_the_ends_are_exchanged(form, seed, m):
     np.testing.assert_array_equal(leaving(a, i, b, j), leaving(b, j, a, i))
 
 
-@settings(max_examples=25)
 @given(
     SEEDS,
     st.integers(2, 6),
@@ -175,7 +172,6 @@ def test_no_edges_leave_nothing(form):
 # ------------------------------------------------------------------- what is typical
 
 
-@settings(max_examples=50)
 @given(SEEDS, st.integers(1, 12), st.integers(0, 40))
 def test_medians_are_those_of_a_loop(seed, n, size):
     rng = np.random.default_rng(seed)
@@ -227,7 +223,6 @@ def assert_typical(found, expected):
         np.testing.assert_allclose(getattr(found, name), value, rtol=1e-14, err_msg=name)
 
 
-@settings(max_examples=40)
 @given(SEEDS, st.integers(2, 12), st.integers(0, 30), st.booleans())
 def test_what_is_typical_is_that_of_a_loop(seed, n, n_edges, whole):
     rng = np.random.default_rng(seed)
@@ -252,7 +247,6 @@ def test_zeros_say_nothing_about_what_is_typical():
     assert (found.divergence, found.distance) == (3.0, 6.0)
 
 
-@settings(max_examples=20)
 @given(SEEDS)
 def test_the_order_of_edges_and_points_does_not_change_what_is_typical(seed):
     rng = np.random.default_rng(seed)
@@ -270,7 +264,6 @@ def test_the_order_of_edges_and_points_does_not_change_what_is_typical(seed):
         assert getattr(found, name) == getattr(expected, name)
 
 
-@settings(max_examples=40)
 @given(SEEDS, st.integers(2, 30), st.booleans())
 def test_what_ends_share_is_that_of_sets(seed, n, whole):
     rng = np.random.default_rng(seed)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import sklearn
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
@@ -124,7 +124,6 @@ def test_a_laplacian_has_row_sums_zero_and_the_degrees_on_its_diagonal():
     np.testing.assert_allclose(L.sum(axis=1), 0, atol=1e-14)
 
 
-@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 60), st.floats(0, 4))
 def test_the_graph_of_some_edges_is_the_one_built_of_them(seed, n, degree):
     rng = np.random.default_rng(seed)

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
@@ -44,7 +44,6 @@ def test_a_detour_over_zero_edges_is_shorter_than_a_direct_edge():
     np.testing.assert_array_equal(shortest_paths(G, np.array([0])), expected)
 
 
-@settings(max_examples=60)
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 150),
@@ -61,7 +60,6 @@ def test_paths_are_those_of_dijkstra_to_the_last_bit(seed, n, degree, whole, dty
         np.testing.assert_array_equal(found, expected)
 
 
-@settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 200))
 def test_a_path_does_not_depend_on_the_sources_solved_with_it(seed, n_sources):
     rng = np.random.default_rng(seed)
@@ -146,7 +144,6 @@ def test_the_compiled_functions_do_what_they_say_in_python(monkeypatch):
     np.testing.assert_array_equal(relaxed(graph, sparse=0), expected)
 
 
-@settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 40), st.floats(1, 8), st.booleans())
 def test_two_halves_that_exchange_paths_end_with_those_of_the_whole_graph(seed, n, degree, whole):
     rng = np.random.default_rng(seed)
@@ -177,7 +174,6 @@ def test_two_halves_that_exchange_paths_end_with_those_of_the_whole_graph(seed, 
     )
 
 
-@settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 40), st.floats(1, 8), st.booleans())
 def test_detours_are_edges_longer_than_a_path_over_one_point(seed, n, degree, whole):
     graph = random_graph(np.random.default_rng(seed), n, int(n * degree), whole=whole)
@@ -213,6 +209,7 @@ def test_functions_are_compiled_anew_where_nothing_can_be_kept(monkeypatch):
     assert compiling.compiled(np.sum) == (np.sum, True)
 
 
+@pytest.mark.slow
 def test_small_data_do_not_wait_for_the_compiler():
     code = (
         "import sys; from sklearn.datasets import load_iris; from patchfold import PatchIsomap; "
@@ -221,7 +218,6 @@ def test_small_data_do_not_wait_for_the_compiler():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0  # noqa: S603
 
 
-@settings(max_examples=30)
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 20),

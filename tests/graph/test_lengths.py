@@ -89,6 +89,7 @@ def assert_as_typical(found, expected):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the neighbourhood graph has")
 def test_what_is_typical_does_not_depend_on_the_degree_or_the_perplexity():
     X = normal(7, 1000, 3)  # of patches with 15 neighbours

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import dijkstra
 
-from patchfold.graph import geodesics, ways
 from patchfold.graph.components import n_components, spanning_tree
 from patchfold.graph.edges import EdgeList, symmetric, undirected
 from patchfold.graph.short_circuits import (
@@ -24,7 +23,7 @@ from patchfold.graph.short_circuits import (
     stretches,
 )
 from patchfold.graph.trusting import NO_SHORTCUT, ROUNDS, trust_detours
-from patchfold.graph.ways import LANDMARKS
+from patchfold.graph.ways import LANDMARKS, landmark_ways
 from patchfold.neighbors import find_neighbors
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -119,14 +118,12 @@ def harder(i, j, disagreement, distances, n, quiet=1.0, tree=None, short=False):
 # ------------------------------------------------------------------- the steps
 
 
-@settings(max_examples=60)
 @given(SEEDS, st.integers(2, 120), st.integers(2, 9), st.sampled_from([0.7, 1.5, 3.0]), QUIET)
 def test_factors_are_those_of_loops(seed, n, k, spread, quiet):
     edges = geometric(seed, n, k, spread=spread)
     np.testing.assert_allclose(stretches(*edges, quiet=quiet), harder(*edges, quiet), rtol=1e-12)
 
 
-@settings(max_examples=60)
 @given(SEEDS, st.integers(2, 100), st.integers(2, 9), st.floats(0, 1), st.booleans(), QUIET)
 def test_what_is_shared_is_believed_as_in_loops(seed, n, k, least, some, quiet):
     i, j, disagreement, distances, n = edges = geometric(seed, n, k, spread=1.5)
@@ -158,7 +155,6 @@ def test_the_loops_see_all_kinds_of_edges():
         assert some.sum() > 5
 
 
-@settings(max_examples=30)
 @given(SEEDS, st.integers(2, 60), st.booleans())
 def test_the_tree_is_that_of_kruskal(seed, n, whole):
     i, j, values, _, _ = geometric(seed, n)
@@ -169,7 +165,6 @@ def test_the_tree_is_that_of_kruskal(seed, n, whole):
 # ------------------------------------------------------------------- what always holds
 
 
-@settings(max_examples=40)
 @given(SEEDS, st.integers(2, 150), st.integers(1, 8), st.sampled_from([0.7, 2.0, 4.0]), QUIET)
 def test_removing_short_circuits_disconnects_nothing(seed, n, k, spread, quiet):
     i, j, disagreement, distances, n = geometric(seed, n, k, spread=spread)
@@ -182,7 +177,6 @@ def test_removing_short_circuits_disconnects_nothing(seed, n, k, spread, quiet):
     assert (factors[kept] <= CEILING).all()
 
 
-@settings(max_examples=40)
 @given(SEEDS, st.integers(2, 120), st.sampled_from([0.7, 2.0, 4.0]), QUIET)
 def test_edges_that_agree_and_those_of_the_tree_keep_their_length(seed, n, spread, quiet):
     i, j, disagreement, distances, n = geometric(seed, n, 6, spread=spread)
@@ -194,7 +188,6 @@ def test_edges_that_agree_and_those_of_the_tree_keep_their_length(seed, n, sprea
     assert (strictly[np.isinf(factors)] > SHORT_DISAGREES).all()
 
 
-@settings(max_examples=20)
 @given(SEEDS, st.sampled_from([2.0**-60, 0.1, 2.0**40]))
 def test_the_unit_of_distances_does_not_matter(seed, unit):
     i, j, disagreement, distances, n = geometric(seed, 80, 6, spread=2.0)
@@ -203,16 +196,27 @@ def test_the_unit_of_distances_does_not_matter(seed, unit):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 3, -1])
-@pytest.mark.parametrize("compiled", [True, False])
-def test_threads_and_compiled_code_change_no_bit(n_jobs, compiled, monkeypatch):
+def test_threads_change_no_bit(n_jobs):
     edges = geometric(0, 600, 10, m=3, spread=2.0)
-    monkeypatch.setattr(geodesics, "COMPILED_WORK", 1 if compiled else 10**18)
-    for module in (geodesics, ways):
-        monkeypatch.setattr(module, "LOADED_WORK", 1 if compiled else 10**18)
     found = stretches(*edges, n_jobs=n_jobs)
-    monkeypatch.undo()
     assert np.isinf(found).any()
     np.testing.assert_array_equal(found, stretches(*edges))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_compiled_code_trusts_the_same_edges_and_finds_the_same_ways(n_jobs):
+    i, j, disagreement, distances, n = geometric(0, 600, 10, m=3, spread=2.0)
+    edges = EdgeList(i, j, distances, n)
+    trusted, ways = [], []
+    for work in (1, 10**18):
+        trusted.append(disagreement <= 1)
+        trust_detours(edges, trusted[-1], n_jobs, compiled_work=work)
+        graph = edges.graph(trusted[-1])
+        ways.append(landmark_ways(graph, i, j, n_jobs, compiled_work=work))
+    assert (disagreement <= 1).sum() < trusted[0].sum() < len(i)
+    np.testing.assert_array_equal(*trusted)
+    assert (ways[0] > 0).any()
+    np.testing.assert_array_equal(*ways)
 
 
 def in_two_orders(seed, n, spread, quiet):
@@ -226,13 +230,11 @@ def in_two_orders(seed, n, spread, quiet):
     return stretches(*mixed, n, quiet=quiet), expected[order]
 
 
-@settings(max_examples=40)
 @given(SEEDS, st.integers(2, LANDMARKS), st.sampled_from([0.7, 2.0, 4.0]), QUIET)
 def test_the_order_of_points_does_not_matter_where_all_are_landmarks(seed, n, spread, quiet):
     np.testing.assert_array_equal(*in_two_orders(seed, n, spread, quiet))
 
 
-@settings(max_examples=40)
 @given(SEEDS, st.integers(2, 120), st.sampled_from([0.7, 2.0, 4.0]), QUIET)
 def test_the_order_of_points_does_not_matter_for_what_is_kept(seed, n, spread, quiet):
     found, expected = in_two_orders(seed, n, spread, quiet)
@@ -240,7 +242,6 @@ def test_the_order_of_points_does_not_matter_for_what_is_kept(seed, n, spread, q
     np.testing.assert_array_equal(found[kept], expected[kept])
 
 
-@settings(max_examples=40)
 @given(SEEDS, st.integers(2, 120), st.sampled_from([0.7, 2.0, 4.0]), QUIET)
 def test_the_order_of_points_does_not_matter(seed, n, spread, quiet):
     np.testing.assert_array_equal(*in_two_orders(seed, n, spread, quiet))
@@ -443,7 +444,6 @@ def trusted_in_rounds(edges, trusted, n):
 
 
 @pytest.mark.parametrize("n", [40, 300])
-@settings(max_examples=25)
 @given(seed=SEEDS, whole=st.booleans())
 def test_edges_are_trusted_as_if_all_were_asked_in_every_round(n, seed, whole):
     i, j, disagreement, distances, _ = geometric(seed, n, k=7, m=3)

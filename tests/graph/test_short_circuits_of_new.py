@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 from sklearn.utils import gen_even_slices
 
-from patchfold.graph import geodesics
 from patchfold.graph.edges import symmetric, undirected
 from patchfold.graph.trusting import trusted_of_new
 from patchfold.neighbors import find_neighbors
@@ -32,7 +30,6 @@ def new_points(seed, n_new=12, k=6, spread=2.0):
     return near, disagreement, near.distances, graph
 
 
-@settings(max_examples=30)
 @given(SEEDS, st.sampled_from([0.5, 2.0]))
 def test_trusted_edges_of_new_points_are_those_of_a_loop(seed, spread):
     near, disagreement, distances, graph = new_points(seed, spread=spread)
@@ -52,7 +49,6 @@ def test_trusted_edges_of_new_points_are_those_of_a_loop(seed, spread):
         assert set(own[found[own]]) == trusted
 
 
-@settings(max_examples=20)
 @given(SEEDS)
 def test_the_least_disagreeing_edge_of_a_new_point_is_trusted(seed):
     near, disagreement, distances, graph = new_points(seed)
@@ -62,7 +58,6 @@ def test_the_least_disagreeing_edge_of_a_new_point_is_trusted(seed):
         assert found[row[np.argmin(disagreement[row])]]
 
 
-@settings(max_examples=20)
 @given(SEEDS)
 def test_without_ways_only_agreement_and_the_least_disagreement_are_trusted(seed):
     near, disagreement, distances, graph = new_points(seed)
@@ -72,15 +67,13 @@ def test_without_ways_only_agreement_and_the_least_disagreement_are_trusted(seed
     np.testing.assert_array_equal(found, (disagreement <= 1) | (disagreement == least))
 
 
-@settings(max_examples=20)
 @given(SEEDS, st.booleans())
 def test_new_points_do_not_influence_each_other(seed, compiled):
     near, disagreement, distances, graph = new_points(seed)
     together = trusted_of_new(near, disagreement, distances, graph)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(geodesics, "LOADED_WORK", 1 if compiled else 10**18)
-        for rows in gen_even_slices(len(near), len(near)):
-            edges = slice(near.indptr[rows.start], near.indptr[rows.stop])
-            alone = near[np.arange(len(near))[rows]]
-            found = trusted_of_new(alone, disagreement[edges], distances[edges], graph)
-            np.testing.assert_array_equal(found, together[edges])
+    work = 1 if compiled else 10**18
+    for rows in gen_even_slices(len(near), len(near)):
+        edges = slice(near.indptr[rows.start], near.indptr[rows.stop])
+        alone = near[np.arange(len(near))[rows]], disagreement[edges], distances[edges]
+        found = trusted_of_new(*alone, graph, compiled_work=work)
+        np.testing.assert_array_equal(found, together[edges])

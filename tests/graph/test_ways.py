@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
@@ -18,7 +18,6 @@ from patchfold.neighbors import find_neighbors
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-@settings(max_examples=40)
 @given(SEEDS, st.integers(2, 80), st.floats(0.5, 4), st.booleans())
 def test_ways_are_bounded_from_below(seed, n, degree, whole):
     rng = np.random.default_rng(seed)
@@ -51,7 +50,6 @@ def both_ways(graph, i, j, bounds, *outline, **settings):
     ]
 
 
-@settings(max_examples=60)
 @given(
     SEEDS,
     st.integers(1, 120),
@@ -76,7 +74,6 @@ def neighbor_graph(X, k):
     return symmetric(i, j, np.linalg.norm(X[i] - X[j], axis=1).astype(X.dtype), len(X))
 
 
-@settings(max_examples=60)
 @given(
     SEEDS,
     st.integers(8, 150),
@@ -107,7 +104,6 @@ def test_an_outline_changes_no_answer(seed, n, m, dtype, kind):
         np.testing.assert_array_equal(found, ways <= bounds)
 
 
-@settings(max_examples=60)
 @given(SEEDS, st.integers(2, 90), st.integers(1, 60), st.sampled_from([np.float64, np.float32]))
 def test_places_in_an_outline_are_no_farther_apart_than_points(seed, n, m, dtype):
     rng = np.random.default_rng(seed)

@@ -1,19 +1,20 @@
-"""A Dask cluster on this machine, started by Dask's own commands."""
+"""A Dask cluster on this machine, started by Dask's own commands; and what stands for one."""
 
 from __future__ import annotations
 
 import json
+import pickle
 import subprocess
 import sys
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from distributed import Client
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from distributed import Client
 
 # Seconds that a process may take to start on a busy machine.
 START = 120
@@ -27,12 +28,16 @@ class DaskCluster:
         self._file = folder / "scheduler.json"
         self._scheduler = self._start("scheduler", "--port", "0", "--scheduler-file", self._file)
         self.workers: list[subprocess.Popen[bytes]] = []
+
+    @property
+    def address(self) -> str:
+        """Where the scheduler is, once it has started."""
         end = time.monotonic() + START
         while not self._file.exists() or not self._file.read_text():
             if time.monotonic() > end or self._scheduler.poll() is not None:
-                raise RuntimeError((folder / "scheduler.log").read_text())
+                raise RuntimeError((self.folder / "scheduler.log").read_text())
             time.sleep(0.05)
-        self.address = json.loads(self._file.read_text())["address"]
+        return str(json.loads(self._file.read_text())["address"])
 
     def _start(self, command: str, *options: object) -> subprocess.Popen[bytes]:
         run = [
@@ -50,7 +55,7 @@ class DaskCluster:
             )
 
     def add_worker(self) -> subprocess.Popen[bytes]:
-        """Start a worker of one thread."""
+        """Start a worker of one thread; it waits for the scheduler by itself."""
         options = ("--nthreads", 1, "--no-nanny", "--memory-limit", "2GB")
         folder = "--local-directory", self.folder
         worker = self._start("worker", "--scheduler-file", self._file, *options, *folder)
@@ -67,6 +72,8 @@ class DaskCluster:
     @contextmanager
     def client(self) -> Iterator[Client]:
         """Connect to all workers."""
+        from distributed import Client
+
         with Client(self.address, timeout=START) as client:
             client.wait_for_workers(sum(worker.poll() is None for worker in self.workers), START)
             yield client
@@ -88,3 +95,62 @@ def dask_cluster(folder: Path, n_workers: int = 2) -> Iterator[DaskCluster]:
         yield cluster
     finally:
         cluster.stop()
+
+
+class InOnePlace:
+    """Stands for a Cluster: runs a task at once, in this process, and gives its result.
+
+    Results are pickled and read again, as on their way between workers. That may change the order
+    of an array in memory, which decides the last bits of products.
+    """
+
+    def __init__(self, client: object = None) -> None:
+        self.client = NoClient() if client is None else client
+
+    def run(self, function, *arguments, **common):
+        return pickle.loads(pickle.dumps(function(*arguments, **common)))
+
+    def each(self, function, *columns, **common):
+        return [self.run(function, *values, **common) for values in zip(*columns, strict=True)]
+
+    def send(self, value):
+        return self.run(lambda: value)
+
+    def get(self, results):
+        return list(results)
+
+    def wait(self, _):
+        pass
+
+    def check(self):
+        pass
+
+    def workers(self):
+        """Return the threads and the memory of two workers: rows become up to four parts."""
+        return [(2, 2 * 10**9)] * 2
+
+
+class NoClient:
+    """Stands for a client of a cluster, and like one cannot be copied."""
+
+    # An estimator tells a client by the module that its class is from.
+    __module__ = "distributed.client"
+
+    def compute(self, blocks):
+        import dask
+
+        return list(dask.compute(*blocks, scheduler="synchronous"))
+
+    def scheduler_info(self, _):
+        return {"workers": {"here": {}}}
+
+    def __reduce__(self):
+        raise TypeError("a client cannot be copied")
+
+
+def without_workers(monkeypatch):
+    """Let estimators fit as on a cluster, but in this process; return their engine."""
+    from patchfold.embedding import _on_cluster
+
+    monkeypatch.setattr(_on_cluster, "Cluster", InOnePlace)
+    return NoClient()

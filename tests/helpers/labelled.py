@@ -9,7 +9,7 @@ from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
 # Labels change divergences, and new points are mapped by a regression, as in the papers.
 DIVERGENCE = {"lengths": "divergence", "out_of_sample": "krr"}
 FOUR = [
-    pytest.param(PatchIsomap(**DIVERGENCE), id="isomap"),
+    pytest.param(PatchIsomap(scaling="classical", **DIVERGENCE), id="isomap"),
     # Weights that use lengths: those that are recommended know of edges alone.
     pytest.param(PatchLLE(weights="entropic", **DIVERGENCE), id="lle"),
     pytest.param(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from page_reader import Reader
+if TYPE_CHECKING:
+    from page_reader import Reader
 
 RENDER = """async ([program, state]) => {
   const values = { ...state };
@@ -23,11 +24,10 @@ RENDER = """async ([program, state]) => {
 }"""
 
 
-def rendered(browser: Any, program: str, state: dict[str, Any]) -> tuple[Reader, Any]:
-    """Let a browser render a widget; return its reader, and the frame that has the page."""
-    reader = Reader(browser)
+def rendered(reader: Reader, program: str, state: dict[str, Any]) -> Any:
+    """Let a browser render a widget; return the frame that has the page."""
     reader.page.set_content("<div id='cell'></div>")
     reader.page.evaluate(RENDER, [program, state])
     frame = next(one for one in reader.page.frames if one != reader.page.main_frame)
     frame.locator(".pane-foot").wait_for()
-    return reader, frame
+    return frame

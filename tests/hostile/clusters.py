@@ -26,9 +26,11 @@ if TYPE_CHECKING:
 DEGREE: dict[str, Any] = {"n_neighbors": 9, "random_state": 0}
 SETTINGS: dict[str, Any] = {
     "isomap": lambda: PatchIsomap(landmarks=20, **DEGREE),
-    "isomap-euclidean": lambda: PatchIsomap(landmarks=20, divergence="euclidean", **DEGREE),
+    "isomap-euclidean": lambda: PatchIsomap(
+        landmarks=20, divergence="euclidean", scaling="classical", **DEGREE
+    ),
     "isomap-plain": lambda: PatchIsomap(
-        landmarks=20, patch=GaussianPatch(), lengths="divergence", **DEGREE
+        landmarks=20, patch=GaussianPatch(), lengths="divergence", scaling="classical", **DEGREE
     ),
     "eigenmaps": lambda: PatchEigenmaps(**DEGREE),
     "lle": lambda: PatchLLE(weights="entropic", **DEGREE),

@@ -29,7 +29,7 @@ SECONDS = 30
 VERDICTS = (RIGHT, CLEAR, UNCLEAR, WRONG, HANG, CRASH)
 EUCLIDEAN: dict[str, Any] = {"divergence": "euclidean", "n_neighbors": 9, "random_state": 0}
 ESTIMATORS: dict[str, Any] = {
-    "PatchIsomap": lambda: PatchIsomap(**EUCLIDEAN),
+    "PatchIsomap": lambda: PatchIsomap(scaling="classical", **EUCLIDEAN),
     "Isomap": lambda: Isomap(n_neighbors=9),
     "PatchLLE": lambda: PatchLLE(**EUCLIDEAN),
     "LocallyLinearEmbedding": lambda: LocallyLinearEmbedding(n_neighbors=9, random_state=0),

@@ -147,6 +147,8 @@ def build(word: str, X: Any) -> Any:
     estimator, divergence, covariance, edges, supervision, mapping, search = word.split(".")
     parameters: dict[str, Any] = {"n_neighbors": DEGREE, "divergence": divergence}
     parameters |= EDGES[edges]
+    if estimator == "isomap" and (divergence == "euclidean" or edges in {"lengths", "under"}):
+        parameters["scaling"] = "classical"  # as these methods were published
     n = _rows(X)
     if edges == "all":
         parameters["n_neighbors"] = max(n - 1, 1)

@@ -23,6 +23,7 @@ def same_machine():
     return fingerprint() == WHERE
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("name", SETTINGS)
 def test_result_is_that_of_the_table(name, same_machine):
     expected, found = RECORDED[name], computed(name)

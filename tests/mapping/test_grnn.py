@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 import sklearn
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import make_swiss_roll
@@ -147,7 +147,6 @@ def test_equally_distant_points_keep_their_values():
     np.testing.assert_allclose(network.predict(np.eye(6)), np.arange(6), atol=0.01)
 
 
-@settings(max_examples=25)
 @given(seeds, st.sampled_from([-700, -500, -3, 1, 40, 500, 700]))
 def test_in_other_units_the_bandwidth_scales_and_predictions_stay(seed, power):
     points, values, new = problem(seed)
@@ -158,7 +157,6 @@ def test_in_other_units_the_bandwidth_scales_and_predictions_stay(seed, power):
     np.testing.assert_allclose(scaled.predict(new * unit), network.predict(new), rtol=1e-9)
 
 
-@settings(max_examples=25)
 @given(seeds, st.sampled_from([1e-150, 1e-9, 0.3, 7.0, 1e150]))
 def test_rounding_of_the_units_hardly_moves_a_prediction(seed, unit):
     points, values, new = problem(seed)
@@ -175,7 +173,6 @@ def test_rounding_of_equal_distances_does_not_choose_the_bandwidth(unit):
     assert GRNN().fit(lattice * unit, values).bandwidth_ / unit == pytest.approx(expected, rel=1e-6)
 
 
-@settings(max_examples=25)
 @given(seeds, st.sampled_from([1e-200, 0.5, 1e200]))
 def test_predictions_shift_and_scale_with_the_values(seed, unit):
     points, values, new = problem(seed)
@@ -185,7 +182,6 @@ def test_predictions_shift_and_scale_with_the_values(seed, unit):
     np.testing.assert_allclose(predicted / unit - shift, expected, atol=1e-3 * np.ptp(values))
 
 
-@settings(max_examples=25)
 @given(seeds, st.floats(1e-3, 1e3))
 def test_the_order_of_the_points_does_not_matter(seed, bandwidth):
     points, values, new = problem(seed)

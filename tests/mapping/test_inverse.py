@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import sklearn
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from patchfold.mapping.inverse import BORDER, RIDGES, _least_mixture, _Steps, fit_inverse
@@ -90,7 +90,6 @@ def test_the_mixture_of_two_candidates_has_the_least_error():
 
 
 @given(st.integers(0, 10**6), st.integers(1, 8))
-@settings(max_examples=30, deadline=None)
 def test_a_mixture_is_one_and_no_worse_than_its_best_candidate(seed, count):
     random = np.random.default_rng(seed)
     errors = random.standard_normal((count, 3)) * random.choice([1e-8, 1, 1e3], (count, 1))
@@ -101,8 +100,8 @@ def test_a_mixture_is_one_and_no_worse_than_its_best_candidate(seed, count):
     assert total <= 1.01 * np.square(errors).sum(axis=1).min() + 1e-9 * np.square(errors).sum()
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6), st.sampled_from([1e-3, 1.0, 1e4]))
-@settings(max_examples=10, deadline=None)
 def test_features_turn_move_and_grow_with_the_points(seed, size):
     places, points = bent(80, seed=seed)
     random = np.random.default_rng(seed)
@@ -114,6 +113,7 @@ def test_features_turn_move_and_grow_with_the_points(seed, size):
     np.testing.assert_allclose(found, expected, atol=1e-5 * size)
 
 
+@pytest.mark.slow
 def test_no_bit_depends_on_the_batch_the_blocks_or_the_threads():
     places, points = bent(300)
     at = np.random.default_rng(1).uniform(-1, 1, (50, 2))

@@ -18,6 +18,7 @@ def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow
 def test_width_and_ridge_are_those_of_refitting_without_each_point():
     points, values, _ = problem(0, n=14)
     points = DistanceScaler().fit_transform(points)
@@ -71,6 +72,7 @@ def test_the_map_scales_with_the_embedding(unit):
     np.testing.assert_allclose(predicted / unit, expected, rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_row_is_mapped_alone_as_in_a_batch():
     roll, _ = make_swiss_roll(400, random_state=0)
     fitted = kernel_ridge(roll, roll[:, :2])

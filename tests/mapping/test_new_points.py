@@ -24,7 +24,6 @@ from patchfold import (
     metrics,
     papers,
 )
-from patchfold.embedding import isomap
 from patchfold.neighbors.fitted_rows import RowTable
 
 FOUR = [
@@ -53,19 +52,18 @@ def rolls():
 
 
 @pytest.mark.parametrize("estimator", FOUR)
-@pytest.mark.parametrize("name", ["euclidean", "kl"])
-def test_fitted_points_have_the_places_they_were_fitted_to(rolls, estimator, name):
+def test_fitted_points_without_patches_have_the_places_they_were_fitted_to(rolls, estimator):
     X, *_ = rolls
-    fitted = sklearn.clone(estimator).set_params(divergence=name).fit(X)
+    fitted = sklearn.clone(estimator).set_params(divergence="euclidean").fit(X)
     np.testing.assert_array_equal(fitted.transform(X), fitted.embedding_)
 
 
 # Next to a fitted point, which is then its own nearest neighbour and twice in its patch. Only for
-# Isomap's plain lengths does that change nothing.
+# Isomap's plain lengths does that change nothing (see the next test).
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("estimator", "correlation"),
     [
-        (PatchIsomap(divergence="euclidean"), 1 - 1e-9),
         (PatchIsomap(), 0.99),
         (PatchLLE(divergence="euclidean", weights="euclidean"), 0.99),
         (PatchLLE(weights="euclidean"), 0.99),
@@ -85,14 +83,15 @@ def test_points_next_to_fitted_ones_land_next_to_them(rolls, estimator, correlat
     assert found > correlation
 
 
-def test_euclidean_isomap_takes_points_next_to_fitted_ones_exactly_there(rolls):
+def test_classical_isomap_takes_points_next_to_fitted_ones_exactly_there(rolls):
     X, *_ = rolls
-    fitted = PatchIsomap(divergence="euclidean").fit(X)
-    np.testing.assert_allclose(
-        fitted.transform(X + 1e-9), fitted.embedding_, atol=1e-6 * np.ptp(fitted.embedding_)
-    )
+    fitted = PatchIsomap(divergence="euclidean", scaling="classical").fit(X)
+    placed = fitted.transform(X + 1e-9)
+    assert not np.array_equal(placed, fitted.embedding_)
+    np.testing.assert_allclose(placed, fitted.embedding_, atol=1e-6 * np.ptp(fitted.embedding_))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.0, 0.5])
 @pytest.mark.parametrize("name", ["kl", "euclidean"])
 def test_held_out_points_are_placed_as_well_as_fitted_ones(name, noise):
@@ -105,11 +104,20 @@ def test_held_out_points_are_placed_as_well_as_fitted_ones(name, noise):
     assert of_new > of_fitted - 0.01
 
 
-def test_a_thousand_geodesics_place_as_well_as_all(rolls, monkeypatch):
+class PlacedByFew(PatchIsomap):
+    """Places new points by their geodesics to 250 of the fitted ones."""
+
+    def _embed(self, graph, n_components):
+        super()._embed(graph, n_components, placing_points=250)
+
+
+@pytest.mark.slow
+def test_some_geodesics_place_as_well_as_all(rolls):
     X, _, Y, _ = rolls
-    expected = PatchIsomap().fit(X).transform(Y)
-    monkeypatch.setattr(isomap, "PLACING_POINTS", 250)
-    few = PatchIsomap().fit(X)
+    all_of_them = PatchIsomap().fit(X)
+    expected = all_of_them.transform(Y)
+    few = PlacedByFew().fit(X)
+    assert (all_of_them._placing.paths.shape, few._placing.paths.shape) == ((400, 400), (400, 250))
     off = np.linalg.norm(few.transform(Y) - expected, axis=1) / np.ptp(expected)
     assert np.median(off) < 0.01
     assert np.quantile(off, 0.99) < 0.05  # one far from all others may be farther off
@@ -118,6 +126,8 @@ def test_a_thousand_geodesics_place_as_well_as_all(rolls, monkeypatch):
 # ------------------------------------------------------------------- every map
 
 
+@pytest.mark.slow
+@pytest.mark.some_cases(9)
 @pytest.mark.parametrize("supervision", [None, "cut"])
 @pytest.mark.parametrize("name", MAPS, ids=str)
 @pytest.mark.parametrize("estimator", FOUR)
@@ -140,6 +150,7 @@ def test_new_points_are_mapped_each_by_itself(rolls, estimator, name, supervisio
     np.testing.assert_array_equal(again.transform(Y), together)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["krr", "grnn", KernelRidge(kernel="rbf", gamma=0.05, alpha=1e-3)])
 def test_a_regression_unrolls_held_out_points(name):
     (X, _), (Y, flat_new) = roll(800, 0), roll(200, 1)
@@ -148,6 +159,7 @@ def test_a_regression_unrolls_held_out_points(name):
     assert metrics.rank_correlation(cdist(placed, placed), true) > 0.97
 
 
+@pytest.mark.slow
 def test_the_map_is_the_one_that_is_asked_for_with_labels_and_without(rolls):
     X, flat, *_ = rolls
     y = (flat[:, 0] > 40).astype(int)
@@ -163,6 +175,7 @@ def test_the_map_is_the_one_that_is_asked_for_with_labels_and_without(rolls):
     assert not hasattr(regressor, "estimators_")
 
 
+@pytest.mark.slow
 def test_one_component_and_float32_keep_their_shape_and_type(rolls):
     X, _, Y, _ = rolls
     for name in [*MAPS, SVR()]:

@@ -24,7 +24,7 @@ NEW = [
     pytest.param(PatchLLE(weights="euclidean", graph="divergence"), id="x-lle"),
     pytest.param(PatchEigenmaps(), id="eigenmaps"),
     pytest.param(PatchEigenmaps(laplacian="symmetric"), id="normalised"),
-    pytest.param(PatchIsomap(divergence="euclidean"), id="classical"),
+    pytest.param(PatchIsomap(divergence="euclidean", scaling="classical"), id="classical"),
 ]
 
 
@@ -42,6 +42,7 @@ def test_fitted_points_get_exactly_their_place(estimator, roll):
     np.testing.assert_array_equal(fitted.transform(X[7:9]), fitted.embedding_[7:9])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", NEW)
 def test_new_points_do_not_influence_each_other(estimator, roll):
     X, Y = roll
@@ -59,6 +60,7 @@ def test_new_points_do_not_influence_each_other(estimator, roll):
     np.testing.assert_allclose(np.delete(mixed, [3, 4], 0), together, atol=1e-12 * scale)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", NEW)
 def test_held_out_points_land_near_their_neighbours(estimator, roll):
     X, Y = roll

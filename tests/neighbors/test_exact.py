@@ -7,7 +7,7 @@ import weakref
 import numpy as np
 import pytest
 import sklearn
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
@@ -54,7 +54,6 @@ def test_scaling_by_a_power_of_two_changes_nothing_but_the_scale(name):
     assert np.all(found.distances > 0)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     X=hnp.arrays(
         np.float64,
@@ -67,7 +66,6 @@ def test_ties_and_duplicates_are_broken_by_index(X, data):
     assert_nearest(X, data.draw(st.integers(1, len(X) - 1)))
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     X=hnp.arrays(
         np.float64,
@@ -111,6 +109,7 @@ def test_more_duplicates_than_a_crowd_are_resolved_by_index(n_features):
     assert found.indices.reshape(-1, 5)[-1].tolist() == [n_copies + j for j in range(3)] + [0, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_what_single_precision_cannot_tell_apart_is_looked_at_in_double(dtype):
     # Clusters a thousand times farther apart than wide: float32 products see a cluster as one.

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from neighbor_rows import DATA, as_rows
@@ -32,7 +32,6 @@ def test_edge_lists_of_different_lengths_are_refused():
         Neighborhoods(np.array([0, 2]), np.array([1, 2]), np.array([0.5]))
 
 
-@settings(max_examples=50)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 20), st.integers(1, 6), st.booleans())
 def test_edges_are_ordered_by_row_distance_and_column(seed, n, most, together):
     rng = np.random.default_rng(seed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from patchfold.neighbors import ExactNeighbors, find_neighbors
@@ -30,7 +30,6 @@ def slow(points, known, queries, start, own):
     )
 
 
-@settings(max_examples=40)
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(4, 60),

@@ -63,6 +63,7 @@ def true_geodesics(n, seed):
     return np.linalg.norm(flat[:, None] - flat[None], axis=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_default_graph_keeps_the_sheets_of_a_noisy_swiss_roll_apart(seed):
     X, _ = make_swiss_roll(1000, noise=0.5, random_state=seed)

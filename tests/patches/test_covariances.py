@@ -172,6 +172,7 @@ def test_hazans_iterate_has_trace_one_and_rank_at_most_t(R):
         assert np.count_nonzero(S) <= t
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("R", R_EIGENVALUES.values(), ids=R_EIGENVALUES)
 def test_hazans_gap_to_the_optimum_shrinks_like_one_over_t(R):
     R = np.array(R)

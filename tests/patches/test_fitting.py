@@ -172,6 +172,7 @@ HARD = {
 }
 
 
+@pytest.mark.some_cases(22)
 @pytest.mark.parametrize("covariance", ALWAYS)
 @pytest.mark.parametrize("X", HARD.values(), ids=HARD)
 def test_hard_data_gives_finite_divergences(X, covariance):
@@ -188,6 +189,7 @@ def test_equal_points_have_equal_patches_at_distance_zero(name):
     assert (divergences.pairwise(patches, name) == 0).all()
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.sampled_from(ALWAYS), st.integers(1, 6), st.integers(1, 9))
 def test_any_data_on_a_small_grid_gives_positive_definite_patches(seed, covariance, m, size):
     X = np.random.default_rng(seed).integers(0, 2, (10, m)).astype(float)

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 from scipy.stats import multivariate_normal, spearmanr
@@ -67,7 +67,6 @@ def test_the_dimension_of_the_expectation_is_the_dimension(d):
     assert dimension_of_skewness(expected_skewness(d)) == pytest.approx(d, rel=1e-3)
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.floats(1e-3, 1e3), st.integers(0, 100))
 def test_the_dimension_does_not_depend_on_unit_place_and_rotation(unit, seed):
     random = np.random.default_rng(seed)

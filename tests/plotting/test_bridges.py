@@ -19,6 +19,7 @@ def found():
     return PatchSpace(n_neighbors=30).fit(ROLL.X).bridges()
 
 
+@pytest.mark.slow
 def test_every_bridge_is_a_line_between_its_ends(found):
     lines = drawn(plot_bridges(ROLL.coordinates, found), LineCollection)
     at = ROLL.coordinates
@@ -27,6 +28,7 @@ def test_every_bridge_is_a_line_between_its_ends(found):
     np.testing.assert_array_equal(lines.get_segments()[-1], expected[-1])
 
 
+@pytest.mark.slow
 def test_only_the_most_suspicious_are_drawn_where_so_many_are_asked_for(found):
     ax = plot_bridges(ROLL.coordinates, found, ROLL.coordinates[:, 0], most=7)
     lines = drawn(ax, LineCollection)

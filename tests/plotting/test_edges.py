@@ -26,6 +26,7 @@ def test_every_edge_is_a_line_between_its_points_with_the_largest_divergence_on_
     assert (np.diff(lines.get_linewidth()) > 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "values",
     [

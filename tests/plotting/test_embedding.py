@@ -47,6 +47,7 @@ def test_classes_of_an_embedding_are_in_the_legend(y: Any, expected: dict[str, i
     assert [text.get_text() for text in ax.get_legend().get_texts()] == list(expected)
 
 
+@pytest.mark.slow
 def test_the_commonest_of_many_classes_have_colours_of_their_own() -> None:
     at = np.random.default_rng(0).normal(size=(100, 2))
     ax = plot_embedding(at, [f"class {min(row, 69)}" for row in range(100)])
@@ -228,6 +229,7 @@ def test_a_fitted_estimator_is_drawn_by_its_embedding() -> None:
         plot_embedding(PatchIsomap())
 
 
+@pytest.mark.slow
 def test_dots_have_the_size_of_the_page_and_are_never_tiny() -> None:
     rng = np.random.default_rng(0)
     sizes = []

@@ -81,7 +81,9 @@ def test_one_component_has_level_arrows_in_given_axes() -> None:
     _, (left, right) = plt.subplots(1, 2)
     assert plot_loadings(model([[1.0, -0.5]]), ax=right) is right
     assert not left.collections
-    assert all((one.V == 0).all() for one in arrows(right).values())
+    found = arrows(right)
+    assert len(found) == 2
+    assert all((one.V == 0).all() and (one.U != 0).all() for one in found.values())
 
 
 def test_without_slopes_there_are_no_arrows() -> None:

@@ -67,6 +67,7 @@ def test_ellipses_are_chosen_also_where_all_means_are_equal() -> None:
     assert len(drawn(plot_patches(patches, n_ellipses=4), EllipseCollection).get_offsets()) == 4
 
 
+@pytest.mark.slow
 def test_dots_and_edges_are_at_the_means_when_asked() -> None:
     X = np.random.default_rng(0).standard_normal((40, 3))
     near = find_neighbors(X, 5)
@@ -96,6 +97,7 @@ def test_patches_are_drawn_into_given_axes() -> None:
     assert (right.get_xlabel(), right.get_ylabel()) == ("feature 2", "feature 0")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [full, factored])
 def test_arrays_of_another_namespace_are_drawn_alike(make: Any) -> None:
     ours = make()

@@ -103,6 +103,7 @@ write_whole(Path(sys.argv[1]), "new")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no such signal here")
 def test_the_next_run_removes_what_a_killed_one_left(tmp_path):
     path = tmp_path / "a[1].txt"

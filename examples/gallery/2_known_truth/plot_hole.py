@@ -13,11 +13,14 @@ from patchfold.plotting import plot_embedding
 
 roll = datasets.make_manifold("swiss-roll-with-hole", 1000, noise=0.5, random_state=0)
 
+methods = {
+    "Isomap": PatchIsomap(divergence="euclidean", scaling="classical"),
+    "PatchIsomap": PatchIsomap(),
+}
 fig, axes = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
-for ax, divergence in zip(axes, ("euclidean", "kl"), strict=True):
-    plane = PatchIsomap(divergence=divergence).fit_transform(roll.X)
-    plot_embedding(plane, roll.coordinates[:, 0], ax=ax)
-    ax.set_title("Isomap" if divergence == "euclidean" else "PatchIsomap")
+for ax, (name, method) in zip(axes, methods.items(), strict=True):
+    plot_embedding(method.fit_transform(roll.X), roll.coordinates[:, 0], ax=ax)
+    ax.set_title(name)
 
 # %%
 page = explore(

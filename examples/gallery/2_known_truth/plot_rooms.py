@@ -29,13 +29,17 @@ opposite = (x[:, None] - 3) * (masts[:, 0] - 3) < 0
 wall = 4 * opposite * np.clip(np.abs(x[:, None] - 3) / 2, 0, 1) * np.clip(y[:, None] / 4, 0, 1)
 signal = -20 * np.log10(distance + 1) - wall + rng.normal(0, 0.7, distance.shape)
 
+methods = {
+    "Isomap": PatchIsomap(divergence="euclidean", scaling="classical"),
+    "PatchIsomap": PatchIsomap(),
+}
 fig, axes = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
 axes[0].scatter(*place.T, c=way, s=8)
 axes[0].plot(*masts.T, "k^", markersize=6)
 axes[0].set(title="the corridor, coloured along the walk", aspect="equal")
-for ax, divergence in zip(axes[1:], ("euclidean", "kl"), strict=True):
-    plot_embedding(PatchIsomap(divergence=divergence).fit_transform(signal), way, ax=ax)
-    ax.set_title("Isomap" if divergence == "euclidean" else "PatchIsomap")
+for ax, (name, method) in zip(axes[1:], methods.items(), strict=True):
+    plot_embedding(method.fit_transform(signal), way, ax=ax)
+    ax.set_title(name)
 
 # %%
 page = explore(

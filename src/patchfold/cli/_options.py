@@ -203,6 +203,8 @@ def pipeline(
     features: Any,
     method: str,
     *,
+    divergence: str,
+    supervision: str | None,
     categories: str,
     standardize: bool,
     impute: bool,
@@ -212,10 +214,12 @@ def pipeline(
     from sklearn.pipeline import Pipeline
 
     from patchfold.embedding.methods import METHODS as ESTIMATORS
-    from patchfold.embedding.methods import supervised_parameters
+    from patchfold.embedding.methods import divergence_parameters, supervised_parameters
     from patchfold.tables import preprocessor
 
-    own = {} if parameters["supervision"] is None else supervised_parameters(method)
+    own = divergence_parameters(method, divergence) | {"supervision": supervision}
+    if supervision is not None:
+        own |= supervised_parameters(method)
     estimator = ESTIMATORS[method](n_jobs=threads(len(features)), **own, **parameters)
     prepare = preprocessor(features, categories=categories, standardize=standardize, impute=impute)
     return Pipeline([("columns", prepare), ("embedding", estimator)])

@@ -188,7 +188,7 @@ def _refuse_memory(memory: str | None) -> None:
 
 def _stream(asked: _Request, cluster: str | None, memory: str | None, *, standardize: bool) -> None:
     """Embed Parquet files on a cluster; refuse what is not done there."""
-    from patchfold.embedding.methods import METHODS
+    from patchfold.embedding.methods import METHODS, divergence_parameters
     from patchfold.tables._naming import counted
 
     table, outputs = asked.table, asked.outputs
@@ -201,8 +201,8 @@ def _stream(asked: _Request, cluster: str | None, memory: str | None, *, standar
     estimator = METHODS[asked.method](
         asked.components,
         n_neighbors=options.neighbors(asked.neighbors),
-        divergence=asked.divergence,
         random_state=asked.seed,
+        **divergence_parameters(asked.method, asked.divergence),
     )
     beside = tuple(name for name in (table.ids, table.target) if name is not None)
     drop = (*(table.drop or ()), *(table.info or ()))

@@ -13,7 +13,7 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE, Isomap, LocallyLinearEmbedding, SpectralEmbedding
 
 from patchfold.embedding import PatchIsomap, PatchSpace
-from patchfold.embedding.methods import METHODS, supervised_parameters
+from patchfold.embedding.methods import METHODS, divergence_parameters, supervised_parameters
 from patchfold.evaluation.comparison import PASSTHROUGH, Method
 from patchfold.evaluation.peers import umap
 
@@ -73,7 +73,7 @@ def methods(
         if name == "tsne" and not installed("openTSNE"):
             continue
         for divergence in divergences:
-            estimator = kind(divergence=divergence, **shared)
+            estimator = kind(**divergence_parameters(name, divergence), **shared)
             found.append(Method(kind.__name__, divergence, estimator))
     if classes:
         for divergence in divergences:

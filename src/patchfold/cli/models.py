@@ -41,7 +41,7 @@ from patchfold.patches.sample import Sample
 from patchfold.supervision import Cut, Dissimilarity, MinSum
 from patchfold.tables._naming import TableError, require
 from patchfold.tables.coding import feature_name
-from patchfold.tables.decoding import check_unpacked
+from patchfold.tables.decoding import LIMIT, Limit, check_unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -125,8 +125,10 @@ def dump_model(pipeline: Pipeline, origin: Origin) -> bytes:
     return bytes(skops.dumps(pipeline))
 
 
-def load_model(data: bytes) -> tuple[Pipeline, Origin]:
+def load_model(data: bytes, limit: Limit = LIMIT) -> tuple[Pipeline, Origin]:
     """Return a pipeline and where it came from, or say why the file is not loaded.
+
+    ``limit`` is how much it may unpack to.
 
     Raises
     ------
@@ -135,7 +137,7 @@ def load_model(data: bytes) -> tuple[Pipeline, Origin]:
         do not fit together.
     """
     skops = _skops()
-    _check_size(data)
+    _check_size(data, limit)
     try:
         found = skops.get_untrusted_types(data=data)
     except Exception as error:  # what is in a file of another kind may lead anywhere
@@ -167,14 +169,16 @@ def load_model(data: bytes) -> tuple[Pipeline, Origin]:
     return pipeline, _origin(str(kept))
 
 
-def _check_size(data: bytes) -> None:
+def _check_size(data: bytes, limit: Limit) -> None:
     """Refuse an archive that unpacks to far more than its size, also by naming one array often."""
     try:
         with ZipFile(io.BytesIO(data)) as archive:
             sizes = {member.filename: member.file_size for member in archive.infolist()}
-            check_unpacked(sum(member.file_size for member in archive.infolist()), len(data))
+            whole = sum(member.file_size for member in archive.infolist())
+            check_unpacked(whole, len(data), limit)
             named = Counter(re.findall(rb'"file":\s*"([^"]+)"', archive.read("schema.json")))
-        check_unpacked(sum(sizes.get(k.decode(), 0) * n for k, n in named.items()), len(data))
+        again = sum(sizes.get(k.decode(), 0) * n for k, n in named.items())
+        check_unpacked(again, len(data), limit)
     except TableError as error:
         raise ModelError(str(error)) from error
     except Exception as error:  # what is in a file of another kind may lead anywhere

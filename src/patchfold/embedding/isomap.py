@@ -40,7 +40,7 @@ PLACING_POINTS = 1000
 # Fashion-MNIST distances in the plane then have a rank correlation of 0.997 with those of 2000.
 EXACT_BYTES, LANDMARKS = 2 * 2**30, 500
 
-SCALINGS = ("auto", "stress", "classical")
+SCALINGS = ("stress", "classical")
 
 # Drift from which partial_fit suggests a fit. On swiss rolls of which a third or a half came first,
 # it was 0.02 to 0.05, and places had a rank correlation of 0.999 with those of one fit; on spheres,
@@ -72,9 +72,10 @@ class PatchIsomap(BasePatchEmbedding):
     distances in the embedding fit the geodesics best, by least squares. The start is the classical
     scaling of Isomap: ``B = -H D^2 H / 2`` gives the coordinates ``V sqrt(Lambda)``.
 
-    With ``patch=GaussianPatch()`` and ``lengths="divergence"``, the length of an edge is the
-    divergence of its two patches, and scaling is classical. This is the method of the papers
-    (:func:`patchfold.papers.isomap_kl`, :func:`~patchfold.papers.x_isomap`).
+    With ``patch=GaussianPatch()``, ``lengths="divergence"`` and ``scaling="classical"``, the length
+    of an edge is the divergence of its two patches, and geodesics are scaled as in Isomap. This is
+    the method of the papers (:func:`patchfold.papers.isomap_kl`,
+    :func:`~patchfold.papers.x_isomap`).
 
     Copies of a row count as one point: they share one place and one patch, and k neighbours are k
     other points. With ``supervision``, only copies with the same label count as one point. With a
@@ -91,25 +92,24 @@ class PatchIsomap(BasePatchEmbedding):
         10, 20 and 40 by a criterion that needs no labels, see :mod:`patchfold.selection`.
     divergence : str or callable, default="kl"
         How to compare two patches: a name in :data:`patchfold.divergences.NAMES`, or a function of
-        two :class:`~patchfold.Patches`. ``"euclidean"`` is the classical method, without patches.
-        With ``"precomputed"``, X is a square matrix of distances, or a sparse graph of them.
+        two :class:`~patchfold.Patches`. ``"euclidean"`` compares points, without patches; with
+        ``scaling="classical"``, this is the classical method. With ``"precomputed"``, X is a square
+        matrix of distances, or a sparse graph of them.
     patch : GaussianPatch or None, default=None
         How a neighbourhood becomes a Gaussian. None means the recommended patch: 15 neighbours
-        (fewer below 1000 points), whatever ``n_neighbors`` is, a flattened covariance and denoised
-        points. ``patch_`` shows it.
+        (fewer below 1000 points), whatever ``n_neighbors`` is, or all neighbours within ``radius``,
+        a flattened covariance and denoised points. ``patch_`` shows it.
     lengths : {"stretched", "divergence"}, default="stretched"
         The length of an edge. ``"stretched"``: the distance between the centres of its two patches,
         in units of the typical edge. Short circuits, whose patches disagree and whose way around is
         long, are removed. Edges between clusters are stretched. ``"divergence"``: the divergence of
         its two patches, as in the papers. Without patches, the length is the distance between the
         two points.
-    scaling : {"auto", "stress", "classical"}, default="auto"
+    scaling : {"stress", "classical"}, default="stress"
         How geodesics become places. ``"stress"``: so that distances in the embedding fit them best,
         by least squares. Data that lie in ``n_components`` dimensions look the same as with
         ``"classical"``. Of other data, groups that classical scaling projects onto each other stay
-        apart. ``"classical"``: the projection that Isomap uses. ``"auto"`` is ``"classical"`` for
-        methods as they were published, that is with ``lengths="divergence"`` or
-        ``divergence="euclidean"``; otherwise ``"stress"``.
+        apart. ``"classical"``: the projection of Isomap and of the papers.
     graph : {"neighbors", "divergence"}, default="neighbors"
         What edges join: the k nearest points, or the k nearest patches under the divergence. The
         nearest patches are searched among all points if all pairs fit into scikit-learn's
@@ -150,8 +150,6 @@ class PatchIsomap(BasePatchEmbedding):
     eigenvalues_ : array of shape (n_components,)
         The leading eigenvalues of ``B``, largest first; with landmarks, of the matrix of the
         landmarks. With ``scaling="stress"``, those of the classical start.
-    scaling_ : {"stress", "classical"}
-        How geodesics became places, as given or chosen.
     landmarks_ : array of shape (n_landmarks,) or None
         The rows of the landmarks; None if geodesics were computed from all points.
     drift_ : float
@@ -184,13 +182,12 @@ class PatchIsomap(BasePatchEmbedding):
     GaussianPatch(covariance='flattened', denoise=True, size=8)
     """
 
-    scaling_: str
     landmarks_: Indices | None
     eigenvalues_: Floats
     drift_: float
     _placing: Triangulation
 
-    _own = ("embedding_", "eigenvalues_", "scaling_", "landmarks_", "drift_", "_placing")
+    _own = ("embedding_", "eigenvalues_", "landmarks_", "drift_", "_placing")
 
     def __init__(
         self,
@@ -200,7 +197,7 @@ class PatchIsomap(BasePatchEmbedding):
         divergence: Any = "kl",
         patch: GaussianPatch | None = None,
         lengths: str = "stretched",
-        scaling: str = "auto",
+        scaling: str = "stress",
         graph: str = "neighbors",
         radius: float | None = None,
         supervision: Any = None,
@@ -328,7 +325,9 @@ class PatchIsomap(BasePatchEmbedding):
             least = int(self.n_components) + 1  # as many span the embedding
             check_count("landmarks", self.landmarks, minimum=least)
 
-    def _embed(self, graph: PatchGraph, n_components: int) -> None:
+    def _embed(
+        self, graph: PatchGraph, n_components: int, *, placing_points: int = PLACING_POINTS
+    ) -> None:
         self.drift_ = 0.0
         count = self._landmark_count(len(graph), graph.matrix.data.itemsize)
         self.landmarks_ = landmarks = None if count is None else self._drawn(graph, count)
@@ -344,7 +343,7 @@ class PatchIsomap(BasePatchEmbedding):
             geodesics /= unit
         with self._stage("embedding"):
             # Where all geodesics are known, some of them place new points as well as all.
-            some = drawn_rows(len(graph), PLACING_POINTS, 0) if landmarks is None else slice(None)
+            some = drawn_rows(len(graph), placing_points, 0) if landmarks is None else slice(None)
             paths = np.ascontiguousarray(geodesics[some].T)
             between = geodesics if landmarks is None else geodesics[:, landmarks]
             places, means = self._scaled(between, n_components, unit, graph.setting.engine)
@@ -383,12 +382,11 @@ class PatchIsomap(BasePatchEmbedding):
         self, between: Floats, n_components: int, unit: float, engine: Engine
     ) -> tuple[Floats, Floats]:
         """Return places for distances in a unit, and the mean squares; ``between`` is used up."""
-        self.scaling_ = self._chosen_scaling()
         values, vectors, means = engine.leading_eigenvectors(between, n_components)
         places = vectors * np.sqrt(np.clip(values, 0, None))
         with np.errstate(over="ignore"):  # of lengths beyond the root of the largest number
             self.eigenvalues_ = values * np.square(unit)
-        return engine.least_stress(between, places) if self.scaling_ == "stress" else places, means
+        return engine.least_stress(between, places) if self.scaling == "stress" else places, means
 
     def _frame(self, places: Floats, means: Floats, unit: float, precision: Any) -> dict[str, Any]:
         """Return what places points beside some whose places are known."""
@@ -396,15 +394,8 @@ class PatchIsomap(BasePatchEmbedding):
             "squared_means": means,
             "axes": triangulation(places, precision=precision),
             "unit": unit,
-            "places": places if self.scaling_ == "stress" else None,
+            "places": places if self.scaling == "stress" else None,
         }
-
-    def _chosen_scaling(self) -> str:
-        """Return the scaling as given; "auto" is classical for methods as they were published."""
-        if self.scaling != "auto":
-            return self.scaling
-        published = self.lengths != "stretched" or self.divergence == "euclidean"
-        return "classical" if published else "stress"
 
     def _bytes(self, points: Any, setting: GraphSetting) -> int:
         n, itemsize = points.shape[0], points.dtype.itemsize
@@ -418,12 +409,14 @@ class PatchIsomap(BasePatchEmbedding):
             return "give a number of landmarks, e.g. landmarks=500"
         return f"give fewer landmarks, or {super()._thrift(points)}"
 
-    def _landmark_count(self, n: int, itemsize: int) -> int | None:
+    def _landmark_count(
+        self, n: int, itemsize: int, *, exact_bytes: int = EXACT_BYTES, many: int = LANDMARKS
+    ) -> int | None:
         """Return of how many points geodesics are found, None for all."""
         count = self.landmarks
         if isinstance(count, str):
             least = int(self.n_components) + 1
-            count = None if itemsize * n * n <= EXACT_BYTES else max(LANDMARKS, least)
+            count = None if itemsize * n * n <= exact_bytes else max(many, least)
         return None if count is None or count >= n else int(count)
 
     def _drawn(self, graph: PatchGraph, count: int) -> Indices:

@@ -72,8 +72,8 @@ class PatchLLE(BasePatchEmbedding):
         With ``"precomputed"``, X is a square matrix of distances, or a sparse graph of them.
     patch : GaussianPatch or None, default=None
         How a neighbourhood becomes a Gaussian. None means the recommended patch: 15 neighbours
-        (fewer below 1000 points), whatever ``n_neighbors`` is, a flattened covariance and denoised
-        points. ``patch_`` shows it.
+        (fewer below 1000 points), whatever ``n_neighbors`` is, or all neighbours within ``radius``,
+        a flattened covariance and denoised points. ``patch_`` shows it.
     lengths : {"stretched", "divergence"}, default="stretched"
         The length of an edge. ``"stretched"``: the distance between the centres of its two patches,
         in units of the typical edge. Short circuits, whose patches disagree and whose way around is

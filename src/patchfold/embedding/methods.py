@@ -1,4 +1,4 @@
-"""The estimators by name, and what they are given where classes change lengths."""
+"""The estimators by name, and the parameters that make published methods of them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,29 @@ METHODS: dict[str, Any] = {
 }
 
 # Labels tell what belongs together better than any stretch does, and their map has to be smooth
-# between classes. By default LLE and eigenmaps do not use lengths, which labels change.
+# between classes. By default LLE and eigenmaps do not use lengths, which labels change. Isomap is
+# scaled as in the paper of SA-Isomap.
 _WITH_LABELS: dict[str, dict[str, Any]] = {
+    "isomap": {"scaling": "classical"},
     "lle": {"weights": "entropic"},
     "eigenmaps": {"bandwidth": "median"},
 }
+
+
+def divergence_parameters(method: str, divergence: Any) -> dict[str, Any]:
+    """Return the parameters that give a method a divergence; ``"euclidean"`` is the classical one.
+
+    Examples
+    --------
+    >>> divergence_parameters("isomap", "kl")
+    {'divergence': 'kl'}
+    >>> divergence_parameters("isomap", "euclidean")
+    {'divergence': 'euclidean', 'scaling': 'classical'}
+    """
+    given = {"divergence": divergence}
+    if method == "isomap" and divergence == "euclidean":
+        given["scaling"] = "classical"
+    return given
 
 
 def supervised_parameters(method: str) -> dict[str, Any]:
@@ -27,6 +45,6 @@ def supervised_parameters(method: str) -> dict[str, Any]:
     Examples
     --------
     >>> supervised_parameters("isomap")
-    {'lengths': 'divergence', 'out_of_sample': 'krr'}
+    {'lengths': 'divergence', 'out_of_sample': 'krr', 'scaling': 'classical'}
     """
     return {"lengths": "divergence", "out_of_sample": "krr", **_WITH_LABELS.get(method, {})}

@@ -51,8 +51,8 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         With ``"precomputed"``, X is a square matrix of distances, or a sparse graph of them.
     patch : GaussianPatch or None, default=None
         How a neighbourhood becomes a Gaussian. None means the recommended patch: 15 neighbours
-        (fewer below 1000 points), whatever ``n_neighbors`` is, a flattened covariance and denoised
-        points. ``patch_`` shows it.
+        (fewer below 1000 points), whatever ``n_neighbors`` is, or all neighbours within ``radius``,
+        a flattened covariance and denoised points. ``patch_`` shows it.
     lengths : {"stretched", "divergence"}, default="stretched"
         The length of an edge. ``"stretched"``: the distance between the centres of its two patches,
         in units of the typical edge. Short circuits, whose patches disagree and whose way around is
@@ -211,8 +211,12 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         return matrix if copies is None else csr_array(matrix[copies.first][:, copies.first])
 
     def _draft(self) -> PatchIsomap:
-        parameters = self._plain().get_params(deep=False)
-        return PatchIsomap(**parameters, landmarks=JUDGING_LANDMARKS, out_of_sample="nystrom")
+        return PatchIsomap(
+            **self._plain().get_params(deep=False),
+            scaling="classical",
+            landmarks=JUDGING_LANDMARKS,
+            out_of_sample="nystrom",
+        )
 
     @property
     def _n_features_out(self) -> int:

@@ -112,7 +112,15 @@ def classical_mds(
     return values[order], eigenvectors.fix_signs(vectors[:, order]), squared_means
 
 
-def least_stress(squared: Floats, places: Floats, *, n_jobs: int | None = None) -> Floats:
+def least_stress(
+    squared: Floats,
+    places: Floats,
+    *,
+    n_jobs: int | None = None,
+    sampled_from: int = SAMPLED_FROM,
+    sample: int = SAMPLE,
+    compiled_from: int = COMPILED_FROM,
+) -> Floats:
     """Move points so that their distances fit the known ones best, and return their places.
 
     The stress ``sum (d_ij - |z_i - z_j|)^2`` falls with every step (SMACOF, de Leeuw and Heiser,
@@ -121,7 +129,8 @@ def least_stress(squared: Floats, places: Floats, *, n_jobs: int | None = None) 
     axes are those of their largest variance, widest first.
 
     ``squared`` (n, n) are the squared distances, in units of the longest; they are overwritten with
-    the distances. Results do not depend on ``n_jobs``, the number of threads.
+    the distances. Results do not depend on ``n_jobs``, the number of threads. From ``sampled_from``
+    points on, ``sample`` of them move first; from ``compiled_from`` on, compiled code moves them.
 
     Examples
     --------
@@ -141,32 +150,39 @@ def least_stress(squared: Floats, places: Floats, *, n_jobs: int | None = None) 
     map_slices(root, list(gen_batches(len(known), TILE_ROWS)), n_jobs)
     moving = places - places.mean(axis=0, dtype=np.float64)
     share = STEP_SHARE
-    if len(known) >= SAMPLED_FROM:
-        moving, share = _placed_by_sample(known, moving, n_jobs), LAST_SHARE
-    found = _descended(known, moving, share, n_jobs)
+    if len(known) >= sampled_from:
+        moving = _placed_by_sample(known, moving, sample, compiled_from, n_jobs)
+        share = LAST_SHARE
+    found = _descended(known, moving, share, compiled_from, n_jobs)
     axes = eigenvectors.dense(found.T @ found, 0, places.shape[1] - 1)[1][:, ::-1]
     return eigenvectors.fix_signs(found @ axes)
 
 
-def _placed_by_sample(known: Floats, places: Floats, n_jobs: int | None) -> Floats:
+def _placed_by_sample(
+    known: Floats, places: Floats, size: int, compiled_from: int, n_jobs: int | None
+) -> Floats:
     """Return places where a sample has the least stress, and every other point beside it."""
-    sample = drawn_rows(len(known), SAMPLE, 0)
+    sample = drawn_rows(len(known), size, 0)
     centre = places[sample].mean(axis=0)
-    targets = _descended(known[np.ix_(sample, sample)], places[sample] - centre, STEP_SHARE, n_jobs)
+    between, start = known[np.ix_(sample, sample)], places[sample] - centre
+    targets = _descended(between, start, STEP_SHARE, compiled_from, n_jobs)
 
     def settle(block: slice) -> Floats:
-        return settled(known[block][:, sample], targets, places[block] - centre, NEAR)
+        paths, nearby = known[block][:, sample], places[block] - centre
+        return settled(paths, targets, nearby, NEAR, compiled_from=compiled_from)
 
     return np.concatenate(map_slices(settle, list(gen_batches(len(known), TILE_ROWS)), n_jobs))
 
 
-def _descended(known: Floats, places: Floats, share: float, n_jobs: int | None) -> Floats:
+def _descended(
+    known: Floats, places: Floats, share: float, compiled_from: int, n_jobs: int | None
+) -> Floats:
     """Take steps of falling stress until one takes less than ``share`` of it away."""
     n = len(known)
     moving = places - places.mean(axis=0)
     targets, pulled, stress = np.empty(moving.T.shape), np.empty_like(moving), np.empty(n)
     pull_rows = _pull
-    if n >= COMPILED_FROM:
+    if n >= compiled_from:
         from patchfold.engines import pulling
 
         pull_rows = pulling.pull
@@ -209,7 +225,14 @@ def _settle(known: Floats, targets: Floats, places: Floats, passes: int, close: 
             return
 
 
-def settled(paths: Floats, targets: Floats, places: Floats, close: float = CLOSE) -> Floats:
+def settled(
+    paths: Floats,
+    targets: Floats,
+    places: Floats,
+    close: float = CLOSE,
+    *,
+    compiled_from: int = COMPILED_FROM,
+) -> Floats:
     """Return where points have the least stress beside targets that stay, from places nearby.
 
     Parameters
@@ -220,6 +243,8 @@ def settled(paths: Floats, targets: Floats, places: Floats, close: float = CLOSE
     places : array of shape (n_points, n_components)
     close : float
         A point stops where a step is no longer than this.
+    compiled_from : int
+        Targets from which compiled code is used.
 
     Examples
     --------
@@ -229,7 +254,7 @@ def settled(paths: Floats, targets: Floats, places: Floats, close: float = CLOSE
     """
     found = np.array(places, dtype=np.float64)
     settle = _settle
-    if len(targets) >= COMPILED_FROM:
+    if len(targets) >= compiled_from:
         from patchfold.engines import pulling
 
         settle = pulling.settle

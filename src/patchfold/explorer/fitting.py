@@ -13,7 +13,7 @@ from sklearn.decomposition import PCA
 
 from patchfold.divergences import paired
 from patchfold.embedding import PatchSpace
-from patchfold.embedding.methods import METHODS
+from patchfold.embedding.methods import METHODS, divergence_parameters
 from patchfold.engines.arrays import to_numpy
 from patchfold.explorer.given import coordinates
 from patchfold.explorer.layout import ellipses, placed
@@ -93,7 +93,8 @@ def choose_k(
 ) -> int:
     """Choose the number of neighbours for the first method and the first divergence of patches."""
     divergence = _of_patches(divergences, "euclidean")
-    estimator = METHODS[methods[0]](divergence=divergence, n_jobs=n_jobs, random_state=random_state)
+    own = divergence_parameters(methods[0], divergence)
+    estimator = METHODS[methods[0]](n_jobs=n_jobs, random_state=random_state, **own)
     return int(select_n_neighbors(estimator, X).n_neighbors)
 
 
@@ -123,10 +124,10 @@ def fit_all(
             progress(len(fitted), total, f"{method}, {divergence}, k = {k}")
             estimator = METHODS[method](
                 n_neighbors=k,
-                divergence=divergence,
                 knn=shared,
                 n_jobs=n_jobs,
                 random_state=random_state,
+                **divergence_parameters(method, divergence),
             )
             notes = _fit(estimator, X)
             if estimator.patches_ is not None:
@@ -170,8 +171,9 @@ def fit_beside(
         label = METHODS[method].__name__
         while label in embeddings:
             label += " (fitted)"
+        own = divergence_parameters(method, divergence)
         fits[label] = METHODS[method](
-            n_neighbors=k, divergence=divergence, n_jobs=n_jobs, random_state=random_state
+            n_neighbors=k, n_jobs=n_jobs, random_state=random_state, **own
         )
         notes += [f"{label}: {note}" for note in _fit(fits[label], X)]
     first, *others = embeddings

@@ -36,12 +36,15 @@ def trust_detours(
     onto: csr_array | None = None,
     among: Mask | None = None,
     outline: Outline | None = None,
+    *,
+    compiled_work: int | None = None,
 ) -> None:
     """Trust edges that are no shortcut, until there are no more.
 
     ``onto`` is a graph to go on in: the edges of new points lead into it, and not back. ``among``
     are the edges that may become trusted. ``outline`` is one of the points that edges join, if
-    these are as long as their points are far apart.
+    these are as long as their points are far apart. ``compiled_work`` is that of
+    :func:`~patchfold.graph.ways.joined_within`.
     """
     i, j, distances = edges.i, edges.j, edges.lengths
     found = np.empty(0, dtype=np.intp)
@@ -55,8 +58,8 @@ def trust_detours(
             open_ = open_[changed[i[open_]] + changed[j[open_]] <= WITHIN * distances[open_]]
             if not len(open_):
                 return
-        bounds = NO_SHORTCUT * distances[open_]
-        joined = joined_within(graph, i[open_], j[open_], bounds, outline, n_jobs=n_jobs)
+        pairs = i[open_], j[open_], NO_SHORTCUT * distances[open_]
+        joined = joined_within(graph, *pairs, outline, n_jobs=n_jobs, compiled_work=compiled_work)
         found = open_[joined]
         if not len(found):
             return
@@ -73,7 +76,12 @@ def _near_changes(graph: csr_array, ends: Indices, distances: Floats) -> Floats:
 
 
 def trusted_of_new(
-    near: Neighborhoods, disagreement: Floats, distances: Floats, graph: csr_array
+    near: Neighborhoods,
+    disagreement: Floats,
+    distances: Floats,
+    graph: csr_array,
+    *,
+    compiled_work: int | None = None,
 ) -> Mask:
     """Tell which edges of new points to the points of a graph are trusted.
 
@@ -87,6 +95,8 @@ def trusted_of_new(
         Those of the edges of ``near``, as for :func:`~patchfold.graph.short_circuits.stretches`.
     graph : csr_array of shape (n, n)
         The graph, in units of ``distances``.
+    compiled_work : int or None
+        See :func:`~patchfold.graph.ways.joined_within`.
     """
     rows = near.sources
     order = np.lexsort((disagreement, rows))
@@ -97,7 +107,7 @@ def trusted_of_new(
     n = graph.shape[0]
     lengths = np.asarray(distances, dtype=np.float64)
     edges = EdgeList(rows + n, near.indices, lengths, n + len(near))
-    trust_detours(edges, trusted, None, onto=graph)
+    trust_detours(edges, trusted, None, onto=graph, compiled_work=compiled_work)
     return trusted
 
 

@@ -144,12 +144,20 @@ def joined_within(
     return found
 
 
-def landmark_ways(graph: csr_array, i: Indices, j: Indices, n_jobs: int | None = None) -> Floats:
+def landmark_ways(
+    graph: csr_array,
+    i: Indices,
+    j: Indices,
+    n_jobs: int | None = None,
+    *,
+    compiled_work: int | None = None,
+) -> Floats:
     """Return lower bounds of the geodesics between pairs, by those from landmarks.
 
     ``|g(l, i) - g(l, j)| <= g(i, j)`` for every landmark ``l``. Landmarks are spread over the
     graph: the first is the point whose edges are the longest in sum, each of the others the point
-    farthest from those before it, so that the order of points does not matter.
+    farthest from those before it, so that the order of points does not matter. ``compiled_work`` is
+    that of :func:`~patchfold.graph.geodesics.shortest_paths`.
     """
     sums = np.asarray(graph.sum(axis=1))
     nearest = np.full(graph.shape[0], np.inf)
@@ -157,7 +165,7 @@ def landmark_ways(graph: csr_array, i: Indices, j: Indices, n_jobs: int | None =
     for _ in range(min(LANDMARKS, graph.shape[0])):
         farthest = np.flatnonzero(nearest == nearest.max())
         landmark = farthest[sums[farthest] == sums[farthest].max()][-1:]
-        paths = shortest_paths(graph, landmark, n_jobs=n_jobs)[0]
+        paths = shortest_paths(graph, landmark, n_jobs=n_jobs, compiled_work=compiled_work)[0]
         nearest = np.minimum(nearest, paths)
         bounds = least_ways(bounds, paths[i], paths[j])
     return bounds

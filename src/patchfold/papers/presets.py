@@ -39,6 +39,7 @@ def isomap_kl(
         divergence="kl",
         patch=_levada_patch(include_self, gamma),
         lengths="divergence",
+        scaling="classical",
     )
 
 
@@ -103,7 +104,12 @@ def x_isomap(
     ``size`` is the paper's m, neighbours in a patch; ``n_neighbors`` its neighbourhood size,
     counted under the divergence. Covariance ``C + gamma I``, centred at the point (section 6).
     """
-    return PatchIsomap(n_components, n_neighbors=n_neighbors, **_x_space(size, divergence, gamma))
+    return PatchIsomap(
+        n_components,
+        n_neighbors=n_neighbors,
+        **_x_space(size, divergence, gamma),
+        scaling="classical",
+    )
 
 
 def x_eigenmaps(
@@ -203,6 +209,7 @@ def supervised_isomap(
         n_components,
         n_neighbors=n_neighbors,
         divergence="euclidean",
+        scaling="classical",
         graph="divergence",
         supervision=Dissimilarity(alpha=alpha, beta=beta),
         out_of_sample=out_of_sample,

@@ -6,6 +6,7 @@ import gzip
 import io
 import re
 import zlib
+from dataclasses import dataclass
 
 from patchfold.tables._naming import TableError
 
@@ -21,16 +22,34 @@ BYTE_ORDER_MARKS = {
 }
 # What spreadsheets write on systems without UTF-8. Latin-1 comes last: it decodes any byte.
 OLD_ENCODINGS = {"cp1252": "Windows-1252", "latin-1": "Latin-1"}
-
-
-# An archive may unpack to a quarter of a gigabyte, or to so many times its size: a sparse table of
-# 0 and 1 shrinks to a hundredth, and a bomb by deflate to a thousandth.
-FREE_BYTES = 2**28
-LARGEST_RATIO = 200
+# What is unpacked before its size is looked at.
 PART_BYTES = 2**20
 
 
-def decompress(data: bytes) -> bytes:
+@dataclass(frozen=True)
+class Limit:
+    """How much an archive may unpack to: ``free`` bytes, or ``ratio`` times its size.
+
+    A sparse table of 0 and 1 shrinks to a hundredth, and a bomb by deflate to a thousandth.
+
+    Examples
+    --------
+    >>> Limit().of(1000) == 2**28, Limit().of(10**8)
+    (True, 20000000000)
+    """
+
+    free: int = 2**28
+    ratio: int = 200
+
+    def of(self, packed: int) -> int:
+        """Return how many bytes an archive of ``packed`` bytes may unpack to."""
+        return max(self.free, self.ratio * packed)
+
+
+LIMIT = Limit()
+
+
+def decompress(data: bytes, limit: Limit = LIMIT) -> bytes:
     """Undo compression by gzip; other bytes are returned as they are."""
     if not data.startswith(b"\x1f\x8b"):
         return data
@@ -39,27 +58,16 @@ def decompress(data: bytes) -> bytes:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
             while part := file.read(PART_BYTES):
                 size += len(part)
-                check_unpacked(size, len(data))
+                check_unpacked(size, len(data), limit)
                 parts.append(part)
     except (EOFError, OSError, zlib.error) as error:
         raise TableError(f"the compressed file is damaged ({error}); make it anew.") from error
     return b"".join(parts)
 
 
-def largest_unpacked(packed: int) -> int:
-    """Return how many bytes an archive of so many may unpack to.
-
-    Examples
-    --------
-    >>> largest_unpacked(1000) == FREE_BYTES, largest_unpacked(10**8)
-    (True, 20000000000)
-    """
-    return max(FREE_BYTES, LARGEST_RATIO * packed)
-
-
-def check_unpacked(unpacked: int, packed: int) -> None:
+def check_unpacked(unpacked: int, packed: int, limit: Limit = LIMIT) -> None:
     """Refuse an archive that unpacks to far more than it should, which fills the memory."""
-    most = largest_unpacked(packed)
+    most = limit.of(packed)
     if unpacked > most:
         raise TableError(
             f"the file of {_size(packed)} unpacks to more than {_size(most)}, which is refused; if "

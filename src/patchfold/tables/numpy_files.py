@@ -9,7 +9,7 @@ from zipfile import ZipFile
 import numpy as np
 
 from patchfold.tables._naming import TableError, listed, quoted
-from patchfold.tables.decoding import check_unpacked
+from patchfold.tables.decoding import LIMIT, Limit, check_unpacked
 from patchfold.tables.table import Table
 
 
@@ -18,10 +18,10 @@ def parse_npy(data: bytes) -> Table:
     return _as_table({"": _load(io.BytesIO(data))})
 
 
-def parse_npz(data: bytes) -> Table:
+def parse_npz(data: bytes, limit: Limit = LIMIT) -> Table:
     """Make a table of an archive: an array of points, and arrays with one value for each point."""
     try:
-        arrays = _members(data)
+        arrays = _members(data, limit)
     except TableError:
         raise
     except Exception as error:  # zipfile trusts what the archive says of its parts
@@ -29,7 +29,7 @@ def parse_npz(data: bytes) -> Table:
     return _as_table(arrays)
 
 
-def _members(data: bytes) -> dict[str, Any]:
+def _members(data: bytes, limit: Limit) -> dict[str, Any]:
     with ZipFile(io.BytesIO(data)) as archive:
         members = archive.namelist()
         if not members or not all(name.endswith(".npy") for name in members):
@@ -38,7 +38,7 @@ def _members(data: bytes) -> dict[str, Any]:
                 "CSV."
             )
         # Members are never read beyond the size that the archive declares.
-        check_unpacked(sum(member.file_size for member in archive.infolist()), len(data))
+        check_unpacked(sum(member.file_size for member in archive.infolist()), len(data), limit)
         return {
             name.removesuffix(".npy"): _load(io.BytesIO(archive.read(name))) for name in members
         }

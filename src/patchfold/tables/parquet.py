@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from patchfold.tables._naming import TableError, check_names, require
-from patchfold.tables.decoding import check_unpacked
+from patchfold.tables.decoding import LIMIT, Limit, check_unpacked
 from patchfold.tables.table import Table
 
 if TYPE_CHECKING:
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 CELL_BYTES = 8
 
 
-def parse_parquet(data: bytes, keep: Collection[str]) -> Table:
+def parse_parquet(data: bytes, keep: Collection[str], limit: Limit = LIMIT) -> Table:
     """Make a table of a Parquet file; an index becomes a column that names the rows."""
     pyarrow = require("pyarrow", "reading Parquet")
     parquet = require("pyarrow.parquet", "reading Parquet")
     try:
-        return _parsed(pyarrow.BufferReader(data), parquet, len(data), keep)
+        return _parsed(pyarrow.BufferReader(data), parquet, len(data), keep, limit)
     except TableError:
         raise
     except Exception as error:  # what a damaged file says of itself leads anywhere
@@ -29,12 +29,12 @@ def parse_parquet(data: bytes, keep: Collection[str]) -> Table:
         raise TableError(f"the Parquet file is damaged ({reason}); make it anew.") from error
 
 
-def _parsed(file: Any, parquet: Any, size: int, keep: Collection[str]) -> Table:
+def _parsed(file: Any, parquet: Any, size: int, keep: Collection[str], limit: Limit) -> Table:
     described = parquet.read_metadata(file)
     groups = [described.row_group(place) for place in range(described.num_row_groups)]
     # Runs of equal values take no room in the file.
     cells = described.num_rows * described.num_columns * CELL_BYTES
-    check_unpacked(max(cells, sum(group.total_byte_size for group in groups)), size)
+    check_unpacked(max(cells, sum(group.total_byte_size for group in groups)), size, limit)
     stored = parquet.read_table(file)
     check_names(stored.column_names)
     frame = stored.to_pandas()

@@ -1,65 +1,114 @@
-"""A cluster that loses workers, and one that cannot work at all."""
+"""Tasks and their results, and what can be wrong with workers."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 import time
+from asyncio import CancelledError
+from operator import add
 
 import dask.array as da
+import distributed
 import numpy as np
 import pytest
-from sklearn.datasets import make_swiss_roll
+from distributed.scheduler import KilledWorker
 
-from dask_cluster import dask_cluster
-from patchfold import PatchIsomap
-from patchfold.engines.cluster import connection, rows
+from patchfold.engines.cluster import connection
 from patchfold.engines.cluster.connection import Cluster, connected
 
-
-class Killing(PatchIsomap):
-    """Kills a worker whenever a stage begins, and with it what it holds of those before."""
-
-    def _stage(self, name):
-        self.killed.append(name)
-        self.cluster.kill_worker()
-        return super()._stage(name)
+# A scheduler in this process, whose workers are threads of it.
+OPTIONS = {"processes": False, "dashboard_address": ":0", "set_as_default": False}
 
 
-def test_a_worker_killed_in_every_stage_leaves_the_bits_as_they_are(tmp_path):
-    X = make_swiss_roll(120, random_state=1)[0]
-    setting = {"landmarks": 20, "random_state": 0, "n_neighbors": 6}
-    alone = PatchIsomap(**setting).fit_transform(X)
-    isomap = Killing(**setting)
-    isomap.killed = []
-    with dask_cluster(tmp_path) as isomap.cluster, isomap.cluster.client():
-        isomap.fit(da.from_array(X, chunks=(60, 3)))
-        np.testing.assert_array_equal(isomap.embedding_.compute(), alone)
-    stages = ["sharing out rows", "neighbours", "patches", "divergences", "geodesics", "embedding"]
-    assert isomap.killed == stages
+@pytest.fixture(scope="module")
+def client():
+    with distributed.Client(n_workers=1, threads_per_worker=1, **OPTIONS) as client:
+        yield client
 
 
-def test_without_workers_a_fit_ends_with_an_error(tmp_path):
-    with dask_cluster(tmp_path) as dask, dask.client() as client:
-        cluster = Cluster(client, patience=1.0)
-        slow = cluster.run(time.sleep, 3600)
-        for worker in dask.workers:
-            worker.kill()
-        with pytest.raises(RuntimeError, match="has had no worker for 1 seconds; start workers"):
-            cluster.wait([slow])
-        with pytest.raises(RuntimeError, match="has no worker; start some with 'dask worker"):
-            cluster.check()
+@pytest.fixture
+def lonely():
+    """A client of a cluster without workers."""
+    with distributed.Client(n_workers=0, **OPTIONS) as client:
+        yield client
 
 
-def test_a_task_that_ran_out_of_time_is_an_error_and_no_reason_to_wait(tmp_path):
-    with dask_cluster(tmp_path) as dask, dask.client() as client:
-        cluster = Cluster(client)
-        with pytest.raises(TimeoutError, match="the disk did not answer"):
-            cluster.get([cluster.run(exec, "raise TimeoutError('the disk did not answer')")])
+# ---------------------------------------------------------------- tasks
+
+
+def test_tasks_take_the_results_of_others_and_give_theirs_in_order(client):
+    cluster = Cluster(client)
+    ten = cluster.send(10)
+    sums = cluster.each(add, [1, 2, 3], [ten] * 3)
+    cluster.wait(sums)
+    assert cluster.get(sums) == [11, 12, 13]
+    assert cluster.get([cluster.run(add, *sums[:2])]) == [23]
+    assert cluster.get([]) == []
+
+
+def test_an_error_of_a_task_is_raised_here(client):
+    cluster = Cluster(client)
+    with pytest.raises(ZeroDivisionError):
+        cluster.get([cluster.run(eval, "1 / 0")])
+
+
+def test_a_task_that_ran_out_of_time_is_an_error_and_no_reason_to_wait(client):
+    cluster = Cluster(client)
+    with pytest.raises(TimeoutError, match="the disk did not answer"):
+        cluster.get([cluster.run(exec, "raise TimeoutError('the disk did not answer')")])
+
+
+def test_a_task_may_take_longer_than_patience_while_there_is_a_worker(client, monkeypatch):
+    monkeypatch.setattr(connection, "LOOK", 0.01)
+    cluster = Cluster(client, patience=0.02)
+    assert cluster.get([cluster.run(time.sleep, 0.2)]) == [None]
+
+
+def test_two_fits_on_one_cluster_have_no_task_of_the_same_name():
+    class Named:
+        def submit(self, function, *arguments, key):
+            return key
+
+    one, other = Cluster(Named()), Cluster(Named())
+    names = [cluster.run(abs, 1) for cluster in (one, one, other)]
+    assert len(set(names)) == 3
+    assert all(name.startswith("abs-") for name in names)
+
+
+# ---------------------------------------------------------------- workers that are lost
+
+
+@pytest.mark.slow
+def test_without_workers_a_fit_ends_with_an_error(lonely, monkeypatch):
+    monkeypatch.setattr(connection, "LOOK", 0.05)
+    cluster = Cluster(lonely, patience=0.2)
+    with pytest.raises(RuntimeError, match=r"no worker for 0\.2 seconds; start workers"):
+        cluster.wait([cluster.run(abs, 1)])
+    with pytest.raises(RuntimeError, match="has no worker; start some with 'dask worker"):
+        cluster.check()
 
 
 def test_patience_ends_within_a_minute():
     assert connection.WITHOUT_WORKERS + 2 * connection.LOOK < 60
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (KilledWorker("task", None, 3), "most likely for want of memory; give workers more"),
+        (CancelledError(), "has lost its scheduler; connect again and fit again"),
+        (distributed.CancelledError(), "has lost its scheduler; connect again and fit again"),
+    ],
+)
+def test_lost_workers_and_schedulers_are_told_in_words(lonely, monkeypatch, error, message):
+    async def gather(futures, asynchronous):
+        raise error
+
+    monkeypatch.setattr(lonely, "gather", gather)
+    cluster = Cluster(lonely)
+    with pytest.raises(RuntimeError, match=message):
+        cluster.get([cluster.run(abs, 1)])
 
 
 class Told:
@@ -107,24 +156,30 @@ def test_workers_with_other_versions_are_refused():
     assert alike.workers() == [(1, 10**9)]
 
 
-def test_workers_that_are_too_small_are_refused():
-    chunks = rows.Chunks([], [1000], None, 1000, np.dtype(np.float64))
-    with pytest.raises(RuntimeError, match="too few for rows of 1000 columns; give workers more"):
-        rows.n_parts(chunks, [(1, 10**6)])
-    assert rows.n_parts(chunks, [(2, 10**9), (2, 10**9)]) == 4
-    wide = rows.Chunks([], [1000], None, 10**6, np.dtype(np.float64))
-    assert rows.n_parts(wide, [(1, 10**11), (2, 0)]) == rows.n_parts(wide, [(1, 0)]) == 16
+# ---------------------------------------------------------------- which cluster is meant
+
+
+def test_a_client_or_the_type_of_the_rows_means_a_cluster(lonely):
+    rows = np.zeros((3, 2))
+    assert connected(lonely, rows) is lonely
+    assert connected("threads", rows) is None
+    assert connected("auto", rows) is None
+    with lonely.as_current():
+        assert connected("auto", da.from_array(rows)) is lonely
 
 
 def test_a_dask_array_needs_a_cluster():
     with pytest.raises(ValueError, match="no cluster to work on; start one with"):
         connected("auto", da.zeros((3, 2)))
-    assert connected("threads", np.zeros((3, 2))) is None
+    with pytest.raises(TypeError, match="engine='threads' does not work on a cluster"):
+        connected("threads", da.zeros((3, 2)))
 
 
+@pytest.mark.slow
 def test_without_dask_all_else_works_and_the_message_says_what_to_install():
     program = """
 import sys
+import time
 from importlib.abc import MetaPathFinder
 class Missing(MetaPathFinder):
     def find_spec(self, name, path, target=None):

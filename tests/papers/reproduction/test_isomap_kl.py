@@ -43,6 +43,7 @@ def test_table_one_comes_out(dataset, method):
 
 
 # The K of transplant is not printed: the best accuracy finds the one that gives the printed cell.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dataset", "method", "k"),
     [
@@ -59,6 +60,7 @@ def test_table_one_comes_out_for_local_data(data_folder, dataset, method, k):
     assert compute("I", dataset, method)[""].note == ("" if k is None else f"K={k}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", isomap_kl.METHODS)
 def test_table_two_comes_out_for_classifiers_without_a_seed(method):
     found, expected = compute("II", "iris", method), printed("II", "iris", method)

@@ -1,7 +1,7 @@
 """The old tree finds nearest points."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from patchfold.papers.reproduction import old_tree
@@ -14,7 +14,6 @@ from patchfold.papers.reproduction import old_tree
     st.integers(1, 5),
     st.integers(1, 4),
 )
-@settings(deadline=None, max_examples=60)
 def test_old_tree_finds_k_nearest_points_whatever_the_ties(seed, n, m, k, levels):
     X = np.random.default_rng(seed).integers(0, levels + 1, size=(n, m)).astype(float)
     found = old_tree.neighbors(X, k)

@@ -20,6 +20,7 @@ def test_released_pelle_is_the_equations_with_equal_divergences():
     np.testing.assert_allclose(np.abs(np.sum(ours * theirs, axis=0)), 1, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_wine_has_the_printed_accuracy_of_pelle():
     X, y = experiment.standardised("wine")
     trial = experiment.Experiment(X, y, pelle.published, experiment.accuracy)

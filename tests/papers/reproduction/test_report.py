@@ -60,6 +60,7 @@ def report(paper, some, **arguments):
     return render(paper, some, command=COMMAND, stamp=STAMP, note="What they are.", **arguments)
 
 
+@pytest.mark.slow
 def test_the_same_outcomes_give_the_same_bytes():
     assert report("pelle", outcomes()) == report("pelle", outcomes())
 

@@ -13,10 +13,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import fake_paper
 import patchfold
 from fake_paper import outcomes
+from patchfold import cli
 from patchfold.papers.reproduction import PAPERS, load_paper, workers
 from patchfold.papers.reproduction.cells import Outcome, Result
 from patchfold.papers.reproduction.report import render
@@ -71,6 +73,7 @@ def test_workers_are_told_to_use_one_thread_and_the_parent_keeps_its_own(monkeyp
     assert dict(os.environ) == before
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_takes_only_its_own_task_along(monkeypatch):
     expected = {outcome.task: outcome for outcome in outcomes()}
     monkeypatch.setenv("FAKE_TROUBLE", "die")
@@ -118,22 +121,19 @@ def start(folder, jobs, seconds):
         "PYTHONPATH": os.pathsep.join([*paths, os.environ.get("PYTHONPATH", "")]),
         "FAKE_SECONDS": seconds,
     }
-    options = f"--account published --jobs {jobs} --output".split()
     return subprocess.Popen(  # noqa: S603 - what is run stands here
-        [
-            sys.executable,
-            str(HELPERS / "fake_paper.py"),
-            "reproduce",
-            "pelle",
-            *options,
-            str(folder),
-        ],
+        [sys.executable, str(HELPERS / "fake_paper.py"), *words(folder, jobs)],
         env=environment,
         start_new_session=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+def words(folder, jobs):
+    options = f"--account published --jobs {jobs} --output".split()
+    return ["reproduce", "pelle", *options, str(folder)]
 
 
 def finished(folder):
@@ -159,39 +159,67 @@ def alive_in_group(group):
     return False
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
-def test_a_run_killed_again_and_again_ends_with_the_report_of_an_undisturbed_one(tmp_path):
+def kill_a_run(folder, news, *, jobs=1, whole_group=False, later=0.0):
+    """Kill a run ``later`` seconds after it has stored some tasks; return how many are stored."""
+    at_least = finished(folder) + news
+    process = start(folder, jobs, "0.2")
+    wait_for(lambda: finished(folder) >= at_least)
+    time.sleep(later)
+    if whole_group:
+        os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    wait_for(lambda: not alive_in_group(process.pid))
+    assert not (folder / "pelle.html").exists()
+    assert finished(folder) >= at_least
+    return finished(folder)
+
+
+def assert_is_undisturbed(folder, messages, stored):
+    """Compare the files of a run with those of one that nobody has killed."""
     undisturbed = outcomes(["published"])
     tasks = [outcome.task for outcome in undisturbed]
-    command = f"{COMMAND} --account published"
     expected = render(
-        "pelle", undisturbed, command=command, stamp=stamp(fake_paper), note=fake_paper.NOTE
+        "pelle",
+        undisturbed,
+        command=f"{COMMAND} --account published",
+        stamp=stamp(fake_paper),
+        note=fake_paper.NOTE,
     )
+    assert 0 < stored < len(tasks)
+    assert f"{stored} of {len(tasks)} tasks are stored already" in messages
+    files = {path.name for path in folder.iterdir()}
+    assert files == {"pelle", *expected}
+    assert {name: (folder / name).read_text(encoding="utf-8") for name in expected} == expected
+    assert {path.name for path in (folder / "pelle").iterdir()} == set(map(file_name, tasks))
 
+
+looks_for_processes = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="looks for processes in /proc"
+)
+
+
+@pytest.mark.slow
+@looks_for_processes
+def test_a_killed_run_goes_on_and_ends_with_the_report_of_an_undisturbed_one(tmp_path, monkeypatch):
+    stored = kill_a_run(tmp_path, 1)
+    monkeypatch.setitem(PAPERS, "pelle", "fake_paper")
+    result = CliRunner().invoke(cli.app, words(tmp_path, 1))
+    assert result.exit_code == 0, result.output
+    assert_is_undisturbed(tmp_path, result.stderr, stored)
+
+
+@pytest.mark.long
+@looks_for_processes
+def test_a_run_killed_again_and_again_ends_with_the_report_of_an_undisturbed_one(tmp_path):
     moment = random.Random(0)  # noqa: S311 - moments of kills, not secrets
-    seen = 0
     # While it starts; among its results, all processes at once; the same, but the parent alone.
-    for news, jobs, whole_group in ((0, 1, True), (2, 2, True), (3, 1, False)):
-        process = start(tmp_path, jobs, "0.2")
-        at_least = seen + news
-        wait_for(lambda n=at_least: finished(tmp_path) >= n)
-        time.sleep(moment.uniform(0, 0.3))
-        if whole_group:
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-        process.communicate()
-        assert process.returncode == -signal.SIGKILL
-        wait_for(lambda group=process.pid: not alive_in_group(group))
-        assert not (tmp_path / "pelle.html").exists()
-        assert finished(tmp_path) >= at_least
-        seen = finished(tmp_path)
-
+    kill_a_run(tmp_path, 0, whole_group=True, later=moment.uniform(0, 0.3))
+    kill_a_run(tmp_path, 2, jobs=2, whole_group=True, later=moment.uniform(0, 0.3))
+    stored = kill_a_run(tmp_path, 3, later=moment.uniform(0, 0.3))
     process = start(tmp_path, 1, "0")
     _, messages = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, messages
-    assert f"{seen} of {len(tasks)} tasks are stored already" in messages
-    files = {path.name for path in tmp_path.iterdir()}
-    assert files == {"pelle", *expected}
-    assert {name: (tmp_path / name).read_text(encoding="utf-8") for name in expected} == expected
-    assert {path.name for path in (tmp_path / "pelle").iterdir()} == set(map(file_name, tasks))
+    assert_is_undisturbed(tmp_path, messages, stored)

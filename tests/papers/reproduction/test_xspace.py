@@ -82,6 +82,7 @@ def test_two_principal_components_and_not_98_percent_of_the_variance_are_printed
 # ---------------------------------------------------------------- embeddings
 
 
+@pytest.mark.slow
 def test_isomap_on_given_divergences_is_the_preset():
     X = datasets.load("wine").X
     D = xspace.distances("wine", "bhattacharyya", 5)
@@ -91,6 +92,7 @@ def test_isomap_on_given_divergences_is_the_preset():
     np.testing.assert_allclose(given_all.embedding_, preset.embedding_, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_lle_is_the_preset_where_the_graph_is_connected_and_neighbours_outnumber_features():
     data = datasets.load("wine")
     tried = xspace.Grid((), (), (), (20,), (), (), ())
@@ -100,6 +102,7 @@ def test_lle_is_the_preset_where_the_graph_is_connected_and_neighbours_outnumber
     np.testing.assert_allclose(np.abs(embedded["k=20, d=2"]), np.abs(preset.embedding_), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_eigenmaps_take_three_quantiles_for_sigma_and_the_classes_for_the_dimension():
     data = datasets.load("wine")
     tried = xspace.Grid((), (), (10,), (), (), (), ())
@@ -125,6 +128,7 @@ def test_larger_data_sets_have_thinner_grids_within_the_ranges_of_the_paper(poin
 # ---------------------------------------------------------------- tasks and accounts
 
 
+@pytest.mark.slow
 def test_x_isomap_gives_the_printed_cells_of_iris_and_names_the_divergence():
     results = compute("iris", "X-ISM", tried=SMALL)
     assert [round(result.value, 3) for result in results] == [0.818, 0.804, 0.933]
@@ -139,6 +143,7 @@ def test_choosing_by_half_of_the_classes_gives_a_mean_and_an_interval():
         assert result.low <= chosen.value <= result.high
 
 
+@pytest.mark.slow
 def test_t_sne_is_computed_on_given_divergences():
     results = compute("iris", "X-tSNE", tried=SMALL)
     assert results[0].value > 0.7

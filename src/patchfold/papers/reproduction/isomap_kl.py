@@ -200,7 +200,8 @@ def _embedding(name: str, method: str, account: str, k: int | None) -> Floats:
             return published_isomap_kl(X, k or BASELINE_NEIGHBORS)
         return np.asarray(presets.isomap_kl(k or BASELINE_NEIGHBORS).fit_transform(X))
     if method == "ISO" and account != "published":
-        isomap = PatchIsomap(n_neighbors=k or BASELINE_NEIGHBORS, divergence="euclidean")
+        neighbors = k or BASELINE_NEIGHBORS
+        isomap = PatchIsomap(n_neighbors=neighbors, divergence="euclidean", scaling="classical")
         return np.asarray(isomap.fit_transform(X))
     return baselines.embed(method, X, n_neighbors=k or BASELINE_NEIGHBORS)
 
