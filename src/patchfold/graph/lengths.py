@@ -21,7 +21,6 @@ from patchfold.engines.validation import check_choice, is_sparse
 from patchfold.graph.disagreement import NEAREST, Typical, leaving, medians, nearest, shares
 from patchfold.graph.short_circuits import stretched_lengths, stretches
 from patchfold.graph.trusting import trusted_of_new
-from patchfold.graph.ways import outline_of
 from patchfold.supervision import UNKNOWN, Edges, changed_lengths, kinship
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
     from patchfold.divergences import Divergence
     from patchfold.engines import Engine
-    from patchfold.graph.ways import Outline
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.patches.gaussians import Patches
     from patchfold.supervision import Codes, Kin, LabelRule
@@ -245,15 +243,8 @@ class Lengths:
             "asked": asked,
             "quiet": typical.quiet,
             "typical": typical.distance,
-            "outline": self._outline(),
             "n_jobs": self.engine.n_jobs,
         }
-
-    def _outline(self) -> Outline:
-        """Return an outline of the patches' points, one for every point."""
-        points = to_numpy(cast("Patches", self.patches).points)
-        outline = outline_of(points, self.engine.n_jobs)
-        return outline._replace(places=outline.places[self._of(np.arange(len(self.points)))])
 
     # ---------------------------------------------------------------- what the nearest are
 

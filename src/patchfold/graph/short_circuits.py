@@ -27,8 +27,6 @@ from patchfold.graph.ways import landmark_ways
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from patchfold.graph.ways import Outline
-
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
     Mask = NDArray[np.bool_]
@@ -98,13 +96,12 @@ def stretches(
     asked: Mask | None = None,
     quiet: float = 1.0,
     typical: float = np.inf,
-    outline: Outline | None = None,
     n_jobs: int | None = None,
 ) -> Floats:
     """Return how many times as long each edge has to be: infinitely, if it is a short circuit.
 
-    - An edge is *trusted* if its patches agree, or if a way through trusted edges is hardly longer
-      than the edge. It keeps its length.
+    - An edge is *trusted* if its patches agree, or if two trusted edges lead around it and are
+      together hardly longer. It keeps its length.
     - An edge of the minimum spanning tree of disagreement keeps its length, too: nothing goes
       around it, and the graph stays connected.
     - Any other edge is a *short circuit* if its way around is long; the more its patches disagree,
@@ -139,8 +136,6 @@ def stretches(
     typical : float, default=inf
         Length of a typical edge. One of more than :data:`LONGEST` times that keeps its length, and
         the longer short circuits are, the less is explained by what is shared.
-    outline : Outline or None
-        Of points whose distances are ``distances``; with it the search for ways around is quicker.
     n_jobs : int or None
 
     Returns
@@ -174,7 +169,6 @@ def stretches(
         asked=asked,
         quiet=quiet,
         typical=typical,
-        outline=outline,
         n_jobs=n_jobs,
     )
     factors = judgement.factors if own is None else judgement.factors[own[judged]]
@@ -225,7 +219,6 @@ def judged_edges(
     asked: Mask | None,
     quiet: float,
     typical: float,
-    outline: Outline | None,
     n_jobs: int | None,
 ) -> tuple[Judgement, Mask]:
     """Judge the graph's own edges, or all, where others are needed to trust what is shared.
@@ -239,21 +232,14 @@ def judged_edges(
     tree = np.zeros(len(i), dtype=bool)
     tree[own] = spanning_tree(i[own], j[own], disagreement[own], n)
 
-    def judged(
-        some: Mask, kin: Mask | None = None, counts: float = 1.0, milder: Judgement | None = None
-    ) -> Judgement:
-        """Judge some edges; if given, those of ``kin`` are trusted from the start.
-
-        ``milder`` is a judgement of the same edges by a milder measure. What it does not trust, a
-        stricter one does not trust either, and need not look at.
-        """
+    def judged(some: Mask, kin: Mask | None = None, counts: float = 1.0) -> Judgement:
+        """Judge some edges; if given, those of ``kin`` are trusted from the start."""
         parts = EdgeList(i[some], j[some], lengths[some], n)
         values = counts * disagreement[some]
         trusted = values <= 1.0 if kin is None else (values <= 1.0) | kin[some]
         within = CEILING if kin is None else 1.0
         doubt, marks = doubt_of(quiet), (trusted, tree[some], far[some])
-        among = None if milder is None else milder.trusted
-        return _judged(parts, values, marks, doubt, within, n_jobs, among, outline)
+        return _judged(parts, values, marks, doubt, within, n_jobs)
 
     first = judged(asked)
     suspected = counted_lengths(lengths[asked][np.isinf(first.factors)], typical)
@@ -267,7 +253,7 @@ def judged_edges(
     if short:
         most = MANY_MORE * np.isinf(first.factors).sum()
         for counts in SUSPICIONS:
-            strictly = judged(own, counts=counts, milder=first)
+            strictly = judged(own, counts=counts)
             if np.isinf(strictly.factors).sum() <= most:
                 first = first._replace(factors=np.maximum(first.factors, strictly.factors))
                 break
@@ -281,18 +267,15 @@ def _judged(
     doubt: float,
     within: float,
     n_jobs: int | None,
-    among: Mask | None,
-    outline: Outline | None,
 ) -> Judgement:
     """Judge edges.
 
     ``marks`` tell which are trusted from the start, of the tree, and too long for short circuits;
-    ``within`` is the ceiling of those that do not join two parts; ``among`` are the edges that may
-    become trusted, None for all; ``outline`` is that of :func:`stretches`.
+    ``within`` is the ceiling of those that do not join two parts.
     """
     trusted, tree, far = marks
     trusted = trusted.copy()
-    trust_detours(edges, trusted, n_jobs, among=among, outline=outline)
+    trust_detours(edges, trusted, n_jobs)
     between = _between_parts(edges, trusted)
     settled = trusted | tree
     factors = bounded_stretch(disagreement, settled | far, between, doubt, within)
@@ -352,8 +335,7 @@ def detours(edges: EdgeList, judgement: Judgement, n_jobs: int | None = None) ->
         held = edges.graph(judgement.held)
         ways = landmark_ways(held, edges.i[open_], edges.j[open_], n_jobs)
         with np.errstate(divide="ignore", invalid="ignore"):  # of centres in one place
-            # Edges with a shorter way around are trusted.
-            found[open_] = np.fmax(ways / edges.lengths[open_], NO_SHORTCUT)
+            found[open_] = np.fmax(ways / edges.lengths[open_], 1.0)
     return found
 
 

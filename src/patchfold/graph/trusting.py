@@ -1,4 +1,4 @@
-"""Which edges are trusted because they are no shortcut: a way around them is hardly longer."""
+"""Which edges are trusted because they are no shortcut: two others lead around, hardly longer."""
 
 from __future__ import annotations
 
@@ -6,82 +6,56 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra
 
-from patchfold.graph.edges import EdgeList
-from patchfold.graph.ways import joined_within
+from patchfold.engines.threads import map_blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from patchfold.graph.ways import Outline
+    from patchfold.graph.edges import EdgeList
     from patchfold.neighbors.neighborhoods import Neighborhoods
 
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
     Mask = NDArray[np.bool_]
 
-# An edge is trusted, too, if a way through trusted edges is at most so many times as long: then it
-# is no shortcut. Trusted edges open further ways, so this is repeated, at most so often.
-NO_SHORTCUT, ROUNDS = 1.5, 5
-
-# The same with room for rounding, where sums of lengths are compared that have another order.
-WITHIN = NO_SHORTCUT * (1 + 1e-9)
+# An edge is trusted, too, if two trusted edges lead from one end to the other and are together at
+# most this many times as long: then it is no shortcut.
+NO_SHORTCUT = 1.5
 
 
-def trust_detours(
-    edges: EdgeList,
-    trusted: Mask,
-    n_jobs: int | None,
-    onto: csr_array | None = None,
-    among: Mask | None = None,
-    outline: Outline | None = None,
-    *,
-    compiled_work: int | None = None,
-) -> None:
+def trust_detours(edges: EdgeList, trusted: Mask, n_jobs: int | None = None) -> None:
     """Trust edges that are no shortcut, until there are no more.
 
-    ``onto`` is a graph to go on in: the edges of new points lead into it, and not back. ``among``
-    are the edges that may become trusted. ``outline`` is one of the points that edges join, if
-    these are as long as their points are far apart. ``compiled_work`` is that of
-    :func:`~patchfold.graph.ways.joined_within`.
+    An edge that becomes trusted can lead around others. ``trusted`` is changed in place.
+
+    Examples
+    --------
+    Two short edges lead around the long one.
+
+    >>> import numpy as np
+    >>> from patchfold.graph.edges import EdgeList
+    >>> i, j = np.array([0, 0, 1]), np.array([1, 2, 2])
+    >>> trusted = np.array([True, False, True])
+    >>> trust_detours(EdgeList(i, j, np.array([1.0, 1.8, 1.0]), 3), trusted)
+    >>> trusted
+    array([ True,  True,  True])
     """
-    i, j, distances = edges.i, edges.j, edges.lengths
-    found = np.empty(0, dtype=np.intp)
-    for _ in range(ROUNDS):
-        open_ = np.flatnonzero(~trusted if among is None else ~trusted & among)
-        if not len(open_):
-            return
-        graph = edges.graph(trusted) if onto is None else _leading_into(edges, trusted, onto)
-        if len(found) and onto is None:  # other ways are as long as they were
-            changed = _near_changes(graph, np.concatenate([i[found], j[found]]), distances[open_])
-            open_ = open_[changed[i[open_]] + changed[j[open_]] <= WITHIN * distances[open_]]
-            if not len(open_):
-                return
-        pairs = i[open_], j[open_], NO_SHORTCUT * distances[open_]
-        joined = joined_within(graph, *pairs, outline, n_jobs=n_jobs, compiled_work=compiled_work)
-        found = open_[joined]
-        if not len(found):
-            return
+    i, j = edges.i, edges.j
+    open_ = np.flatnonzero(~trusted)
+    while len(open_):
+        graph = edges.graph(trusted)
+        bounds = NO_SHORTCUT * edges.lengths[open_]
+        found = open_[joined_by_two(graph, graph, i[open_], j[open_], bounds, n_jobs=n_jobs)]
         trusted[found] = True
-
-
-def _near_changes(graph: csr_array, ends: Indices, distances: Floats) -> Floats:
-    """Return how far all points are from the ends of new edges, infinite where it is too far.
-
-    A new way around an edge leads through one of them.
-    """
-    limit = WITHIN * distances.max()
-    return np.asarray(dijkstra(graph, indices=np.unique(ends), min_only=True, limit=limit))
+        # Only an edge that begins at an end of a newly trusted one has a new way around.
+        fresh = np.zeros(edges.n, dtype=bool)
+        fresh[i[found]] = fresh[j[found]] = True
+        open_ = np.flatnonzero(~trusted & (fresh[i] | fresh[j]))
 
 
 def trusted_of_new(
-    near: Neighborhoods,
-    disagreement: Floats,
-    distances: Floats,
-    graph: csr_array,
-    *,
-    compiled_work: int | None = None,
+    near: Neighborhoods, disagreement: Floats, distances: Floats, graph: csr_array
 ) -> Mask:
     """Tell which edges of new points to the points of a graph are trusted.
 
@@ -95,8 +69,6 @@ def trusted_of_new(
         Those of the edges of ``near``, as for :func:`~patchfold.graph.short_circuits.stretches`.
     graph : csr_array of shape (n, n)
         The graph, in units of ``distances``.
-    compiled_work : int or None
-        See :func:`~patchfold.graph.ways.joined_within`.
     """
     rows = near.sources
     order = np.lexsort((disagreement, rows))
@@ -104,25 +76,75 @@ def trusted_of_new(
     first[1:] = rows[order][1:] != rows[order][:-1]
     trusted = disagreement <= 1.0
     trusted[order[first]] = True
-    n = graph.shape[0]
     lengths = np.asarray(distances, dtype=np.float64)
-    edges = EdgeList(rows + n, near.indices, lengths, n + len(near))
-    trust_detours(edges, trusted, None, onto=graph, compiled_work=compiled_work)
-    return trusted
+    while True:
+        open_ = np.flatnonzero(~trusted)
+        kept = rows[trusted], near.indices[trusted]
+        own = csr_array((lengths[trusted], kept), shape=(len(near), graph.shape[0]))
+        bounds = NO_SHORTCUT * lengths[open_]
+        found = joined_by_two(own, graph, rows[open_], near.indices[open_], bounds)
+        if not found.any():
+            return trusted
+        trusted[open_[found]] = True
 
 
-def _leading_into(edges: EdgeList, kept: Mask, graph: csr_array) -> csr_array:
-    """Return the graph with further rows, whose edges lead into it."""
-    i, j, distances = (part[kept] for part in (edges.i, edges.j, edges.lengths))
-    n = graph.shape[0]
-    counts = np.bincount(edges.i - n)
-    starts = np.cumsum(np.bincount(i - n, minlength=len(counts)))
-    size = n + len(counts)
-    return csr_array(
-        (
-            np.concatenate([graph.data.astype(np.float64, copy=False), distances]),
-            np.concatenate([graph.indices.astype(np.intp), j]),
-            np.concatenate([graph.indptr.astype(np.intp), graph.indptr[-1] + starts]),
-        ),
-        shape=(size, size),
-    )
+def joined_by_two(
+    first: csr_array,
+    second: csr_array,
+    i: Indices,
+    j: Indices,
+    bounds: Floats,
+    *,
+    n_jobs: int | None = None,
+) -> Mask:
+    """Tell which pairs are joined by two edges that are together no longer than their bound.
+
+    Parameters
+    ----------
+    first : csr_array of shape (n_rows, n)
+        The edges from ``i``.
+    second : csr_array of shape (n, n)
+        The edges to ``j``, symmetric.
+    i, j : arrays of shape (n_pairs,)
+    bounds : array of shape (n_pairs,)
+    n_jobs : int or None
+
+    Returns
+    -------
+    array of bool of shape (n_pairs,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> path = csr_array(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 2.0], [0.0, 2.0, 0.0]]))
+    >>> joined_by_two(path, path, np.array([0, 0]), np.array([2, 2]), np.array([2.9, 3.0]))
+    array([False,  True])
+    """
+    n = second.shape[0]
+    rows = np.repeat(np.arange(n), np.diff(second.indptr))
+    keys, lengths = rows * n + second.indices, second.data
+    if (keys[1:] < keys[:-1]).any():
+        order = np.argsort(keys)
+        keys, lengths = keys[order], lengths[order]
+    starts, degrees = first.indptr.astype(np.intp, copy=False), np.diff(first.indptr)
+
+    def joined(block: slice) -> Mask:
+        counts = degrees[i[block]]
+        pairs = np.repeat(np.arange(len(counts)), counts)
+        steps = np.arange(len(pairs)) + np.repeat(
+            starts[i[block]] - np.cumsum(counts) + counts, counts
+        )
+        # Looked up at j, whose edges lie side by side.
+        wanted = j[block][pairs] * n + first.indices[steps]
+        places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        ways = first.data[steps].astype(np.float64) + lengths[places]
+        short = (keys[places] == wanted) & (ways <= bounds[block][pairs])
+        found = np.zeros(len(counts), dtype=bool)
+        found[pairs[short]] = True
+        return found
+
+    if not len(keys):
+        return np.zeros(len(i), dtype=bool)
+    parts = map_blocks(joined, len(i), 64 * int(degrees.max(initial=1)), n_jobs)
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=bool)

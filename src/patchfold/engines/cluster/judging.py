@@ -18,7 +18,7 @@ from patchfold.engines.cluster.halo import taken
 from patchfold.engines.cluster.ways import edges_at, grown_regions, least_ways
 from patchfold.graph import short_circuits, trusting
 from patchfold.graph.components import spanning_tree
-from patchfold.graph.ways import joined_within
+from patchfold.graph.trusting import joined_by_two
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -102,7 +102,7 @@ class Judge:
         cluster = self.exchange.cluster
         how = {"counts": counts, "doubt": short_circuits.doubt_of(self.quiet)}
         trusted = cluster.each(_trusted, self.evidence, some, kin=kin, counts=counts)
-        for _ in range(trusting.ROUNDS):
+        while True:
             others = [[trusted[side] for side, _ in asked] for asked in requests]
             edges = [[at for _, at in asked] for asked in requests]
             known = self.links, regions, self.evidence, some, trusted, others, edges
@@ -242,7 +242,7 @@ def _detours(
     ids = links.table.nodes.ids
     bounds = trusting.NO_SHORTCUT * evidence.distances[open_].astype(np.float64)
     i, j = (np.searchsorted(region.ids, ids[end[open_]]) for end in (links.i, links.j))
-    found[open_[joined_within(graph, i, j, bounds, n_jobs=1)]] = True
+    found[open_[joined_by_two(graph, graph, i, j, bounds, n_jobs=1)]] = True
     return found
 
 
