@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -91,7 +90,9 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         The fitted Gaussians (None for ``"euclidean"`` and ``"precomputed"``).
     graph_ : csr_array of shape (n_samples, n_samples)
         The symmetric graph of lengths, which stores zeros. A copy of a row has an edge of length
-        zero to the first copy, and the same neighbours.
+        zero to the first copy, and the same neighbours. Where short circuits leave a point fewer
+        than k neighbours, the next along paths are joined to it, as far away as those paths are
+        long; ``patch_graph_`` does not have these edges.
     patch_graph_ : PatchGraph
         Neighbours, patches and graph in one frozen object, which also places new points.
     fit_report_ : dict
@@ -192,10 +193,15 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         more = self._filled(near, own=True)
         if copies is not None:
             more = edges.side_by_side(copies.to_first(near.distances.dtype), copies.of_rows(more))
+        self._full = graph.matrix
         if more is not near:
             i, j, pairs = edges.undirected(more)
-            matrix = edges.symmetric(i, j, edges.shortest(more, pairs), len(graph))
-            self.patch_graph_ = replace(graph, matrix=matrix)
+            self._full = edges.symmetric(i, j, edges.shortest(more, pairs), len(graph))
+
+    @property
+    def graph_(self) -> csr_array:
+        """The graph with the edges that give every point k neighbours."""
+        return self._full
 
     def _filled(self, near: Neighborhoods, *, own: bool = False) -> Neighborhoods:
         # Neighbour searches on a graph refuse rows with fewer than they are asked for.
