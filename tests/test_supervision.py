@@ -147,12 +147,12 @@ def test_data_in_large_units_are_warned_of(iris):
 @pytest.mark.parametrize(
     ("setting", "remedy"),
     [
-        ({"lengths": "stretched"}, "; use lengths='divergence', or give Dissimilarity"),
+        ({"lengths": "pruned"}, "; use lengths='divergence', or give Dissimilarity"),
         ({"lengths": "divergence"}, "; give Dissimilarity"),
     ],
 )
 def test_the_remedy_for_stretched_edges_is_one_that_helps(iris, setting, remedy):
-    # The unit of X changes neither divergences nor stretched lengths.
+    # The unit of X changes neither divergences nor pruned lengths.
     rule = Dissimilarity(beta=0.01)
     with pytest.warns(UserWarning, match=rf"stretches edges to .*{remedy}\(beta=\.\.\.\) a larger"):
         PatchIsomap(n_neighbors=40, supervision=rule, **setting).fit(*iris)

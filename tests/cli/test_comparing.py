@@ -44,10 +44,12 @@ def test_values_are_compared_by_r_squared_and_rows_drawn(call, quick):
     result = done(call("compare", "iris.csv", *words, "--sample", 60, "--json", "-o", "page.md"))
     summary = json.loads(result.stdout)
     assert (summary["measure"], summary["rows"]) == ("R squared", 60)
-    assert summary["notes"] == [
+    assert summary["notes"][:2] == [
         "60 of 149 rows were drawn at random (--sample)",
         "intervals of 2 splits say little; give --halves 5 or more",
     ]
+    # Of so few rows, some divergences may judge all edges alike.
+    assert all("are equal" in note for note in summary["notes"][2:])
     assert {score["name"] for score in summary["scores"]} == {"PCA", "Isomap", "PatchLLE"}
     assert all(score["low"] <= score["mean"] <= score["high"] for score in summary["scores"])
     assert Path("page.md").read_text(encoding="utf-8").startswith("# Comparison on iris")

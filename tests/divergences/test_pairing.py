@@ -9,6 +9,7 @@ import sklearn
 from gaussians import NAMES, factored_patches, full_patches, small_patches
 from patchfold import GaussianPatch, Patches, PatchIsomap, divergences
 from patchfold.divergences import pairing
+from patchfold.neighbors import find_neighbors
 
 
 @pytest.mark.slow
@@ -64,8 +65,9 @@ def own_spread(a, b):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_room_for_more_directions_than_are_used_changes_no_bit(divergence, dtype):
     rng = np.random.default_rng(5)
-    X = np.concatenate([np.outer(np.arange(60.0), np.ones(40)), rng.standard_normal((60, 40)) - 50])
-    fitted = GaussianPatch(size=12, covariance="flattened").fit(X.astype(dtype))
+    X = rng.standard_normal((120, 40))
+    near = find_neighbors(X.astype(dtype), 12).nearest(np.repeat([4, 12], 60))
+    fitted = GaussianPatch().fit(X.astype(dtype), near)
     assert fitted.used_ranks().max() > fitted.used_ranks()[:60].max()
     new = fitted[np.arange(60)]  # as wide as the widest
     narrow = new.narrowed(int(new.used_ranks().max()))

@@ -27,9 +27,9 @@ from patchfold import (
     PatchSpace,
     PatchTSNE,
 )
+from patchfold.graph.short_circuits import recommended_patch
 from patchfold.neighbors import ApproximateNeighbors, ExactNeighbors
 from patchfold.neighbors.given import TransformerNeighbors
-from patchfold.patches import recommended_patch
 from patchfold.supervision import Dissimilarity
 
 EMBEDDINGS = [PatchIsomap, PatchLLE, PatchEigenmaps, PatchTSNE]
@@ -180,7 +180,7 @@ CHANGED = {
     "n_neighbors": [9],
     "divergence": ["hellinger", "euclidean"],
     "patch": [GaussianPatch(size=9)],
-    "lengths": ["stretched", "divergence"],
+    "lengths": ["pruned", "divergence"],
     "scaling": ["classical"],
     "graph": ["divergence"],
     "radius": [1.5],
@@ -337,7 +337,7 @@ def test_a_fit_does_not_change_an_approximate_search():
 def test_a_fit_does_not_change_points_labels_or_objects(estimator):
     X, y = DATA["k > m"][0].copy(), np.arange(45) % 2
     given = {
-        "patch": GaussianPatch(covariance="flattened", denoise=True),
+        "patch": GaussianPatch(covariance="oas", denoise=True),
         "supervision": Dissimilarity(),
         "n_neighbors": 7,
         "lengths": "divergence",

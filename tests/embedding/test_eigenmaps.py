@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
 
 import slow_reference as slow
 from equations import (
@@ -123,9 +122,18 @@ def places(graph, removed, weight):
     return values[1:3], vectors[:, 1:3] / root[:, None]
 
 
+def crowded():
+    """Return a cloud with two dense spots, whose short circuits hold its picture together."""
+    rng = np.random.default_rng(17)
+    rng.integers(0, 3, size=(150, 6))
+    rng.uniform(size=(3, 80, 3))
+    cloud, spot, other = rng.normal(size=(150, 5)), rng.normal(size=(30, 5)), rng.normal(size=5)
+    return np.concatenate([cloud, 0.05 * spot + 2 * other, 0.05 * rng.normal(size=(30, 5)) - 2])
+
+
 @pytest.mark.filterwarnings(f"ignore:{JOINED}")
 def test_short_circuits_get_the_least_weight_that_makes_points_visible():
-    found = PatchEigenmaps(n_neighbors=8).fit(load_digits().data[:300])
+    found = PatchEigenmaps(n_neighbors=10).fit(crowded())
     graph, removed = found.graph_, found.patch_graph_.removed
     assert (graph[removed[:, 0], removed[:, 1]] == 0).all()
     needed = VISIBLE * visible_share(places(graph, removed, 1.0)[1])
@@ -140,5 +148,5 @@ def test_short_circuits_get_the_least_weight_that_makes_points_visible():
 @pytest.mark.filterwarnings(f"ignore:{JOINED}")
 @pytest.mark.parametrize("setting", [{"bandwidth": "median"}, {"n_components": 1}])
 def test_where_weights_are_chosen_or_nothing_is_plotted_short_circuits_have_none(setting):
-    found = PatchEigenmaps(n_neighbors=8, **setting).fit(load_digits().data[:300])
+    found = PatchEigenmaps(n_neighbors=10, **setting).fit(crowded())
     assert found.short_circuit_weight_ == 0

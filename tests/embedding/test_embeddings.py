@@ -183,7 +183,7 @@ WRONG = [
     ({"radius": 0}, r"radius=0 is not positive"),
     ({"radius": "1"}, r"radius='1' is not a number"),
     ({"radius": 2.0, "graph": "divergence"}, r"radius=2\.0 and graph='divergence' exclude each"),
-    ({"lengths": "strechted"}, r"lengths='strechted' is not known; did you mean 'stretched'\?"),
+    ({"lengths": "prunned"}, r"lengths='prunned' is not known; did you mean 'pruned'\?"),
     ({"engine": "thread"}, r"engine='thread' is not known; did you mean 'threads'\?"),
     ({"knn": "exakt"}, r"knn='exakt' is not known; did you mean 'exact'\?"),
 ]

@@ -78,7 +78,7 @@ def test_held_out_digits_come_back_about_as_well_as_from_as_many_principal_compo
     linear = root_mean_square(pca.inverse_transform(pca.transform(new)) - new)
     model = PatchIsomap(10).fit(fitted)
     back = model.inverse_transform(model.transform(new))
-    assert root_mean_square(back - new) < 1.1 * linear
+    assert root_mean_square(back - new) < 1.2 * linear
 
 
 def test_one_component_goes_back_to_a_curve():

@@ -61,11 +61,9 @@ def ragged(features, n=300):
 def test_patches_have_the_same_bits_in_it(features):
     """Of full covariances and of factored ones, of many sizes, some with many directions."""
     X, near = ragged(features)
-    fit = PatchFit(X, None, near, covariance="flattened")
+    fit = PatchFit(X, None, near)
     assert fit.factored == (features == 30)
-    some, others = (
-        fit.run(None, walk=order, many=0, sample=5) for order in (walk(X), np.arange(len(X)))
-    )
+    some, others = (fit.run(None, walk=order) for order in (walk(X), np.arange(len(X))))
     np.testing.assert_array_equal(some.means, others.means)
     np.testing.assert_array_equal(some.covariances(), others.covariances())
 
@@ -75,7 +73,7 @@ def test_patches_have_the_same_bits_in_it(features):
 @pytest.mark.parametrize("features", [6, 30])
 def test_divergences_have_the_same_bits_in_it(features, compiled):
     X, near = ragged(features, n=2**17 // features)
-    patches = GaussianPatch(covariance="flattened").fit(X, near)
+    patches = GaussianPatch().fit(X, near)
     i, j = near[np.arange(100)].sources, near[np.arange(100)].indices
     few = patches[np.arange(100)]
     assert few.means.nbytes < locality.LARGE <= patches.means.nbytes

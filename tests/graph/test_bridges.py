@@ -12,12 +12,12 @@ from scipy.sparse.csgraph import dijkstra
 
 from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE, PatchSpace, PatchTSNE
 from patchfold.datasets import make_manifold
-from patchfold.graph.bridges import COLUMNS
+from patchfold.graph.bridges import COLUMNS, detours
 from patchfold.graph.edges import EdgeList, symmetric, undirected
-from patchfold.graph.short_circuits import detours, judged_edges
+from patchfold.graph.short_circuits import Evidence, judged
 from patchfold.neighbors import find_neighbors
 
-ROLL = make_manifold("swiss-roll", 400, 0.3, 0)
+ROLL = make_manifold("swiss-roll", 600, 0.3, 1)
 K = 25
 
 
@@ -51,9 +51,7 @@ def test_short_circuits_of_a_roll_are_at_the_top(space):
     jumps = ROLL.geodesics()[found.source, found.target] > 15
     assert jumps.sum() > 50
     assert jumps[: jumps.sum() // 2].all()
-    every = space.bridges(min_score=0)
-    all_jumps = ROLL.geodesics()[every.source, every.target] > 15
-    assert jumps.sum() > 0.95 * all_jumps.sum()
+    assert jumps.mean() > 0.8
 
 
 def test_the_score_follows_from_the_divergence_and_the_way_around(space):
@@ -65,18 +63,13 @@ def test_the_score_follows_from_the_divergence_and_the_way_around(space):
     np.testing.assert_allclose(found.score, expected, rtol=1e-12)
 
 
-def test_the_share_by_which_edges_leave_their_patches_is_beside_what_is_typical(space):
-    found, patches = space.bridges(), space.patches_
-    for edge in (0, 7):
-        ends = [found.source[edge], found.target[edge]]
-        step = patches.points[ends[1]] - patches.points[ends[0]]
-        shares = []
-        for covariance in patches[ends].covariances():
-            widths = np.linalg.eigvalsh(covariance)
-            along = step @ covariance @ step / (step @ step)
-            shares.append(1 - (along - widths[0]) / (widths[-1] - widths[0]))
-        expected = max(shares) / space.patch_graph_.lengths.typical.leaving
-        assert found.leaving[edge] == pytest.approx(expected)
+def test_shared_are_the_near_points_that_both_ends_have(space):
+    found, beside = space.bridges(), [set() for _ in ROLL.X]
+    for a, b in zip(*undirected(find_neighbors(ROLL.X, 10))[:2], strict=True):
+        beside[a].add(b)
+        beside[b].add(a)
+    ends = zip(found.source, found.target, strict=True)
+    assert found.shared.tolist() == [len(beside[a] & beside[b]) for a, b in ends]
 
 
 def test_removed_edges_are_those_that_the_graph_does_not_have(space):
@@ -94,8 +87,8 @@ def test_no_way_around_is_shorter_than_is_said():
     i, j, _ = undirected(find_neighbors(X, 6))
     distances = np.linalg.norm(X[i] - X[j], axis=1)
     disagreement = 0.6 * np.exp(rng.normal(size=len(i)))
-    setting = dict.fromkeys(("shared", "own", "asked", "n_jobs")) | {"quiet": 1.0, "typical": 1.0}
-    judgement, _ = judged_edges(i, j, disagreement, distances, 150, **setting)
+    every = np.ones(len(i), dtype=bool)
+    judgement = judged(Evidence(i, j, disagreement, distances, 0 * i, every, every), 150)
     found = detours(EdgeList(i, j, distances, 150), judgement)
     held = judgement.held
     ways = dijkstra(symmetric(i[held], j[held], distances[held], 150))[i, j] / distances
@@ -151,7 +144,7 @@ def test_two_clusters_that_touch_are_joined_by_edges_without_a_way_around():
 )
 @pytest.mark.filterwarnings("ignore:the neighbourhood graph has:UserWarning")
 def test_every_estimator_lists_bridges(estimator):
-    y = np.arange(400) % 2
+    y = np.arange(600) % 2
     found = estimator.fit(ROLL.X, y).bridges(min_score=0)
     assert (np.diff(found.score) <= 0).all()
     for name in COLUMNS[2:]:
@@ -160,7 +153,7 @@ def test_every_estimator_lists_bridges(estimator):
         assert (values >= 0).all()
     if estimator.supervision is None:  # labels may remove further edges
         graph = estimator.patch_graph_.matrix
-        i, j = np.repeat(np.arange(400), np.diff(graph.indptr)), graph.indices
+        i, j = np.repeat(np.arange(600), np.diff(graph.indptr)), graph.indices
         assert pairs(found[~found.removed]) <= set(zip(i.tolist(), j.tolist(), strict=True))
 
 
@@ -187,8 +180,8 @@ def test_a_negative_score_is_refused(space, wrong):
 
 
 def test_copies_of_rows_change_nothing_but_numbers(space):
-    order = np.random.default_rng(0).permutation(430) % 400
-    first = np.array([np.flatnonzero(order == row)[0] for row in range(400)])
+    order = np.random.default_rng(0).permutation(630) % 600
+    first = np.array([np.flatnonzero(order == row)[0] for row in range(600)])
     one, two = space.bridges(), PatchSpace(n_neighbors=K).fit(ROLL.X[order]).bridges()
     assert {frozenset(pair) for pair in zip(first[one.source], first[one.target], strict=True)} == {
         frozenset(pair) for pair in zip(two.source, two.target, strict=True)
@@ -206,7 +199,7 @@ def test_copies_of_rows_change_nothing_but_numbers(space):
 
 def test_a_table_has_one_row_an_edge_and_names_where_they_are_given(space):
     found = space.bridges()
-    names = np.array([f"p{place}" for place in range(400)])
+    names = np.array([f"p{place}" for place in range(600)])
     frame = found.to_frame(names=names, labels=ROLL.coordinates[:, 0] > 50)
     assert list(frame.columns) == [*COLUMNS, "source_label", "target_label"]
     assert (frame.source == names[found.source]).all()
@@ -215,7 +208,7 @@ def test_a_table_has_one_row_an_edge_and_names_where_they_are_given(space):
     assert pl.DataFrame(found.columns()).shape == (len(found), len(COLUMNS))
 
 
-@pytest.mark.parametrize("wrong", [["a"], np.zeros((400, 2))])
+@pytest.mark.parametrize("wrong", [["a"], np.zeros((600, 2))])
 def test_names_that_do_not_fit_are_refused(space, wrong):
     with pytest.raises(
         ValueError, match=r"names has shape .*give one entry for every fitted point"

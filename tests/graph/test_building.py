@@ -16,8 +16,8 @@ from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE, Patc
 from patchfold.engines import engine_for
 from patchfold.graph.building import build_graph
 from patchfold.graph.patch_graph import CANDIDATES, GraphSetting
+from patchfold.graph.short_circuits import recommended_patch
 from patchfold.neighbors import ExactNeighbors, SharedNeighbors
-from patchfold.patches import recommended_patch
 from patchfold.supervision import encode
 
 THREADS = engine_for("threads")
@@ -39,10 +39,10 @@ def assert_same_rows(found, expected):
 
 
 @pytest.mark.parametrize("graph", ["neighbors", "divergence"])
-@pytest.mark.parametrize("lengths", ["stretched", "divergence"])
+@pytest.mark.parametrize("lengths", ["pruned", "divergence"])
 def test_estimators_have_the_graph_that_the_steps_build(lengths, graph):
     X, k = DATA["k > m"]
-    chosen = {"stretched": lengths == "stretched", "by_divergence": graph == "divergence"}
+    chosen = {"pruned": lengths == "pruned", "by_divergence": graph == "divergence"}
     built = build_graph(X, setting(k, len(X), **chosen))
     fitted = PatchIsomap(n_neighbors=k, lengths=lengths, graph=graph).fit(X)
     np.testing.assert_array_equal(fitted.graph_.toarray(), built.matrix.toarray())
@@ -113,11 +113,11 @@ def test_a_pool_has_ten_candidates_a_neighbour_or_as_many_as_given_but_never_few
     assert GraphSetting(None, THREADS).pool == 0
 
 
-@pytest.mark.parametrize("stretched", [True, False])
-def test_a_pool_of_all_points_gives_what_all_pairs_give(stretched):
+@pytest.mark.parametrize("pruned", [True, False])
+def test_a_pool_of_all_points_gives_what_all_pairs_give(pruned):
     X = np.random.default_rng(6).normal(size=(80, 3))
     new = np.random.default_rng(7).normal(size=(5, 3))
-    chosen = setting(8, 80, by_divergence=True, stretched=stretched)
+    chosen = setting(8, 80, by_divergence=True, pruned=pruned)
     everything = build_graph(X, chosen)
     with sklearn.config_context(working_memory=0.01):
         pooled = build_graph(X, replace(chosen, n_candidates=79))
@@ -140,7 +140,7 @@ def test_labels_choose_from_a_pool_of_all_points_as_from_all_pairs(name):
         divergence=name,
         recipe=recipe,
         patch_size=0 if recipe is None else 7,
-        stretched=False,
+        pruned=False,
         by_divergence=True,
         supervision="dissimilarity",
         n_candidates=149,

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris
 
 from equations import normal
-from patchfold import GaussianPatch, PatchIsomap, PatchSpace, PatchTSNE
+from patchfold import GaussianPatch, PatchIsomap, PatchSpace, PatchTSNE, divergences
 from patchfold.engines import engine_for
 from patchfold.graph.edges import undirected
-from patchfold.graph.lengths import Evidence, Lengths, even_pairs, step_lengths
-from patchfold.graph.short_circuits import CEILING
+from patchfold.graph.lengths import Lengths, even_pairs, step_lengths
+from patchfold.graph.short_circuits import RECIPE, Typical, judged, recommended_patch
 from patchfold.neighbors import find_neighbors
-from patchfold.patches import recommended_patch
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -27,7 +28,7 @@ def test_edges_are_as_long_as_their_patches_are_apart_or_stretched(dtype):
     factors = fitted.graph_.data * fitted.patch_graph_.lengths.typical.distance / apart
     assert fitted.graph_.dtype == dtype
     assert factors.min() >= 1 - 1e-4
-    assert factors.max() <= CEILING + 1e-4
+    assert factors.max() <= RECIPE.ceiling + 1e-4
     assert np.isclose(factors, 1, rtol=1e-4).mean() >= 0.9
 
 
@@ -40,7 +41,7 @@ def test_lengths_are_what_they_are_called_with_labels_and_without(rule, patch):
         setting = {"supervision": supervision, "patch": patch, "n_neighbors": 30}
         found, stretched, plain = (
             PatchSpace(**setting, **lengths).fit(X, y)
-            for lengths in ({}, {"lengths": "stretched"}, {"lengths": "divergence"})
+            for lengths in ({}, {"lengths": "pruned"}, {"lengths": "divergence"})
         )
         np.testing.assert_array_equal(found.graph_.toarray(), stretched.graph_.toarray())
         assert abs(found.graph_ - plain.graph_).max() > 0
@@ -49,27 +50,29 @@ def test_lengths_are_what_they_are_called_with_labels_and_without(rule, patch):
 
 @pytest.mark.parametrize("rule", ["cut", "min-sum"])
 @pytest.mark.parametrize("graph", ["neighbors", "divergence"])
-def test_labels_change_stretched_lengths_too(rule, graph, monkeypatch):
+@pytest.mark.filterwarnings("ignore:the neighbourhood graph has:UserWarning")
+def test_labels_change_pruned_lengths_too(rule, graph, monkeypatch):
     X, y = load_iris(return_X_y=True)
     X = X[::2] + 1e-3 * normal(0, 75, 4)
     y = y[::2]
     before = np.full((75, 75), np.nan)
-    stretched = Lengths.stretched
 
-    def kept(self, evidence):
-        lengths = stretched(self, evidence)
-        mine = slice(None) if evidence.own is None else evidence.own
-        i, j = evidence.i[mine], evidence.j[mine]
+    def kept(evidence, n, n_jobs):
+        judgement = judged(evidence, n, n_jobs)
+        own = evidence.own
+        unit = np.median(evidence.distances[evidence.near & (evidence.distances > 0)])
+        lengths = evidence.distances[own] * judgement.factors[own] / unit
+        i, j = evidence.i[own], evidence.j[own]
         before[i, j] = before[j, i] = lengths
-        return lengths
+        return judgement
 
-    setting = {"n_neighbors": 20, "lengths": "stretched", "graph": graph}
+    setting = {"n_neighbors": 20, "lengths": "pruned", "graph": graph}
     plain = PatchIsomap(**setting).fit(X)
-    monkeypatch.setattr(Lengths, "stretched", kept)
+    monkeypatch.setattr("patchfold.graph.building.judged", kept)
     labelled = PatchIsomap(**setting, supervision=rule).fit(X, y)
     if graph == "neighbors":  # where labels do not choose the edges
         i, j = plain.graph_.tocoo().coords
-        np.testing.assert_array_equal(plain.graph_.data, before[i, j])
+        np.testing.assert_allclose(plain.graph_.data, before[i, j], rtol=1e-12)
     i, j = labelled.graph_.tocoo().coords
     within = y[i] == y[j]
     distances = cdist(plain.patches_.points, plain.patches_.points)[i, j]
@@ -84,11 +87,6 @@ def test_labels_change_stretched_lengths_too(rule, graph, monkeypatch):
         np.testing.assert_allclose(labelled.graph_.data, expected, rtol=1e-9)
 
 
-def assert_as_typical(found, expected):
-    for name in ("distance", "divergence", "leaving", "around", "noise"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the neighbourhood graph has")
 def test_what_is_typical_does_not_depend_on_the_degree_or_the_perplexity():
@@ -96,30 +94,23 @@ def test_what_is_typical_does_not_depend_on_the_degree_or_the_perplexity():
     expected = PatchSpace(n_neighbors=15).fit(X).patch_graph_.lengths.typical
     for k in (3, 10, 40):
         found = PatchSpace(n_neighbors=k).fit(X)
-        assert_as_typical(found.patch_graph_.lengths.typical, expected)
-    setting = {"patch": recommended_patch(1000), "lengths": "stretched"}
+        assert found.patch_graph_.lengths.typical == expected
+    setting = {"patch": recommended_patch(1000), "lengths": "pruned"}
     for perplexity in (1.5, 10.0):
         found = PatchTSNE(perplexity=perplexity, n_iter=1, random_state=0, **setting).fit(X)
-        assert_as_typical(found.patch_graph_.lengths.typical, expected)
+        assert found.patch_graph_.lengths.typical == expected
 
 
-def test_what_is_learned_is_in_other_lengths_and_the_first_stay_as_they_are():
+def test_lengths_are_divergences_until_something_is_typical_and_distances_then():
     X = normal(0, 60, 3)
     near = find_neighbors(X, 8)
     patches = GaussianPatch().fit(X, near)
     plain = Lengths(X, patches, "kl", engine_for("threads"))
     i, j, _ = undirected(near)
-    before = plain.plain(i, j)
-    compared = plain.compared(i, j)
-    learned, closest = plain.learned(i, j, compared)
-    assert (closest.diagonal() == 1).all()
-    assert plain.typical is None
-    np.testing.assert_array_equal(plain.plain(i, j), before)
-    np.testing.assert_array_equal(before, compared.divergences)
-    unit = np.median(compared.distances[compared.distances > 0])  # all are among the ten nearest
-    np.testing.assert_allclose(learned.plain(i, j), compared.distances / unit)
-    stretched = learned.stretched(Evidence(i, j, compared, closest))
-    assert (stretched >= learned.plain(i, j) * (1 - 1e-12)).all()
+    np.testing.assert_array_equal(plain.plain(i, j), divergences.paired(patches, i, j))
+    learned = replace(plain, typical=Typical(distance=2.0, divergence=1.0))
+    distances = np.linalg.norm(X[i] - X[j], axis=1)
+    np.testing.assert_allclose(learned.plain(i, j), distances / 2)
 
 
 def test_the_mean_length_is_that_of_all_pairs_or_of_an_even_sample():

@@ -22,7 +22,7 @@ def test_ways_are_bounded_from_below(seed, n, degree, whole):
     lengths = rng.integers(0, 3, len(i)).astype(float) if whole else rng.exponential(size=len(i))
     graph = symmetric(i, j, lengths, n)
     a, b = rng.integers(0, n, (2, 50))
-    found, exact = landmark_ways(graph, a, b, None), dijkstra(graph)[a, b]
+    found, exact = landmark_ways(graph, a, b, 16), dijkstra(graph)[a, b]
     assert (found >= 0).all()
     assert (found <= exact * (1 + 1e-12)).all()
 
@@ -31,4 +31,4 @@ def test_ways_along_a_path_are_found_exactly():
     lengths = np.random.default_rng(0).exponential(size=99)
     graph = symmetric(np.arange(99), np.arange(1, 100), lengths, 100)
     a, b = np.random.default_rng(1).integers(0, 100, (2, 200))
-    np.testing.assert_allclose(landmark_ways(graph, a, b, None), dijkstra(graph)[a, b], atol=1e-12)
+    np.testing.assert_allclose(landmark_ways(graph, a, b, 16), dijkstra(graph)[a, b], atol=1e-12)

@@ -109,4 +109,4 @@ def _default_with(parameter: str, random: Any) -> str:
     able = [name for name, kind in settings.ESTIMATORS.items() if first in kind().get_params()]
     estimator = str(random.choice(able))
     mapping = "-" if estimator == "space" else "nystrom"
-    return f"{estimator}.kl.recommended.stretched.none.{mapping}.auto"
+    return f"{estimator}.kl.recommended.pruned.none.{mapping}.auto"

@@ -114,7 +114,7 @@ def _bridges(model: Any, X: Array, points: Any = OWN) -> Array:
     edges = model.bridges(0.0)
     must((edges.source < edges.target).all(), "bridges are not from a lower to a higher point")
     must((edges.target < len(X)).all(), "bridges lead to points that are not there")
-    for name in ("score", "divergence", "leaving", "shared"):
+    for name in ("score", "divergence", "shared"):
         _numbers(getattr(edges, name), (len(edges),), name)
     must((np.diff(edges.score) <= 0).all(), "bridges are not in order")
     must(not np.isnan(edges.detour).any() and (edges.detour >= 0).all(), "detour is no length")
@@ -156,7 +156,7 @@ def suited(name: str, word: str) -> str:
         parts[0] = "isomap"  # its optimiser takes rounding errors to other places
     if what == "permuted-rows":
         parts[6] = "exact"  # an approximate search depends on the order
-        parts[3] = "stretched"
+        parts[3] = "pruned"
     parts[2] = parts[2] if parts[1] != "euclidean" else "-"
     parts[2] = "recommended" if parts[1] != "euclidean" and parts[2] == "-" else parts[2]
     parts[5] = "-" if parts[0] == "space" else "nystrom" if parts[5] == "-" else parts[5]

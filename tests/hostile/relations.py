@@ -326,14 +326,14 @@ def suited(name: str, word: str) -> str:
     if name in ALIKE and parts[0] == "tsne":
         parts[0] = "isomap"  # t-SNE's optimiser takes rounding errors to other places
     if name in ALIKE and parts[0] == "eigenmaps" and parts[3] in {"all", "over"}:
-        parts[3] = "stretched"  # equal weights of all pairs say nothing, as a warning tells
+        parts[3] = "pruned"  # equal weights of all pairs say nothing, as a warning tells
     if name == "rotation" and parts[2] == "diagonal-shrinkage":
         parts[2] = "shrinkage"  # a diagonal belongs to the axes
     if name == "backend-multiprocessing" and parts[6] == "given":
         parts[6] = "exact"  # scikit-learn's starts processes for every call: right, after 38 s
     if name == "permuted-rows":
         parts[6] = parts[6].replace("approximate", "exact")  # which depends on the order
-        parts[3] = parts[3].replace("auto", "stretched")  # which compares candidates on a sample
+        parts[3] = parts[3].replace("auto", "pruned")  # which compares candidates on a sample
     if name.startswith(("scale", "unit")):
         if parts[1] == "euclidean":
             parts[4] = parts[4].replace("dissimilarity", "cut")  # whose beta is no squared length
@@ -342,9 +342,9 @@ def suited(name: str, word: str) -> str:
             parts[4] = parts[4].replace("min-sum", "cut")
     if name == "doubled":
         if parts[3] == "auto":
-            parts[3] = "stretched"  # which compares candidates on a half of the rows
+            parts[3] = "pruned"  # which compares candidates on a half of the rows
         if parts[3] in {"lengths", "under"} and parts[2] not in {"-", "recommended"}:
-            parts[3] = "stretched"  # the papers' methods take every row as a point
+            parts[3] = "pruned"  # the papers' methods take every row as a point
     if name == "block-size" and parts[3] == "under":
         parts[3] = "lengths"  # working_memory says between which points patches are compared
     return ".".join(parts)

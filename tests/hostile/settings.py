@@ -1,4 +1,4 @@
-"""Settings of estimators, written as one word each: ``isomap.kl.ridge.stretched.cut.krr.auto``.
+"""Settings of estimators, written as one word each: ``isomap.kl.ridge.pruned.cut.krr.auto``.
 
 The word names the estimator, the divergence, the covariance, how edges are made, the supervision,
 the map for new points and the search. A word is all that is needed to make the estimator again.
@@ -58,12 +58,12 @@ COVARIANCES: dict[str, GaussianPatch | None] = {
     "oas": GaussianPatch(covariance="oas"),
     "low-rank": GaussianPatch(covariance="low-rank", rank=2),
     "hazan": GaussianPatch(covariance="hazan", rank=12),
-    "flattened": GaussianPatch(covariance="flattened", denoise=True),
+    "denoised": GaussianPatch(denoise=True),
     "adaptive": GaussianPatch(size="adaptive"),
 }
 DEGREE = 9
 EDGES: dict[str, dict[str, Any]] = {
-    "stretched": {"lengths": "stretched"},
+    "pruned": {"lengths": "pruned"},
     "lengths": {"lengths": "divergence"},
     "under": {"lengths": "divergence", "graph": "divergence"},
     "all": {},  # k = n - 1

@@ -259,7 +259,6 @@ COVARIANCES: dict[str, dict[str, Any]] = {
     "oas": {},
     "low-rank": {"rank": 2},
     "hazan": {"rank": 12},
-    "flattened": {},
 }
 for _name, _more in COVARIANCES.items():
     _recipe = recipe(covariance=_name, **_more)
@@ -286,42 +285,36 @@ SETTINGS |= {
     "lle denoised": setting(PatchLLE, iris, recipe(denoise=True), weights="entropic"),
     "isomap of a given function": setting(PatchIsomap, roll, divergence=squared_gap),
     # Stretched lengths.
-    "isomap recommended": setting(PatchIsomap, roll, recommended(), lengths="stretched"),
+    "isomap recommended": setting(PatchIsomap, roll, recommended(), lengths="pruned"),
     "isomap recommended, noise": setting(
-        PatchIsomap, partial(roll, 150, 1.0), recommended(), lengths="stretched"
+        PatchIsomap, partial(roll, 150, 1.0), recommended(), lengths="pruned"
     ),
-    "isomap recommended, clusters": setting(
-        PatchIsomap, clusters, recommended(), lengths="stretched"
-    ),
-    "isomap recommended, copies": setting(PatchIsomap, copies, recommended(), lengths="stretched"),
+    "isomap recommended, clusters": setting(PatchIsomap, clusters, recommended(), lengths="pruned"),
+    "isomap recommended, copies": setting(PatchIsomap, copies, recommended(), lengths="pruned"),
     "isomap recommended, few neighbours": setting(
-        PatchIsomap, iris, recommended(), lengths="stretched", n_neighbors=4
+        PatchIsomap, iris, recommended(), lengths="pruned", n_neighbors=4
     ),
     "isomap recommended, plain lengths": setting(PatchIsomap, roll, recommended()),
     "isomap recommended, under the divergence": setting(
-        PatchIsomap, roll, recommended(), lengths="stretched", graph="divergence"
+        PatchIsomap, roll, recommended(), lengths="pruned", graph="divergence"
     ),
     "isomap recommended, radius": setting(
-        PatchIsomap, iris, recommended(), lengths="stretched", radius=0.9
+        PatchIsomap, iris, recommended(), lengths="pruned", radius=0.9
     ),
-    "lle recommended": setting(PatchLLE, iris, recommended(), lengths="stretched"),
+    "lle recommended": setting(PatchLLE, iris, recommended(), lengths="pruned"),
     "eigenmaps recommended": setting(
-        PatchEigenmaps, roll, recommended(), lengths="stretched", bandwidth=np.inf
+        PatchEigenmaps, roll, recommended(), lengths="pruned", bandwidth=np.inf
     ),
-    "space recommended": setting(PatchSpace, roll, recommended(), lengths="stretched"),
-    "space recommended, clusters": setting(
-        PatchSpace, clusters, recommended(), lengths="stretched"
+    "space recommended": setting(PatchSpace, roll, recommended(), lengths="pruned"),
+    "space recommended, clusters": setting(PatchSpace, clusters, recommended(), lengths="pruned"),
+    "isomap pruned, not denoised": setting(PatchIsomap, roll, lengths="pruned"),
+    "isomap pruned by wasserstein": setting(
+        PatchIsomap, iris, recipe(denoise=True), lengths="pruned", divergence="wasserstein"
     ),
-    "isomap stretched, not denoised": setting(PatchIsomap, roll, lengths="stretched"),
-    "isomap stretched by wasserstein": setting(
-        PatchIsomap, iris, recipe(denoise=True), lengths="stretched", divergence="wasserstein"
+    "isomap pruned, cut": setting(
+        PatchIsomap, iris, recommended(), lengths="pruned", supervision="cut"
     ),
-    "isomap stretched, cut": setting(
-        PatchIsomap, iris, recommended(), lengths="stretched", supervision="cut"
-    ),
-    "tsne stretched": setting(
-        PatchTSNE, iris, recipe(denoise=True, covariance="flattened"), lengths="stretched"
-    ),
+    "tsne pruned": setting(PatchTSNE, iris, recipe(denoise=True), lengths="pruned"),
     # Edges.
     "isomap under the divergence": setting(PatchIsomap, roll, graph="divergence"),
     "isomap under hellinger": setting(
@@ -339,7 +332,7 @@ SETTINGS |= {
     "lle of copies": setting(PatchLLE, copies, weights="entropic"),
     "isomap, neighbours chosen": setting(PatchIsomap, iris, n_neighbors="auto"),
     "lle recommended, neighbours chosen": setting(
-        PatchLLE, iris, recommended(), lengths="stretched", n_neighbors="auto"
+        PatchLLE, iris, recommended(), lengths="pruned", n_neighbors="auto"
     ),
     "space, neighbours chosen": setting(PatchSpace, iris, n_neighbors="auto"),
     # The classical methods, and given distances.
@@ -400,17 +393,17 @@ SETTINGS |= {
     ),
     "isomap of landmarks as they come": setting(PatchIsomap, roll, landmarks="auto"),
     "isomap recommended, 20 landmarks": setting(
-        PatchIsomap, roll, recommended(), lengths="stretched", landmarks=20
+        PatchIsomap, roll, recommended(), lengths="pruned", landmarks=20
     ),
     "isomap in 4 dimensions": setting(PatchIsomap, iris, n_components=4),
     "isomap of least stress": setting(
-        PatchIsomap, roll, recommended(), lengths="stretched", scaling="stress"
+        PatchIsomap, roll, recommended(), lengths="pruned", scaling="stress"
     ),
     "isomap of least stress, landmarks": setting(
-        PatchIsomap, iris, recommended(), lengths="stretched", scaling="stress", landmarks=20
+        PatchIsomap, iris, recommended(), lengths="pruned", scaling="stress", landmarks=20
     ),
     "isomap of least stress, float32": setting(
-        PatchIsomap, partial(iris, "float32"), recommended(), lengths="stretched", scaling="stress"
+        PatchIsomap, partial(iris, "float32"), recommended(), lengths="pruned", scaling="stress"
     ),
     "isomap of two threads": setting(PatchIsomap, roll, n_jobs=2),
     # Searches.
@@ -426,7 +419,7 @@ SETTINGS |= {
         PatchSpace,
         roll,
         recommended(),
-        lengths="stretched",
+        lengths="pruned",
         knn=KNeighborsTransformer(n_neighbors=9, mode="distance", algorithm="brute"),
     ),
     # Weights and kernels.
@@ -451,7 +444,7 @@ SETTINGS |= {
     "isomap float32": setting(PatchIsomap, partial(roll, dtype="float32")),
     "isomap float32, factored": setting(PatchIsomap, partial(clusters, "float32")),
     "isomap float32 recommended": setting(
-        PatchIsomap, partial(roll, dtype="float32"), recommended(), lengths="stretched"
+        PatchIsomap, partial(roll, dtype="float32"), recommended(), lengths="pruned"
     ),
     "isomap float32 euclidean": setting(
         PatchIsomap, partial(iris, "float32"), divergence="euclidean", out_of_sample="krr"
@@ -462,7 +455,7 @@ SETTINGS |= {
     # Beyond a thousand points other solvers and compiled code take over.
     "isomap of many": setting(PatchIsomap, partial(roll, 1100, 0.2), landmarks=60),
     "isomap recommended of many": setting(
-        PatchIsomap, partial(roll, 1100, 0.2), recommended(), lengths="stretched"
+        PatchIsomap, partial(roll, 1100, 0.2), recommended(), lengths="pruned"
     ),
     "lle of many": setting(PatchLLE, partial(roll, 1100, 0.2)),
     "eigenmaps of many": setting(PatchEigenmaps, partial(roll, 1100, 0.2), graph="divergence"),
@@ -470,12 +463,12 @@ SETTINGS |= {
     "space of many, factored, jeffreys": setting(PatchSpace, wide, divergence="jeffreys"),
     "space of many, factored, float32": setting(PatchSpace, partial(wide, "float32")),
     "isomap recommended of many, factored": setting(
-        PatchIsomap, wide, recommended(), lengths="stretched", landmarks=40
+        PatchIsomap, wide, recommended(), lengths="pruned", landmarks=40
     ),
     # Too little memory for all pairs: neighbours under the divergence are sought among candidates.
     "isomap among candidates": setting(PatchIsomap, partial(roll, 150, 0.3), graph="divergence"),
     "space among candidates": setting(
-        PatchSpace, partial(roll, 150, 0.3), recommended(), lengths="stretched", graph="divergence"
+        PatchSpace, partial(roll, 150, 0.3), recommended(), lengths="pruned", graph="divergence"
     ),
     # The papers.
     "paper isomap_kl": preset("isomap_kl", iris, 9),

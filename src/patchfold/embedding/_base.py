@@ -35,10 +35,11 @@ from patchfold.graph.lengths import KINDS as LENGTHS
 from patchfold.graph.merging import expanded
 from patchfold.graph.patch_graph import KINDS as GRAPHS
 from patchfold.graph.patch_graph import GraphSetting, PatchGraph
+from patchfold.graph.short_circuits import recommended_patch
 from patchfold.neighbors.copies import Copies
 from patchfold.neighbors.fitted_rows import RowTable
 from patchfold.neighbors.given import check_distances
-from patchfold.patches.recipe import GaussianPatch, recommended_patch
+from patchfold.patches.recipe import GaussianPatch
 from patchfold.supervision import encode, label_rule
 
 if TYPE_CHECKING:
@@ -271,7 +272,7 @@ class BasePatchGraph(StrangersMixin, TransformerMixin, BaseEstimator):
             divergence=self.divergence,
             recipe=self.patch_,
             patch_size=0 if self.patch_ is None or k is None else self.patch_.reach(k, n),
-            stretched=self.lengths == "stretched",
+            pruned=self.lengths == "pruned",
             by_divergence=self.graph == "divergence",
             supervision=self.supervision,
             knn=self.knn,

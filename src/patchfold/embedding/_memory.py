@@ -9,17 +9,14 @@ from __future__ import annotations
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from scipy.spatial.distance import cdist
 
 from patchfold.engines.sampling import drawn_rows
 from patchfold.engines.threads import CACHE_BYTES
 from patchfold.engines.validation import is_sparse
-from patchfold.graph.disagreement import TYPICAL_NEIGHBORS
-from patchfold.neighbors.exact import ExactNeighbors
+from patchfold.graph.short_circuits import RECIPE
 from patchfold.neighbors.points import TREE_FEATURES
 from patchfold.patches.covariances import check_full
-from patchfold.patches.fitting import MANY_NUMBERS
 
 if TYPE_CHECKING:
     from patchfold.graph.patch_graph import GraphSetting
@@ -28,7 +25,7 @@ if TYPE_CHECKING:
 # stored both ways; measured by the divergence alone, or by the distance alone.
 FOUND, JUDGED, MEASURED, PLAIN = 24, 120, 75, 80
 
-# Points that tell how many neighbours are within a radius, and how many directions patches use.
+# Points that tell how many neighbours are within a radius.
 ASKED = 32
 
 
@@ -49,8 +46,8 @@ def graph_bytes(X: Any, setting: GraphSetting) -> int:
     if setting.recipe is None:
         return int(needed + n * reach * PLAIN)
     needed += _patch_bytes(X, setting, reach)
-    if setting.stretched:
-        judged = max(setting.degree or reach, min(setting.patch_size, TYPICAL_NEIGHBORS))
+    if setting.pruned:
+        judged = max(setting.degree or reach, min(setting.patch_size, RECIPE.nearest))
         needed += n * judged * JUDGED
     else:
         needed += n * (setting.degree or reach) * MEASURED
@@ -85,21 +82,8 @@ def _patch_bytes(X: Any, setting: GraphSetting, reach: float) -> int:
     factored = rank < m and recipe.covariance != "diagonal-shrinkage"
     if not factored:
         check_full(m, recipe.covariance)
-    numbers = m * (1 + (_directions(X, setting, rank) if factored else 2 * m))
+    numbers = m * (1 + (rank if factored else 2 * m))
     needed = n * numbers * X.itemsize
     if recipe.denoise:
         needed += n * m * X.itemsize + _search_bytes(X) + n * size * FOUND
     return int(needed)
-
-
-def _directions(X: Any, setting: GraphSetting, rank: int) -> int:
-    """Return how many directions of a patch are kept; of flattened ones, by asking some patches."""
-    n, m = X.shape
-    recipe: Any = setting.recipe
-    if recipe.covariance != "flattened" or n * rank * m < MANY_NUMBERS:
-        return rank
-    rows = drawn_rows(n, ASKED, 0)
-    near = ExactNeighbors(rank + 1).build(X).query(X[rows])
-    patches = recipe.gaussians(X, near.nearest(rank), points=X[rows])
-    used = int(np.max(patches.used_ranks()))
-    return used if 2 * used <= rank else rank

@@ -73,15 +73,15 @@ class PatchEigenmaps(BasePatchEmbedding):
         two :class:`~patchfold.Patches`. ``"euclidean"`` is the classical method, without patches.
         With ``"precomputed"``, X is a square matrix of distances, or a sparse graph of them.
     patch : GaussianPatch or None, default=None
-        How a neighbourhood becomes a Gaussian. None means the recommended patch: 15 neighbours
-        (fewer below 1000 points), whatever ``n_neighbors`` is, or all neighbours within ``radius``,
-        a flattened covariance and denoised points. ``patch_`` shows it.
-    lengths : {"stretched", "divergence"}, default="stretched"
-        The length of an edge. ``"stretched"``: the distance between the centres of its two patches,
+        How a neighbourhood becomes a Gaussian. None means the recommended patch: ``sqrt(n) / 2``
+        neighbours, at most 15, whatever ``n_neighbors`` is, or all neighbours within ``radius``, of
+        denoised points, and a ridge. ``patch_`` shows it.
+    lengths : {"pruned", "divergence"}, default="pruned"
+        The length of an edge. ``"pruned"``: the distance between the centres of its two patches,
         in units of the typical edge. Short circuits, whose patches disagree and whose way around is
-        long, are removed. Edges between clusters are stretched. ``"divergence"``: the divergence of
-        its two patches, as in the papers. Without patches, the length is the distance between the
-        two points.
+        long, are removed. Edges between clusters become up to 4 times as long.
+        ``"divergence"``: the divergence of its two patches, as in the papers. Without patches, the
+        length is the distance between the two points.
     graph : {"neighbors", "divergence"}, default="neighbors"
         What edges join: the k nearest points, or the k nearest patches under the divergence. The
         nearest patches are searched among all points if all pairs fit into scikit-learn's
@@ -170,7 +170,7 @@ class PatchEigenmaps(BasePatchEmbedding):
         n_neighbors: int | str = 15,
         divergence: Any = "kl",
         patch: GaussianPatch | None = None,
-        lengths: str = "stretched",
+        lengths: str = "pruned",
         graph: str = "neighbors",
         radius: float | None = None,
         supervision: Any = None,

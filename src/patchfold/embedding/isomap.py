@@ -96,15 +96,15 @@ class PatchIsomap(BasePatchEmbedding):
         ``scaling="classical"``, this is the classical method. With ``"precomputed"``, X is a square
         matrix of distances, or a sparse graph of them.
     patch : GaussianPatch or None, default=None
-        How a neighbourhood becomes a Gaussian. None means the recommended patch: 15 neighbours
-        (fewer below 1000 points), whatever ``n_neighbors`` is, or all neighbours within ``radius``,
-        a flattened covariance and denoised points. ``patch_`` shows it.
-    lengths : {"stretched", "divergence"}, default="stretched"
-        The length of an edge. ``"stretched"``: the distance between the centres of its two patches,
+        How a neighbourhood becomes a Gaussian. None means the recommended patch: ``sqrt(n) / 2``
+        neighbours, at most 15, whatever ``n_neighbors`` is, or all neighbours within ``radius``, of
+        denoised points, and a ridge. ``patch_`` shows it.
+    lengths : {"pruned", "divergence"}, default="pruned"
+        The length of an edge. ``"pruned"``: the distance between the centres of its two patches,
         in units of the typical edge. Short circuits, whose patches disagree and whose way around is
-        long, are removed. Edges between clusters are stretched. ``"divergence"``: the divergence of
-        its two patches, as in the papers. Without patches, the length is the distance between the
-        two points.
+        long, are removed. Edges between clusters become up to 4 times as long.
+        ``"divergence"``: the divergence of its two patches, as in the papers. Without patches, the
+        length is the distance between the two points.
     scaling : {"stress", "classical"}, default="stress"
         How geodesics become places. ``"stress"``: so that distances in the embedding fit them best,
         by least squares. Data that lie in ``n_components`` dimensions look the same as with
@@ -179,7 +179,7 @@ class PatchIsomap(BasePatchEmbedding):
     >>> isomap.embedding_.shape
     (150, 2)
     >>> isomap.patch_
-    GaussianPatch(covariance='flattened', denoise=True, size=8)
+    GaussianPatch(denoise=True, size=6)
     """
 
     landmarks_: Indices | None
@@ -196,7 +196,7 @@ class PatchIsomap(BasePatchEmbedding):
         n_neighbors: int | str = 15,
         divergence: Any = "kl",
         patch: GaussianPatch | None = None,
-        lengths: str = "stretched",
+        lengths: str = "pruned",
         scaling: str = "stress",
         graph: str = "neighbors",
         radius: float | None = None,

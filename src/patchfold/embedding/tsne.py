@@ -103,12 +103,12 @@ class PatchTSNE(BasePatchEmbedding):
         How a neighbourhood becomes a Gaussian. None means a plain patch: the ``n_neighbors``
         nearest points, at most half of all points. ``patch_`` shows it. From plain patches t-SNE
         separates classes better than from the denoised patches of the other estimators.
-    lengths : {"stretched", "divergence"}, default="divergence"
-        The length of an edge. ``"stretched"``: the distance between the centres of its two patches,
+    lengths : {"pruned", "divergence"}, default="divergence"
+        The length of an edge. ``"pruned"``: the distance between the centres of its two patches,
         in units of the typical edge. Short circuits, whose patches disagree and whose way around is
-        long, are removed. Edges between clusters are stretched. ``"divergence"``: the divergence of
-        its two patches, as in the papers. Without patches, the length is the distance between the
-        two points.
+        long, are removed. Edges between clusters become up to 4 times as long.
+        ``"divergence"``: the divergence of its two patches, as in the papers. Without patches, the
+        length is the distance between the two points.
     graph : {"neighbors", "divergence"}, default="neighbors"
         What the ``3 perplexity`` neighbours are: the nearest points, or the nearest patches under
         the divergence. The nearest patches are searched among all points if all pairs fit into

@@ -7,36 +7,34 @@ disagreement of the two patches, and by how long the way around is.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from patchfold.graph import building, edges
-from patchfold.graph.short_circuits import LONG_WAY, detours, judged_edges
+from patchfold.graph.short_circuits import judged, ways_around
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from patchfold.graph.disagreement import Typical
     from patchfold.graph.patch_graph import PatchGraph
+    from patchfold.graph.short_circuits import Judgement
     from patchfold.neighbors.neighborhoods import Neighborhoods
 
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
     Mask = NDArray[np.bool_]
 
-# An edge of score 1 has so many times the typical divergence, and a long way around. Chosen with
-# the form of the score on seeds 100 to 102 of benchmarks/bridges.py. There the disagreement of the
-# recipe, which divides by what is typical around an edge and multiplies by how far it leaves its
-# patches, ranks edges worse (average precision 0.83 instead of 0.84). With 2, twice as many edges
-# are listed; with 6, short circuits of noisy rolls are missed.
-DIVERGES = 4.0
+# An edge of score 1 has so many times the typical divergence, and its way around is at least so
+# many times as long. Chosen on seeds 100 to 102 of benchmarks/bridges.py. With 2 instead of 4,
+# twice as many edges are listed; with 6, short circuits of noisy rolls are missed.
+DIVERGES, LONG_WAY = 4.0, 10.0
 
 # Lines of a table that are printed.
 SHOWN = 10
 
 # What stands in a table, from left to right.
-COLUMNS = ("source", "target", "score", "divergence", "leaving", "detour", "shared", "removed")
+COLUMNS = ("source", "target", "score", "divergence", "detour", "shared", "removed")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,13 +50,11 @@ class Bridges:
         How suspicious the edge is: ``divergence * min(detour, 10) / 40``.
     divergence : array of shape (n_edges,)
         The divergence of the two patches, divided by the typical one of neighbours.
-    leaving : array of shape (n_edges,)
-        How far the edge leads out of its two patches, divided by what is typical of neighbours.
     detour : array of shape (n_edges,)
         The length of the way around the edge, divided by the length of the edge (a lower bound);
         infinite if no trusted way leads to the other side.
     shared : array of shape (n_edges,)
-        The share of their eleven nearest points that both ends have in common.
+        How many of their ten nearest points both ends have in common.
     removed : array of bool of shape (n_edges,)
         Whether the edge was removed from the graph as a short circuit.
     around : pair of Neighborhoods
@@ -69,9 +65,8 @@ class Bridges:
     target: Indices
     score: Floats
     divergence: Floats
-    leaving: Floats
     detour: Floats
-    shared: Floats
+    shared: Indices
     removed: Mask
     around: tuple[Neighborhoods, Neighborhoods]
 
@@ -189,19 +184,14 @@ def suspicious_edges(graph: PatchGraph, min_score: float = 1.0) -> Bridges:
     >>> bool((geodesics > 20).all())
     True
     """
-    lengths, evidence = building.evidence_of(graph)
-    judging = lengths.judging(evidence)
-    judgement, judged = judged_edges(**judging)
-    i, j = evidence.i[judged], evidence.j[judged]
-    n, n_jobs = len(lengths.points), graph.setting.engine.n_jobs
-    distances = judging["distances"][judged].astype(np.float64)
+    evidence = building.evidence_of(graph)
+    i, j, n = evidence.i, evidence.j, len(graph.distinct())
+    n_jobs = graph.setting.engine.n_jobs
+    judgement = judged(evidence, n, n_jobs)
+    distances = evidence.distances.astype(np.float64)
     ways = detours(edges.EdgeList(i, j, distances, n), judgement, n_jobs)
-    typical, compared = cast("Typical", lengths.typical), evidence.compared.some(judged)
-    values = compared.divergences.astype(np.float64) / typical.divergence
-    score = values * np.minimum(ways, LONG_WAY) / (LONG_WAY * DIVERGES)
-    listed = (score >= min_score) & (~judgement.trusted | (min_score == 0))
-    if evidence.own is not None:
-        listed &= evidence.own[judged]
+    score = evidence.disagreement * np.minimum(ways, LONG_WAY) / (LONG_WAY * DIVERGES)
+    listed = evidence.own & (score >= min_score) & (~judgement.trusted | (min_score == 0))
     rows = np.flatnonzero(listed)
     rows = rows[np.argsort(-score[rows], kind="stable")]
     kept = judgement.trusted
@@ -215,13 +205,29 @@ def suspicious_edges(graph: PatchGraph, min_score: float = 1.0) -> Bridges:
         source=i,
         target=j,
         score=score[rows],
-        divergence=values[rows],
-        leaving=compared.leaving[rows] / typical.leaving,
+        divergence=evidence.disagreement[rows],
         detour=ways[rows],
-        shared=judging["shared"][judged][rows],
-        removed=np.isinf(judgement.factors[rows]) & graph.setting.stretched,
+        shared=evidence.common[rows],
+        removed=np.isinf(judgement.factors[rows]) & graph.setting.pruned,
         around=around,
     )
+
+
+def detours(edges_: edges.EdgeList, judgement: Judgement, n_jobs: int | None = None) -> Floats:
+    """Return how many times as long as an edge the way around it is, at least.
+
+    1 for trusted edges, infinite between two large parts that no trusted way joins. Ways lead
+    through trusted edges and those of the minimum spanning tree of disagreement, and are bounded
+    from below.
+    """
+    found = np.ones(len(edges_.i))
+    found[judgement.between & ~judgement.trusted] = np.inf
+    asked = np.flatnonzero(~judgement.trusted & ~judgement.between)
+    if len(asked):
+        ways = ways_around(edges_, judgement.held, asked, n_jobs)
+        with np.errstate(divide="ignore", invalid="ignore"):  # of centres in one place
+            found[asked] = np.fmax(ways / edges_.lengths[asked], 1.0)
+    return found
 
 
 def _written(bridges: Bridges) -> str:

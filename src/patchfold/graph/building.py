@@ -12,9 +12,9 @@ import sklearn
 
 from patchfold.engines.validation import is_sparse, warn_user
 from patchfold.graph import components, edges
-from patchfold.graph.disagreement import TYPICAL_NEIGHBORS
-from patchfold.graph.lengths import Evidence, Lengths
+from patchfold.graph.lengths import Lengths
 from patchfold.graph.patch_graph import GraphSetting, PatchGraph
+from patchfold.graph.short_circuits import RECIPE, Evidence, Typical, common_neighbors, judged
 from patchfold.neighbors.approximate import ApproximateNeighbors
 from patchfold.neighbors.fitted_rows import RowTable
 from patchfold.neighbors.given import given_neighbors, nearest_by_value
@@ -226,9 +226,12 @@ def _measure(
     i, j, pairs = ends
     if lengths.patches is None:  # known from the search
         return edges.shortest(near, pairs), lengths
-    if setting.stretched:
+    if setting.pruned:
         lengths, evidence = _evidence(near, ends, found, lengths, setting)
-        plain = lengths.stretched(evidence)
+        factors = judged(evidence, len(near), setting.engine.n_jobs).factors[evidence.own]
+        unit = cast("Typical", lengths.typical).distance
+        distances = evidence.distances[evidence.own]
+        plain = (distances / unit) * factors.astype(distances.dtype)
     else:
         plain = lengths.plain(i, j)
     if len(plain) and not plain.any() and np.ptp(lengths.points, axis=0).any():
@@ -239,11 +242,11 @@ def _measure(
     return plain, lengths
 
 
-def evidence_of(graph: PatchGraph) -> tuple[Lengths, Evidence]:
+def evidence_of(graph: PatchGraph) -> Evidence:
     """Return the edges that a fitted graph of patches chose from, and what they are judged by.
 
-    The edges are those before short circuits were removed, found by the same search; the lengths
-    know what is typical of neighbours. Copies of a row are one point, and have one number.
+    The edges are those before short circuits were removed, found by the same search. Copies of a
+    row are one point, and have one number.
     """
     search, lengths = cast("NeighborSearch", graph.search), replace(graph.lengths, typical=None)
     if graph.copies is not None:
@@ -253,7 +256,7 @@ def evidence_of(graph: PatchGraph) -> tuple[Lengths, Evidence]:
     near = near if graph.reach is None else near.nearest(graph.reach)
     found = _Found(near, search, graph.reach, graph.pooled)
     chosen = _choose_edges(found, lengths, graph.setting, lambda _: nullcontext())
-    return _evidence(chosen, edges.undirected(chosen), found, lengths, graph.setting)
+    return _evidence(chosen, edges.undirected(chosen), found, lengths, graph.setting)[1]
 
 
 def _evidence(
@@ -265,23 +268,21 @@ def _evidence(
 ) -> tuple[Lengths, Evidence]:
     """Return lengths that know what is typical of edges, and what these are judged by.
 
-    The edges of near neighbours, whatever the degree of the graph, tell what is typical, and
-    whether there are short circuits at all.
+    The edges to the nearest points tell what is typical, whatever the degree of the graph.
     """
-    i, j, pairs = ends
-    degree = setting.degree
-    known = min(max(degree or 0, setting.patch_size), TYPICAL_NEIGHBORS)
-    if setting.by_divergence or (degree is not None and degree < known):
-        # The graph does not have all of these edges.
-        a, b, _ = edges.undirected(found.neighborhoods.nearest(known))
-        lengths, closest = lengths.learned(a, b, lengths.compared(a, b))
-        i, j, own, asked = edges.united((i, j), (a, b), len(near))
-        return lengths, Evidence(i, j, lengths.compared(i, j), closest, own, asked)
-    compared = lengths.compared(i, j)
-    some = np.zeros(len(i), dtype=bool)
-    some[pairs[near.among_nearest(TYPICAL_NEIGHBORS)]] = True
-    lengths, closest = lengths.learned(i[some], j[some], compared.some(some))
-    return lengths, Evidence(i, j, compared, closest, asked=some)
+    i, j, _ = ends
+    n, n_jobs = len(near), setting.engine.n_jobs
+    # Others may be found as candidates for the nearest patches.
+    known = RECIPE.nearest if setting.degree is None else max(setting.degree, setting.patch_size)
+    a, b, _ = edges.undirected(found.neighborhoods.nearest(min(RECIPE.nearest, known)))
+    i, j, own, close = edges.united((i, j), (a, b), n)
+    distances, values = lengths.apart(i, j), lengths.divergences(i, j)
+    typical = Typical.of(distances[close], values[close])
+    ones = np.ones(len(a), dtype=np.int32)
+    common = common_neighbors(edges.symmetric(a, b, ones, n), i, j, n_jobs)
+    disagreement = typical.disagreement(values)
+    evidence = Evidence(i, j, disagreement, distances, common, own, close)
+    return replace(lengths, typical=typical), evidence
 
 
 def _join(
@@ -353,7 +354,7 @@ def _warn_of_stretch(
         remedy = ""  # most divergences have no unit that X could change
         if lengths.patches is None:
             remedy = "multiply X by a small number, or "
-        elif setting.stretched:
+        elif setting.pruned:
             remedy = "use lengths='divergence', or "
         warn_user(
             f"supervision={setting.supervision!r} stretches edges to {length:.2g}, where "

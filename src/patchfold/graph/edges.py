@@ -78,14 +78,14 @@ class EdgeList:
 
     def graph(self, kept: NDArray[np.bool_]) -> csr_array:
         """Return the graph of the edges that are kept, as :func:`symmetric` builds it."""
-        numbers = self._numbers
+        numbers = self.numbers
         chosen = kept[numbers.data]
         before = np.concatenate(([0], np.cumsum(chosen))).astype(numbers.indptr.dtype)
         lengths, ends = self.lengths[numbers.data[chosen]], numbers.indices[chosen]
         return csr_array((lengths, ends, before[numbers.indptr]), shape=numbers.shape)
 
     @cached_property
-    def _numbers(self) -> csr_array:
+    def numbers(self) -> csr_array:
         """The graph of all edges, with their numbers for lengths: sorted once for all graphs."""
         return symmetric(self.i, self.j, np.arange(len(self.i)), self.n)
 

@@ -1,14 +1,13 @@
 """How long an edge is: the divergence of two patches, or their distance; and what labels do to it.
 
-Short circuits are removed, and edges between clusters stretched, where lengths are distances
-(:mod:`patchfold.graph.short_circuits`).
+Where lengths are distances, short circuits are removed (:mod:`patchfold.graph.short_circuits`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -18,9 +17,7 @@ from patchfold import divergences
 from patchfold.engines.arrays import check_stored, to_numpy
 from patchfold.engines.threads import map_blocks
 from patchfold.engines.validation import check_choice, is_sparse
-from patchfold.graph.disagreement import NEAREST, Typical, leaving, medians, nearest, shares
-from patchfold.graph.short_circuits import stretched_lengths, stretches
-from patchfold.graph.trusting import trusted_of_new
+from patchfold.graph.short_circuits import RECIPE, Steps, Typical, led_around
 from patchfold.supervision import UNKNOWN, Edges, changed_lengths, kinship
 
 if TYPE_CHECKING:
@@ -37,38 +34,11 @@ if TYPE_CHECKING:
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
 
-# What ``lengths`` may be: distances without short circuits, or the divergence itself.
-KINDS = ("stretched", "divergence")
+# What ``lengths`` may be: distances in a graph without short circuits, or the divergence itself.
+KINDS = ("pruned", "divergence")
 
 # The mean is taken over all pairs, or over a sample of about this many, which has three digits.
 MEAN_PAIRS = 2**19
-
-
-class Compared(NamedTuple):
-    """What is known of the patches at the two ends of edges: arrays of shape (n_edges,)."""
-
-    divergences: Floats
-    distances: Floats
-    leaving: Floats
-
-    def some(self, which: NDArray[np.bool_]) -> Compared:
-        """Return the same of some edges."""
-        return Compared(*(part[which] for part in self))
-
-
-class Evidence(NamedTuple):
-    """Edges ``(i, j)``, and what tells whether they are short circuits.
-
-    ``near`` are the nearest points of each. ``own`` tells which edges are the graph's, and
-    ``asked`` which tell whether there are short circuits; None means all.
-    """
-
-    i: Indices
-    j: Indices
-    compared: Compared
-    near: csr_array
-    own: NDArray[np.bool_] | None = None
-    asked: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,15 +93,14 @@ class Lengths:
         if self.codes is not None:
             check_stored("codes", self.codes, shape[:1], "i")
         if self.typical is not None:
-            self.typical.check(shape[0])
+            self.typical.check()
 
     # ---------------------------------------------------------------- plain lengths
 
     def plain(self, i: Indices, j: Indices) -> Floats:
         """Return the lengths of the pairs ``(i, j)`` of fitted points before labels change them.
 
-        Short circuits are not removed here: that is done for edges of the graph, by
-        :meth:`stretched`.
+        Short circuits are not removed here: that is done for edges of the graph.
         """
         if self.patches is None or self.typical is not None:
             return self.euclidean(i, j)
@@ -193,58 +162,6 @@ class Lengths:
     def _of(self, rows: Indices) -> Indices:
         """Return the patches of points."""
         return rows if self.patch_of is None else self.patch_of[rows]
-
-    # ---------------------------------------------------------------- short circuits
-
-    def compared(self, i: Indices, j: Indices) -> Compared:
-        """Compare the patches ``i`` and ``j``."""
-        patches = cast("Patches", self.patches)
-        leaves = leaving(patches, self._of(i), patches, self._of(j), n_jobs=self.engine.n_jobs)
-        return Compared(self.divergences(i, j), self.apart(i, j), leaves)
-
-    def learned(self, i: Indices, j: Indices, compared: Compared) -> tuple[Lengths, csr_array]:
-        """Return lengths that know what is typical, from edges ``(i, j)`` of near neighbours.
-
-        And the nearest points of each, see :func:`patchfold.graph.disagreement.nearest`.
-        """
-        offsets, apart = self.separations(i, j)
-        near, kept = nearest((i, j), apart, len(self.points))
-        typical = Typical.of((i[kept], j[kept]), *compared.some(kept), offsets, apart[kept])
-        return replace(self, typical=typical), near
-
-    def separations(self, i: Indices, j: Indices) -> tuple[Floats, Floats]:
-        """Return how far points are from the centres of their patches, and ``i`` from ``j``."""
-        centres = to_numpy(cast("Patches", self.patches).points)
-        every = np.arange(len(self.points))
-        offsets = self._distances(self.points, every, centres, self._of(every))
-        return offsets, self._distances(self.points, i, self.points, j)
-
-    def stretched(self, evidence: Evidence) -> Floats:
-        """Return the lengths of the edges of a graph, infinite for short circuits."""
-        typical = cast("Typical", self.typical)
-        factors = stretches(**self.judging(evidence))
-        own, distances = evidence.own, evidence.compared.distances
-        distances = distances if own is None else distances[own]
-        return stretched_lengths(distances, factors, typical.distance)
-
-    def judging(self, evidence: Evidence) -> dict[str, Any]:
-        """Return what :func:`patchfold.graph.short_circuits.stretches` judges edges by."""
-        typical = cast("Typical", self.typical)
-        i, j, compared, near, own, asked = evidence
-        around = np.maximum(typical.around[i], typical.around[j])
-        return {
-            "i": i,
-            "j": j,
-            "disagreement": typical.disagreement(compared.divergences, compared.leaving, around),
-            "distances": compared.distances,
-            "n": len(self.points),
-            "shared": shares(near, i, j, n_jobs=self.engine.n_jobs),
-            "own": own,
-            "asked": asked,
-            "quiet": typical.quiet,
-            "typical": typical.distance,
-            "n_jobs": self.engine.n_jobs,
-        }
 
     # ---------------------------------------------------------------- what the nearest are
 
@@ -346,7 +263,7 @@ class Lengths:
             return self._distances(starts, near.sources, fitted, ends) / self._unit
 
         if self.typical is not None:
-            disagreement, values = self._disagreement_of_new(patches, near, values), distances()
+            disagreement, values = self.typical.disagreement(values), distances()
             # With labels, ways through the graph do not compare with distances: use no graph.
             ways = graph if self.rule is None else csr_array(graph.shape, dtype=graph.dtype)
             values = np.where(trusted_of_new(near, disagreement, values, ways), values, np.inf)
@@ -354,17 +271,6 @@ class Lengths:
         lengths = np.full(len(values), np.inf, dtype=values.dtype)
         lengths[kept] = self.of_unlabelled(values[kept], lambda: distances()[kept])
         return lengths
-
-    def _disagreement_of_new(self, patches: Patches, near: Neighborhoods, values: Floats) -> Floats:
-        typical, fitted = cast("Typical", self.typical), cast("Patches", self.patches)
-        n_jobs = self.engine.n_jobs
-        ends = self._of(near.indices)
-        leaves = leaving(patches, near.sources, fitted, ends, n_jobs=n_jobs)
-        there = typical.around[near.indices]
-        # Around a new point, take the median of what is typical around its nearest neighbours.
-        closest = near.among_nearest(NEAREST)
-        here = medians(near.sources[closest], there[closest], len(near))[near.sources]
-        return typical.disagreement(values, leaves, np.maximum(here, there))
 
     def _distances(self, X: Floats, i: Indices, Z: Floats, j: Indices) -> Floats:
         """Return the distances of the points ``X[i]`` from ``Z[j]``, by differences."""
@@ -400,6 +306,42 @@ class Lengths:
         # Without patches lengths are Euclidean, or given: the only distances there are.
         known = distances if patches and distances is not None else lambda: lengths
         return Edges(lengths, kin, known, lambda: self.mean, between_patches=patches)
+
+
+def trusted_of_new(
+    near: Neighborhoods, disagreement: Floats, distances: Floats, graph: csr_array
+) -> NDArray[np.bool_]:
+    """Tell which edges of new points to the points of a graph are trusted.
+
+    The edge along which patches disagree least always is. New points do not influence each other.
+
+    Parameters
+    ----------
+    near : Neighborhoods
+        The neighbours of new points in the graph.
+    disagreement, distances : arrays of shape (n_edges,)
+        Those of the edges of ``near``.
+    graph : csr_array of shape (n, n)
+        The graph, in units of ``distances``.
+    """
+    rows = near.sources
+    order = np.lexsort((disagreement, rows))
+    least = np.ones(len(rows), dtype=bool)
+    least[1:] = rows[order][1:] != rows[order][:-1]
+    trusted = disagreement <= RECIPE.ordinary
+    trusted[order[least]] = True
+    lengths = np.asarray(distances, dtype=np.float64)
+    graph = graph.sorted_indices()
+    starts, ends = graph.indptr.astype(np.intp), graph.indices.astype(np.intp)
+    fitted = Steps(starts, ends, graph.data, ends, np.ones(len(ends), dtype=bool))
+    while True:
+        open_ = np.flatnonzero(~trusted)
+        own = Steps(near.indptr, near.indices, lengths, near.indices, trusted)
+        bounds = RECIPE.ordinary * lengths[open_]
+        found = led_around(own, fitted, rows[open_], near.indices[open_], bounds)
+        if not found.any():
+            return trusted
+        trusted[open_[found]] = True
 
 
 def step_lengths(steps: Floats) -> Floats:

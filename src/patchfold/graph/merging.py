@@ -40,14 +40,11 @@ def expanded(
     codes : array of shape (n,) or None
         The class of every row.
     """
-    lengths, typical = graph.lengths, graph.lengths.typical
-    if typical is not None:
-        typical = replace(typical, around=typical.around[copies.point])
+    lengths = graph.lengths
     lengths = replace(
         lengths,
         points=X,
         codes=codes,
-        typical=typical,
         known_mean=None if lengths.rule is None else lengths.mean,
         patch_of=None if lengths.patches is None else copies.point,
     )

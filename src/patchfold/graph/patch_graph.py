@@ -65,8 +65,8 @@ class GraphSetting:
         How a neighbourhood becomes a Gaussian; None where there are no patches.
     patch_size : int
         Neighbours that a patch has at most.
-    stretched : bool
-        Whether lengths are distances without short circuits, and not the divergences.
+    pruned : bool
+        Whether lengths are distances in a graph without short circuits, and not the divergences.
     by_divergence : bool
         Whether edges join the nearest patches under the divergence, and not the nearest points.
     supervision : str, LabelRule or None
@@ -90,7 +90,7 @@ class GraphSetting:
     divergence: str | Divergence = "kl"
     recipe: GaussianPatch | None = None
     patch_size: int = 0
-    stretched: bool = True
+    pruned: bool = True
     by_divergence: bool = False
     supervision: Any = None
     joined: bool = True

@@ -1,147 +1,184 @@
-"""Short circuits: edges whose patches disagree and whose way around is long.
+"""The recipe of the default graph: which edges are short circuits, on one page.
 
 A neighbour graph short-circuits a manifold where an edge jumps from one sheet to another. By its
-length such an edge looks like any other. Two facts give it away together: its two patches disagree
-more than those of neighbours usually do, and the way around it, through edges that are trusted, is
-long. Disagreement alone is no evidence (bends, corners and sparse regions have it, too), and an
-edge that nothing goes around cannot be a short circuit.
+length such an edge looks like any other. Two facts give it away together: its patches disagree more
+than those of neighbours usually do, and the way around it is long::
 
-Where a closed manifold bends, all edges across a line may disagree, and the way around them is the
-whole manifold. The ends of such edges have neighbours in common, as those of short circuits rarely
-have. If what is shared explains nearly all short circuits, there are none.
+    size = min(15, sqrt(n) / 2);  z = mean of each point and its size nearest
+    patch = Gaussian of the size nearest z, plus a ridge;  c = z + Sigma (x - z) / max eigenvalue
+    e = |c_i - c_j|;  d = KL of the two patches
+    T = edges to the 10 nearest;  e0, d0 = medians of e and d over T;  r = d / d0
+    tree = minimum spanning tree of the graph's edges by r
 
-A short circuit gets an infinite length; :mod:`patchfold.graph.building` leaves such edges out.
+    judge(unit, kin):
+        trusted = r <= unit or kin
+        repeat: trust an edge if two edges each, at most 1.5 e together, lead around it,
+                and two thirds of those ways are trusted
+        held = trusted or tree
+        between = joins two trusted parts of 10 points or more
+        remove an edge that is neither held nor between
+                if its way around over held edges is longer than 1.5 e,
+                and (r / unit) * way / e > 25
+        stretch an edge that is between and not held by (r / unit)^2, at most 4 times
+
+    verdict = judge(1.5)
+    suspects = removed edges of T
+    if most suspects are shorter than the 95 % quantile of e over T,
+       and half have ends that share half as many points of T as usual:     # a bend, no sheets
+        verdict = judge(1.5, kin = edges whose ends share as many)
+    else if anything is removed:                                            # a second look
+        stricter = judge(1);  take the harder verdict of both for each edge,
+                              unless it removes 3.5 times as many edges of the graph
+    length = e / e0, stretched;  removed edges are left out
+
+Steps are functions on arrays of edges. :mod:`patchfold.graph.building` calls them for one machine,
+:mod:`patchfold.engines.cluster.judging` for the parts of a cluster.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from patchfold.engines.threads import map_blocks
+from patchfold.engines.validation import check_positive
 from patchfold.graph.components import n_components, spanning_tree
 from patchfold.graph.edges import EdgeList
-from patchfold.graph.trusting import NO_SHORTCUT, trust_detours
 from patchfold.graph.ways import landmark_ways
+from patchfold.patches.covariances import AUTO_RIDGE
+from patchfold.patches.recipe import GaussianPatch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from scipy.sparse import csr_array
 
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
     Mask = NDArray[np.bool_]
 
-# Disagreement from which an edge that is not trusted is stretched: much where distances can be
-# relied on, little where they are mostly noise. 5 instead of 4 makes two tables more readable and
-# costs 0.02 on noisy rolls with many neighbours (seeds 5 to 9 and 20 to 31).
-QUIET_DOUBT, NOISY_DOUBT = 4.0, 1.5
 
-# An edge is stretched at most so many times. Chosen with SUSPICION below: with 5, digits lose 0.01
-# of their accuracy in the plane, with 3, manifolds of known geometry 0.005 of their correlation.
-CEILING = 4.0
+@dataclass(frozen=True)
+class Recipe:
+    """Every tuned number of the default graph, in the order in which the page tells it.
 
-# By its length a short circuit looks like any other edge. One of more than so many times what is
-# typical is neither removed nor stretched: it is long already. Nor is any stretched beyond that, so
-# that clusters far apart do not shrink to dots. Chosen on the tables of benchmarks/real.py, digits,
-# MNIST and Fashion-MNIST: without it, five tables show less than half of what Isomap's picture
-# shows; with 8, digits and Fashion-MNIST lose 0.02 of their accuracy. No short circuit of the rolls
-# in docs/stability.md (seed 4) is longer than 5.3 times the typical edge.
-LONGEST = 12.0
+    The ridge was chosen in docs/ridge.md. The others were chosen on seeds 100 to 103 of the
+    manifolds in docs/stability.md, of closed surfaces and of the tuning half of
+    benchmarks/geometry, on every other table of benchmarks/real.py, digits, and 2500 images of
+    MNIST, Fashion-MNIST, optdigits and pendigits (samples 100 and 101).
+    ``python -m benchmarks.ablation`` shows what each is worth on other data.
+    """
 
-# A short circuit disagrees at least so much, and its way around is so many times as long: less, in
-# proportion, where it disagrees more than doubt needs, but longer than what is no shortcut.
-SHORT_DISAGREES, LONG_WAY = 1.25, 10.0
-
-# Trusted edges may leave the graph in parts. No trusted way joins two parts, so edges between parts
-# of at least so many points are no short circuits. A smaller part is a few strays. Chosen on the
-# tables of benchmarks/real.py and rolls with outliers, seeds 0 to 2: with 15, PatchEigenmaps shows
-# less than half of what spectral embedding does on five tables, with 8 on two; with 3, strays
-# bridge the sheets of noisy rolls.
-PART = 8
-
-# Ends that share this part of their nearest points, three of eleven, may be neighbours though their
-# patches disagree. They are taken for neighbours if at most this part of all short circuits is left
-# then; otherwise there are sheets so close to each other that they share points, too. Sheets are
-# further apart than neighbours: where short circuits are longer than so many typical edges, less
-# may be left, by the fifth power. Chosen on 259 samples of closed surfaces (tori, spheres, Klein's
-# bottle, waves in up to 50 dimensions; 400 and 1000 points), the tuning half of benchmarks/geometry
-# at seeds 0 to 5, seeds 100 to 113 of the manifolds in docs/stability.md, and images, of which 0.29
-# to 0.59 is left. Four of eleven, whatever the length, cuts twice as many of those manifolds open.
-SHARED, LEFT, ORDINARY = 0.25, 0.2, 1.8
-
-# Where there are short circuits, edges are judged a second time, by so many times the disagreement:
-# less is trusted, and groups are told apart. The harder verdict holds. Chosen on digits, MNIST and
-# Fashion-MNIST (5000 images, seeds 1 and 31 to 36), the tables of benchmarks/real.py, the tuning
-# half of benchmarks/geometry at seeds 0 and 1, and seeds 0 to 2, 4 to 6 and 100 to 103 of the
-# manifolds in docs/stability.md. Without, MNIST has 0.62 of its classes right in the plane, not
-# 0.80; with 1.5 alone, noisy rolls lose 0.01 at large k; with 2.25, rolls with a hole lose 0.01.
-SUSPICIONS = (1.7, 1.5)
-
-# A stricter measure finds a few short circuits more. One that finds more than so many times as many
-# has taken noise for them; then the next is tried. Chosen, by the last measure, on the rolls of
-# docs/stability.md (seed 4: at most 2.9 times as many), digits, MNIST and Fashion-MNIST (2.8), and
-# the tuning half of benchmarks/geometry (seed 1: 4.4 to 44, but 2.8 for gait).
-MANY_MORE = 3.5
+    points: int = 15  # neighbours of a patch, at most ...
+    roots: float = 0.5  # ... and at most this many times the root of the number of points
+    ridge: float = AUTO_RIDGE  # added to covariances, in mean variances of the features
+    nearest: int = 10  # whose edges tell what is typical
+    ordinary: float = 1.5  # times the typical divergence, or a way around as long: nothing unusual
+    most: float = 2 / 3  # of the ways around an edge are trusted: so is the edge
+    landmarks: int = 16  # points spread over the graph, which tell how long ways are at least
+    product: float = 25.0  # disagreement times detour from which an edge is a short circuit
+    ceiling: float = 4.0  # an edge between parts is stretched at most so many times
+    short: float = 0.95  # the quantile of near edges that most edges across a bend are below
+    shared: float = 0.5  # of the usual number of common neighbours: the ends are kin
+    many: float = 3.5  # times as many short circuits: a stricter look has taken noise for them
 
 
-def stretches(
-    i: Indices,
-    j: Indices,
-    disagreement: Floats,
-    distances: Floats,
-    n: int,
-    *,
-    shared: Floats | None = None,
-    own: Mask | None = None,
-    asked: Mask | None = None,
-    quiet: float = 1.0,
-    typical: float = np.inf,
-    n_jobs: int | None = None,
-) -> Floats:
-    """Return how many times as long each edge has to be: infinitely, if it is a short circuit.
+RECIPE = Recipe()
 
-    - An edge is *trusted* if its patches agree, or if two trusted edges lead around it and are
-      together hardly longer. It keeps its length.
-    - An edge of the minimum spanning tree of disagreement keeps its length, too: nothing goes
-      around it, and the graph stays connected.
-    - Any other edge is a *short circuit* if its way around is long; the more its patches disagree,
-      the shorter that way may be.
-    - An edge that is many times as long as a typical one keeps its length: it hides nothing.
-    - What is left, such as edges between clusters, is stretched by the square of its disagreement,
-      once that is beyond doubt, up to a ceiling.
-    - If hardly a short circuit is left once edges whose ends share neighbours are trusted, too,
-      they are, and of the others only those between parts that no trusted way joins are stretched.
-    - If short circuits are left, all edges are judged once more, by the strictest measure that does
-      not find many times as many. The harder verdict holds.
 
-    Parameters
-    ----------
-    i, j : arrays of shape (n_edges,)
-        The ends of undirected edges, each given once, sorted by ``i``.
-    disagreement : array of shape (n_edges,)
-        Of the patches at their ends, up to 1 where it is ordinary
-        (:mod:`patchfold.graph.disagreement`).
-    distances : array of shape (n_edges,)
-        Lengths before stretching.
-    n : int
-        Number of points.
-    shared : array of shape (n_edges,) or None
-        The share of their nearest points that both ends have in common.
-    own : array of bool of shape (n_edges,) or None
-        Which edges are those of the graph, None for all.
-    asked : array of bool of shape (n_edges,) or None
-        Which edges tell whether what is shared explains the short circuits, None for all.
-    quiet : float, default=1.0
-        How far distances can be relied on, from 0 to 1.
-    typical : float, default=inf
-        Length of a typical edge. One of more than :data:`LONGEST` times that keeps its length, and
-        the longer short circuits are, the less is explained by what is shared.
-    n_jobs : int or None
+def recommended_patch(n_samples: int, *, sized: bool = True) -> GaussianPatch:
+    """Return the patch that ``patch=None`` means in an estimator, for so many points.
 
-    Returns
-    -------
-    array of shape (n_own,)
-        The factors of the graph's own edges, at least 1.
+    It has ``sqrt(n) / 2`` neighbours, at most 15, a ridge, and is fitted to denoised points.
+    ``sized=False`` leaves the size to the neighbourhoods.
+
+    Examples
+    --------
+    >>> recommended_patch(100), recommended_patch(10_000)
+    (GaussianPatch(denoise=True, size=5), GaussianPatch(denoise=True, size=15))
+    """
+    size = min(RECIPE.points, round(RECIPE.roots * n_samples**0.5), n_samples - 1)
+    return GaussianPatch(max(1, size) if sized else None, denoise=True)
+
+
+@dataclass(frozen=True)
+class Typical:
+    """What is typical of neighbours: the medians of distance and divergence, both positive."""
+
+    distance: float
+    divergence: float
+
+    @classmethod
+    def of(cls, distances: Floats, values: Floats) -> Typical:
+        """Learn what is typical from the edges of near neighbours, each given once."""
+        return cls(_positive_median(distances), _positive_median(values))
+
+    def check(self) -> None:
+        """Refuse what is in a file and is not typical of anything."""
+        for field in fields(self):
+            check_positive(field.name, getattr(self, field.name))
+
+    def disagreement(self, values: Floats) -> Floats:
+        """Return divergences in units of the typical one."""
+        return np.asarray(values.astype(np.float64) / self.divergence)
+
+
+class Evidence(NamedTuple):
+    """Edges ``(i, j)``, each given once in order, and what tells whether they are short circuits.
+
+    Arrays of shape (n_edges,): the disagreement of the patches, their distance, how many near
+    neighbours both ends have in common, which edges the graph has, and which lead to near points.
+    """
+
+    i: Indices
+    j: Indices
+    disagreement: Floats
+    distances: Floats
+    common: Indices
+    own: Mask
+    near: Mask
+
+
+class Judgement(NamedTuple):
+    """What becomes of edges: arrays of shape (n_edges,)."""
+
+    factors: Floats  # how many times as long each has to be, infinitely for a short circuit
+    trusted: Mask
+    between: Mask  # which join two large parts of the graph of trusted edges
+    held: Mask  # trusted, or of the minimum spanning tree
+
+
+class Bend(NamedTuple):
+    """What tells a bend of the manifold from sheets that touch.
+
+    The length that most near edges stay below, and how many near neighbours the ends of kin share.
+    """
+
+    length: float
+    shared: float
+
+    @classmethod
+    def of(cls, distances: Floats, common: Indices) -> Bend:
+        """Learn it from the edges of near neighbours."""
+        if not len(distances):
+            return cls(0.0, 0.0)
+        length = np.quantile(distances, RECIPE.short)
+        return cls(float(length), RECIPE.shared * max(1.0, float(np.median(common))))
+
+    def votes(self, distances: Floats, common: Indices) -> tuple[int, int, int]:
+        """Return how many suspects there are, how many are short, and how many join kin."""
+        short, kin = distances < self.length, common >= self.shared
+        return len(distances), int(short.sum()), int(kin.sum())
+
+
+def is_bend(suspects: int, short: int, kin: int) -> bool:
+    """Tell whether suspects lie across a bend of the manifold, and are no short circuits."""
+    return suspects > 0 and 2 * short > suspects and 2 * kin >= suspects
+
+
+def judged(evidence: Evidence, n: int, n_jobs: int | None = None) -> Judgement:
+    """Judge all edges of the evidence.
 
     Examples
     --------
@@ -154,205 +191,163 @@ def stretches(
     >>> order = np.argsort(i, kind="stable")
     >>> i, j = i[order], j[order]
     >>> disagreement = np.where(j - i == 20, 8.0, 0.5)
-    >>> factors = stretches(i, j, disagreement, np.full(41, 0.16), 40)
-    >>> i[np.isinf(factors)], j[np.isinf(factors)]
+    >>> every = np.ones(41, dtype=bool)
+    >>> edges = Evidence(i, j, disagreement, np.full(41, 0.16), 0 * i, every, every)
+    >>> short = np.isinf(judged(edges, 40).factors)
+    >>> i[short], j[short]
     (array([5]), array([25]))
     """
-    judgement, judged = judged_edges(
-        i,
-        j,
-        disagreement,
-        distances,
-        n,
-        shared=shared,
-        own=own,
-        asked=asked,
-        quiet=quiet,
-        typical=typical,
-        n_jobs=n_jobs,
-    )
-    factors = judgement.factors if own is None else judgement.factors[own[judged]]
-    return np.asarray(factors, dtype=distances.dtype)
-
-
-class Judgement(NamedTuple):
-    """What becomes of edges: arrays of shape (n_edges,)."""
-
-    factors: Floats  # how many times as long each has to be
-    trusted: Mask
-    between: Mask  # which join two large parts of the graph of trusted edges
-    held: Mask  # trusted, or of the minimum spanning tree
-
-
-def is_far(distances: Floats, typical: float) -> Mask:
-    """Tell which edges are too long for short circuits."""
-    return np.asarray(distances > LONGEST * typical)
-
-
-def counted_lengths(distances: Floats, typical: float) -> Indices:
-    """Return how many edges are 0, 1, 2 ... hundredths of a typical edge long, at least."""
-    most = int(100 * LONGEST)
-    hundredths = np.minimum(100 * np.asarray(distances, dtype=np.float64) / typical, most)
-    return np.bincount(hundredths.astype(np.intp), minlength=most + 1)
-
-
-def share_left(lengths: Indices) -> float:
-    """Return which share of short circuits of counted lengths may be left, if there are none."""
-    middle = np.searchsorted(np.cumsum(lengths), lengths.sum() / 2) / 100
-    return float(LEFT / max(1.0, middle / ORDINARY) ** 5)
-
-
-def doubt_of(quiet: float) -> float:
-    """Return the disagreement from which an edge that is not trusted is stretched."""
-    return NOISY_DOUBT + quiet * (QUIET_DOUBT - NOISY_DOUBT)
-
-
-def judged_edges(
-    i: Indices,
-    j: Indices,
-    disagreement: Floats,
-    distances: Floats,
-    n: int,
-    *,
-    shared: Floats | None,
-    own: Mask | None,
-    asked: Mask | None,
-    quiet: float,
-    typical: float,
-    n_jobs: int | None,
-) -> tuple[Judgement, Mask]:
-    """Judge the graph's own edges, or all, where others are needed to trust what is shared.
-
-    Parameters are those of :func:`stretches`. Returns the judgement, and which edges are judged.
-    """
-    lengths = np.asarray(distances, dtype=np.float64)
-    far = is_far(distances, typical)
-    every = np.ones(len(i), dtype=bool)
-    own, asked = (every if some is None else some for some in (own, asked))
+    i, j, disagreement, distances, common, own, near = evidence
+    edges = EdgeList(i, j, np.asarray(distances, dtype=np.float64), n)
     tree = np.zeros(len(i), dtype=bool)
     tree[own] = spanning_tree(i[own], j[own], disagreement[own], n)
 
-    def judged(some: Mask, kin: Mask | None = None, counts: float = 1.0) -> Judgement:
-        """Judge some edges; if given, those of ``kin`` are trusted from the start."""
-        parts = EdgeList(i[some], j[some], lengths[some], n)
-        values = counts * disagreement[some]
-        trusted = values <= 1.0 if kin is None else (values <= 1.0) | kin[some]
-        within = CEILING if kin is None else 1.0
-        doubt, marks = doubt_of(quiet), (trusted, tree[some], far[some])
-        return _judged(parts, values, marks, doubt, within, n_jobs)
+    def look(unit: float, kin: Mask | None = None) -> Judgement:
+        return _look(edges, disagreement / unit, tree, kin, n_jobs)
 
-    first = judged(asked)
-    suspected = counted_lengths(lengths[asked][np.isinf(first.factors)], typical)
-    short = suspected.sum()
-    if short and shared is not None:
-        kin = shared >= SHARED
-        if np.isinf(judged(asked, kin).factors).sum() <= share_left(suspected) * short:
-            return judged(every, kin), every
-    if not (asked == own).all():
-        first = judged(own)
-    if short:
-        most = MANY_MORE * np.isinf(first.factors).sum()
-        for counts in SUSPICIONS:
-            strictly = judged(own, counts=counts)
-            if np.isinf(strictly.factors).sum() <= most:
-                first = first._replace(factors=np.maximum(first.factors, strictly.factors))
-                break
-    return first, own
+    first = look(RECIPE.ordinary)
+    short = np.isinf(first.factors)
+    if not short.any():
+        return first
+    bend, suspects = Bend.of(distances[near], common[near]), short & near
+    if is_bend(*bend.votes(distances[suspects], common[suspects])):
+        return look(RECIPE.ordinary, common >= bend.shared)
+    stricter = look(1.0)
+    if np.isinf(stricter.factors[own]).sum() > RECIPE.many * short[own].sum():
+        return first
+    return first._replace(factors=np.maximum(first.factors, stricter.factors))
 
 
-def _judged(
-    edges: EdgeList,
-    disagreement: Floats,
-    marks: tuple[Mask, Mask, Mask],
-    doubt: float,
-    within: float,
-    n_jobs: int | None,
+def _look(
+    edges: EdgeList, disagreement: Floats, tree: Mask, kin: Mask | None, n_jobs: int | None
 ) -> Judgement:
-    """Judge edges.
-
-    ``marks`` tell which are trusted from the start, of the tree, and too long for short circuits;
-    ``within`` is the ceiling of those that do not join two parts.
-    """
-    trusted, tree, far = marks
-    trusted = trusted.copy()
-    trust_detours(edges, trusted, n_jobs)
-    between = _between_parts(edges, trusted)
-    settled = trusted | tree
-    factors = bounded_stretch(disagreement, settled | far, between, doubt, within)
-    short = np.flatnonzero(suspects(disagreement, settled | far, between))
-    if len(short):
-        ways = landmark_ways(edges.graph(settled), edges.i[short], edges.j[short], n_jobs)
-        factors[short[is_long(ways, disagreement[short], edges.lengths[short], doubt)]] = np.inf
-    return Judgement(factors, trusted, between, settled)
-
-
-def bounded_stretch(
-    disagreement: Floats, settled: Mask, between: Mask, doubt: float, within: float
-) -> Floats:
-    """Return the factors of edges that are no short circuits.
-
-    ``settled`` are those that keep their length, ``between`` those that join two parts; ``within``
-    is the ceiling of the others.
-    """
-    factors = np.clip(np.square(disagreement / doubt), 1.0, np.where(between, CEILING, within))
-    factors[settled] = 1.0
-    return np.asarray(factors)
-
-
-def stretched_lengths(distances: Floats, factors: Floats, typical: float) -> Floats:
-    """Return the lengths of stretched edges in units of the typical distance.
-
-    Short circuits stay infinite; no other edge is stretched beyond :data:`LONGEST`.
-    """
-    plain = distances / typical
-    lengths = plain * np.asarray(factors, dtype=distances.dtype)
-    bounded = np.minimum(lengths, np.maximum(plain, LONGEST))
-    return np.asarray(np.where(np.isinf(lengths), lengths, bounded), dtype=distances.dtype)
-
-
-def detours(edges: EdgeList, judgement: Judgement, n_jobs: int | None = None) -> Floats:
-    """Return how many times as long as an edge the way around it is, at least.
-
-    1 for trusted edges, infinite between two large parts that no trusted way joins. Ways lead
-    through trusted edges and those of the minimum spanning tree of disagreement, and are bounded
-    from below.
-
-    Parameters
-    ----------
-    edges : EdgeList
-    judgement : Judgement
-        Of these edges.
-    n_jobs : int or None
-
-    Returns
-    -------
-    array of shape (n_edges,)
-    """
-    found = np.ones(len(edges.i))
-    found[judgement.between & ~judgement.trusted] = np.inf
-    open_ = np.flatnonzero(~judgement.trusted & ~judgement.between)
-    if len(open_):
-        held = edges.graph(judgement.held)
-        ways = landmark_ways(held, edges.i[open_], edges.j[open_], n_jobs)
-        with np.errstate(divide="ignore", invalid="ignore"):  # of centres in one place
-            found[open_] = np.fmax(ways / edges.lengths[open_], 1.0)
-    return found
-
-
-def suspects(disagreement: Floats, settled: Mask, between: Mask) -> Mask:
-    """Tell which edges are short circuits if their ways around are long."""
-    return np.asarray(~settled & (disagreement > SHORT_DISAGREES) & ~between)
-
-
-def is_long(ways: Floats, disagreement: Floats, distances: Floats, doubt: float) -> Mask:
-    """Tell which ways around edges are long, for how much the patches disagree."""
-    long_way = np.clip(LONG_WAY * doubt / disagreement, NO_SHORTCUT, LONG_WAY)
-    return np.asarray(ways > long_way * distances)
-
-
-def _between_parts(edges: EdgeList, trusted: Mask) -> Mask:
-    """Tell which edges join two large parts of the graph of trusted edges."""
+    """Judge edges by their disagreement, ordinary up to 1; ``kin`` are trusted from the start."""
+    trusted = is_trusted(disagreement, kin)
+    graph = Steps.of(edges)
+    while True:
+        open_ = np.flatnonzero(~trusted)
+        bounds = RECIPE.ordinary * edges.lengths[open_]
+        known = graph.marked(trusted)
+        found = open_[led_around(known, known, edges.i[open_], edges.j[open_], bounds, n_jobs)]
+        if not len(found):
+            break
+        trusted[found] = True
     parts = n_components(edges.graph(trusted))[1]
-    large = np.bincount(parts)[parts] >= PART
-    i, j = edges.i, edges.j
-    return np.asarray((parts[i] != parts[j]) & large[i] & large[j])
+    between = is_between(parts, np.bincount(parts) >= RECIPE.nearest, edges.i, edges.j)
+    held = trusted | tree
+    factors = stretches(disagreement, held, between)
+    asked = np.flatnonzero(~held & ~between)
+    if len(asked):
+        ways = ways_around(edges, held, asked, n_jobs)
+        removed = is_removed(disagreement[asked], ways, edges.lengths[asked])
+        factors[asked[removed]] = np.inf
+    return Judgement(factors, trusted, between, held)
+
+
+def ways_around(edges: EdgeList, held: Mask, asked: Indices, n_jobs: int | None = None) -> Floats:
+    """Return how long the ways around some edges are at least, over those that are held."""
+    ends = edges.i[asked], edges.j[asked]
+    return landmark_ways(edges.graph(held), *ends, RECIPE.landmarks, n_jobs)
+
+
+def is_trusted(disagreement: Floats, kin: Mask | None = None) -> Mask:
+    """Tell which edges are trusted from the start."""
+    return np.asarray(disagreement <= 1.0 if kin is None else (disagreement <= 1.0) | kin)
+
+
+def is_between(parts: Indices, large: Mask, i: Indices, j: Indices) -> Mask:
+    """Tell which edges join two different large parts."""
+    return np.asarray((parts[i] != parts[j]) & large[parts[i]] & large[parts[j]])
+
+
+def stretches(disagreement: Floats, held: Mask, between: Mask) -> Floats:
+    """Return how many times as long edges become that are not removed."""
+    factors = np.clip(np.square(disagreement), 1.0, RECIPE.ceiling)
+    return np.where(between & ~held, factors, 1.0)
+
+
+def is_removed(disagreement: Floats, ways: Floats, distances: Floats) -> Mask:
+    """Tell which edges are short circuits, given the ways around them."""
+    long = ways > RECIPE.ordinary * distances
+    return np.asarray(long & (disagreement * ways > RECIPE.product * distances))
+
+
+# ------------------------------------------------------------------- two edges that lead around
+
+
+class Steps(NamedTuple):
+    """Edges by the row they start from, in order: where rows start, ends, lengths, and marks."""
+
+    starts: Indices
+    ends: Indices
+    lengths: Floats
+    numbers: Indices  # which edge of a list each is
+    trusted: Mask
+
+    @classmethod
+    def of(cls, edges: EdgeList) -> Steps:
+        """Return the steps along undirected edges, both ways, none of them trusted."""
+        graph = edges.numbers
+        starts, ends = (part.astype(np.intp) for part in (graph.indptr, graph.indices))
+        none = np.zeros(len(ends), dtype=bool)
+        return cls(starts, ends, edges.lengths[graph.data], graph.data, none)
+
+    def marked(self, trusted: Mask) -> Steps:
+        """Return the same steps, of which some edges are trusted."""
+        return self._replace(trusted=trusted[self.numbers])
+
+
+def led_around(
+    first: Steps,
+    second: Steps,
+    i: Indices,
+    j: Indices,
+    bounds: Floats,
+    n_jobs: int | None = None,
+) -> Mask:
+    """Tell which pairs most ways of two edges that lead around are trusted of.
+
+    A way goes from ``i`` by a step of ``first`` to a point, and on to ``j``: back along a step of
+    ``second`` from ``j``. It counts if it is no longer than the bound of the pair, and is trusted
+    if both steps are. Pairs without any way are not led around.
+    """
+    n = len(second.starts) - 1
+    keys = np.repeat(np.arange(n), np.diff(second.starts)) * n + second.ends
+    degrees = np.diff(first.starts)
+
+    def led(block: slice) -> Mask:
+        counts = degrees[i[block]]
+        pairs = np.repeat(np.arange(len(counts)), counts)
+        steps = np.arange(len(pairs)) + np.repeat(
+            first.starts[i[block]] - np.cumsum(counts) + counts, counts
+        )
+        # Looked up at j, whose edges lie side by side.
+        wanted = j[block][pairs] * n + first.ends[steps]
+        places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        ways = first.lengths[steps].astype(np.float64) + second.lengths[places]
+        there = (keys[places] == wanted) & (ways <= bounds[block][pairs])
+        trusted = there & first.trusted[steps] & second.trusted[places]
+        every, good = (np.bincount(pairs[some], minlength=len(counts)) for some in (there, trusted))
+        return np.asarray((good > 0) & (good >= RECIPE.most * every))
+
+    if not len(keys):
+        return np.zeros(len(i), dtype=bool)
+    parts = map_blocks(led, len(i), 96 * int(degrees.max(initial=1)), n_jobs)
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=bool)
+
+
+def common_neighbors(near: csr_array, i: Indices, j: Indices, n_jobs: int | None = None) -> Indices:
+    """Return how many near neighbours both ends of edges have, given a matrix of ones."""
+
+    def common(block: slice) -> Indices:
+        return np.asarray(near[i[block]].multiply(near[j[block]]).sum(axis=1), dtype=np.intp)
+
+    widest = int(np.diff(near.indptr).max(initial=1))
+    parts = map_blocks(common, len(i), 64 * widest, n_jobs)
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.intp)
+
+
+def _positive_median(values: Floats) -> float:
+    """Return the median of those above zero: copies of a point say nothing about the rest."""
+    above = values[values > 0]
+    return float(np.median(above)) if len(above) else 1.0

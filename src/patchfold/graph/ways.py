@@ -15,19 +15,17 @@ if TYPE_CHECKING:
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
 
-# Ways are bounded from below by the geodesics of so many points spread over the graph.
-LANDMARKS = 16
-
 
 def landmark_ways(
     graph: csr_array,
     i: Indices,
     j: Indices,
+    landmarks: int,
     n_jobs: int | None = None,
     *,
     compiled_work: int | None = None,
 ) -> Floats:
-    """Return lower bounds of the geodesics between pairs, by those from landmarks.
+    """Return lower bounds of the geodesics between pairs, by those from so many landmarks.
 
     ``|g(l, i) - g(l, j)| <= g(i, j)`` for every landmark ``l``. Landmarks are spread over the
     graph: the first is the point whose edges are the longest in sum, each of the others the point
@@ -37,7 +35,7 @@ def landmark_ways(
     sums = np.asarray(graph.sum(axis=1))
     nearest = np.full(graph.shape[0], np.inf)
     bounds: Floats = np.zeros(len(i))
-    for _ in range(min(LANDMARKS, graph.shape[0])):
+    for _ in range(min(landmarks, graph.shape[0])):
         farthest = np.flatnonzero(nearest == nearest.max())
         landmark = farthest[sums[farthest] == sums[farthest].max()][-1:]
         paths = shortest_paths(graph, landmark, n_jobs=n_jobs, compiled_work=compiled_work)[0]

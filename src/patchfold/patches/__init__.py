@@ -5,6 +5,6 @@
 
 from patchfold.patches.fitting import patch_means
 from patchfold.patches.gaussians import Patches
-from patchfold.patches.recipe import GaussianPatch, recommended_patch
+from patchfold.patches.recipe import GaussianPatch
 
-__all__ = ["GaussianPatch", "Patches", "patch_means", "recommended_patch"]
+__all__ = ["GaussianPatch", "Patches", "patch_means"]

@@ -28,13 +28,6 @@ VARIANCE_FLOOR = 1e-10
 # and to compare two of them up to 13 seconds; at 1000 features 0.4 seconds and 1 second.
 FULL_FEATURES = 1000
 
-# A flattened covariance makes directions with this share of the largest variance as wide as the
-# widest, and shrinks narrower ones by this power: chosen on noisy manifolds (docs/stability.md).
-WIDE_SHARE, FLATNESS = 0.5, 4
-
-# Flattened variances below this share of the ridge do not change a divergence noticeably.
-NEGLIGIBLE = 1e-2
-
 # Steps of Algorithm 1 when none are asked for, and at most: its gap shrinks like 1/t.
 HAZAN_STEPS, MOST_STEPS = 100, 100_000
 
@@ -159,34 +152,6 @@ def low_rank(Y: Array, counts: Array, setting: Setting) -> Spread:
     return Spread(_constant(Y, setting.ridge), axes=principal(Y, setting.rank))
 
 
-def flattened(Y: Array, counts: Array, setting: Setting) -> Spread:
-    """``C`` with eigenvalues ``l min(1, 2 l_r / l)^4``, ``l`` the largest, plus ``gamma I``.
-
-    Wide directions become equally wide, narrow ones lose their variance. So a patch that noise has
-    made thick becomes as flat as the others, and points beside it stay beside it. Variances below
-    a hundredth of ``gamma`` are dropped, so that few directions remain to be compared.
-    """
-    xp = array_namespace(Y)
-    inside = Y.shape[1] >= Y.shape[2]
-    gram = xp.matrix_transpose(Y) @ Y if inside else Y @ xp.matrix_transpose(Y)
-    # An eigen-decomposition of the smaller product is several times faster than an SVD of Y. Narrow
-    # directions lose digits, which does not matter here.
-    variances, turn = xp.linalg.eigh(gram)
-    variances, turn = xp.flip(xp.clip(variances, min=0.0), axis=1), xp.flip(turn, axis=2)
-    widest = xp.where(variances[:, :1] > 0, variances[:, :1], 1.0)
-    flatness = xp.clip(variances / (WIDE_SHARE * widest), max=1.0) ** FLATNESS
-    flat = variances[:, :1] * flatness
-    # Directions narrower than eps are noise of the decomposition, however small gamma is.
-    kept = (flat > NEGLIGIBLE * setting.ridge) & (flatness > xp.finfo(Y.dtype).eps)
-    if inside:
-        directions = turn * xp.astype(kept, Y.dtype)[:, None, :]
-    else:
-        lengths = xp.sqrt(xp.where(kept, variances, 1.0))
-        rows = turn * (xp.astype(kept, Y.dtype) / lengths)[:, None, :]
-        directions = xp.matrix_transpose(xp.matrix_transpose(rows) @ Y)
-    return Spread(_constant(Y, setting.ridge), axes=(directions, xp.where(kept, flat, 0.0)))
-
-
 def hazan(Y: Array, counts: Array, setting: Setting) -> Spread:
     """X-space's Algorithm 1 on ``R = C + gamma I``, within the span of the patch.
 
@@ -220,7 +185,6 @@ ESTIMATES: dict[str, Estimate] = {
     "oas": oas,
     "low-rank": low_rank,
     "hazan": hazan,
-    "flattened": flattened,
 }
 
 

@@ -14,7 +14,7 @@ from patchfold.engines.arrays import Array, put, to_numpy
 from patchfold.engines.memory import check_memory
 from patchfold.engines.threads import map_blocks
 from patchfold.patches import covariances
-from patchfold.patches.gaussians import Patches, padded, triangular, used_ranks
+from patchfold.patches.gaussians import Patches, padded, triangular
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,11 +32,6 @@ Fields = dict[str, Array]
 
 # Estimates that divide by the number of points, as scikit-learn's do.
 _FULL_DIVISOR = ("ledoit-wolf", "oas")
-
-
-# If the directions of all patches are more numbers than this, room is made only for as many
-# directions as patches of a sample of this size use.
-MANY_NUMBERS, SAMPLE = 2**20, 256
 
 
 # A ridge below this power of the least number loses digits in products with widths: embeddings of
@@ -149,8 +144,6 @@ class PatchFit:
         n_jobs: int | None,
         *,
         walk: NDArray[np.intp] | None = None,
-        many: int = MANY_NUMBERS,
-        sample: int = SAMPLE,
     ) -> Patches:
         """Fit all patches, in the order of ``walk``: by default near ones after each other."""
         xp = array_namespace(self.X)
@@ -164,16 +157,14 @@ class PatchFit:
         if self.factored:
             fields["ridge"] = xp.empty((n,), dtype=dtype)
             fields["variances"] = xp.empty((n, self.rank), dtype=dtype)
-            room = self.room(walk, row_bytes, n_jobs, many, sample)
-            fields["directions"] = _room_for_directions(self.X, n, room)
+            fields["directions"] = _empty_directions(self.X, n, self.rank)
         else:
             covariances.check_full(m, self.covariance)
             what = f"the full covariances of {n} patches of {m} features"
             check_memory(2 * itemsize * n * m * m, what, "reduce X, e.g. with PCA")
             for name in ("roots", "whiteners"):
                 fields[name] = xp.empty((n, m, m), dtype=dtype)
-        left: list[tuple[NDArray[np.intp], Array]] = []
-        fit = partial(self.fit_block, fields, left)
+        fit = partial(self.fit_block, fields)
         bad = np.concatenate(self.by_size(fit, walk, row_bytes, n_jobs))
         if bad.size:
             first = int(bad.min())
@@ -183,16 +174,6 @@ class PatchFit:
                 "dimensions); use covariance='ridge', or a larger size."
             )
             raise ValueError(msg)
-        if left:
-            widest = max(directions.shape[2] for _, directions in left)
-            narrow, wider = fields["directions"], _room_for_directions(self.X, n, widest)
-            wider[:, :, : narrow.shape[2]], wider[:, :, narrow.shape[2] :] = narrow, 0.0
-            for rows, directions in left:
-                put(wider[:, :, : directions.shape[2]], rows, directions)
-            fields["directions"] = wider
-        if self.factored:
-            kept = fields["variances"][:, : fields["directions"].shape[2]]
-            fields["variances"] = xp.asarray(kept, copy=True)
         patches = Patches(points=self.points if self.origins is None else fields["means"], **fields)
         return patches if self.rows is None else patches[self.rows]
 
@@ -235,35 +216,8 @@ class PatchFit:
             done += map_blocks(block_work, len(rows), row_bytes, n_jobs)
         return done
 
-    def room(
-        self, walk: NDArray[np.intp], row_bytes: int, n_jobs: int | None, many: int, sample: int
-    ) -> int:
-        """Return how many directions to make room for, judged by ``sample`` patches.
-
-        To allocate memory takes longer than to compute directions, and few may be in use.
-        """
-
-        def needed(rows: NDArray[np.intp]) -> int:
-            Y, counts, _ = self.centred(rows)
-            spread = covariances.ESTIMATES[self.covariance](Y, counts, self.setting)
-            return int(used_ranks(spread.principal(self.rank)[1]).max())
-
-        # Only flattened covariances leave directions unused.
-        size = len(walk) * self.rank * self.X.shape[1]
-        if self.covariance != "flattened" or size < many:
-            return self.rank
-        few = np.sort(walk)[:: max(1, len(walk) // sample)]
-        room = max(self.by_size(needed, few, row_bytes, n_jobs), default=1)
-        return room_for(room, self.rank)
-
-    def fit_block(
-        self, fields: Fields, left: list[Any], rows: NDArray[np.intp]
-    ) -> NDArray[np.intp]:
-        """Write some patches into their rows of ``fields``; return the rows with no estimate.
-
-        Patches with more directions than there is room for are appended to ``left``.
-        """
-        xp = array_namespace(self.X)
+    def fit_block(self, fields: Fields, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Write some patches into their rows of ``fields``; return the rows with no estimate."""
         Y, counts, means = self.centred(rows)
         if self.covariance == "empirical":
             collinear = to_numpy(covariances.singular(_unit_spread(Y)))
@@ -277,13 +231,11 @@ class PatchFit:
         covariance: Fields = {}
         if self.factored:
             directions, variances = padded(directions, variances, self.rank)
-            covariance = {"variances": variances, "ridge": spread.ridge}
-            room, used = fields["directions"].shape[2], used_ranks(variances)
-            covariance["directions"] = directions[:, :, :room]
-            wide = np.flatnonzero(used > room)
-            if wide.size:
-                some = xp.take(directions, xp.asarray(wide), axis=0)
-                left.append((rows[wide], xp.asarray(some[:, :, : int(used.max())], copy=True)))
+            covariance = {
+                "directions": directions,
+                "variances": variances,
+                "ridge": spread.ridge,
+            }
         else:
             covariance = triangular(spread.scattered(), spread.ridge)
         for name, value in {"means": means, **covariance}.items():
@@ -346,18 +298,13 @@ class PatchFit:
         return members
 
 
-def room_for(used: int, rank: int) -> int:
-    """Return how many directions to keep, of patches of which a sample uses so many."""
-    return used if 2 * used <= rank else rank
-
-
-def _room_for_directions(like: Array, n: int, room: int) -> Array:
-    """Return an empty array for the directions of ``n`` patches, (n, m, room).
+def _empty_directions(like: Array, n: int, rank: int) -> Array:
+    """Return an empty array for the directions of ``n`` patches, (n, m, rank).
 
     Each direction is contiguous in memory.
     """
     xp = array_namespace(like)
-    return xp.matrix_transpose(xp.empty((n, room, like.shape[1]), dtype=like.dtype))
+    return xp.matrix_transpose(xp.empty((n, rank, like.shape[1]), dtype=like.dtype))
 
 
 def _unit_spread(Y: Array) -> Array:

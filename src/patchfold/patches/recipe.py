@@ -35,11 +35,6 @@ _INTENSITIES = ("shrinkage", "diagonal-shrinkage")
 ADAPTIVE = "adaptive"
 
 
-# The recommended patch: so many neighbours at 1000 points or more, and in proportion to the cube
-# root of their number where there are fewer (docs/stability.md).
-RECOMMENDED_SIZE, RECOMMENDED_AT = 15, 1000
-
-
 # Patches made without neighbourhoods or a size have as many neighbours as the default graph.
 DEFAULT_SIZE = 15
 
@@ -69,10 +64,7 @@ class GaussianPatch(BaseEstimator):
           most 1000 features;
         - ``"ledoit-wolf"``, ``"oas"``: shrinkage of estimated intensity;
         - ``"low-rank"``: the leading ``rank`` directions of ``C``, plus ``gamma I``;
-        - ``"hazan"``: Algorithm 1 of X-space on ``C + gamma I``, stopped after ``rank`` steps;
-        - ``"flattened"``: ``C`` with eigenvalues ``l min(1, 2 l_r / l)^4``, ``l`` the largest,
-          those below a hundredth of gamma left out, plus ``gamma I``: flat, however noisy the
-          points are.
+        - ``"hazan"``: Algorithm 1 of X-space on ``C + gamma I``, stopped after ``rank`` steps.
     gamma : float or "auto", default="auto"
         The ridge, in squared units of the data; for the two shrinkages the intensity, between 0
         and 1. ``"auto"``: 0.003 of the mean variance of the features, so that rescaling the data
@@ -300,22 +292,6 @@ class GaussianPatch(BaseEstimator):
             remedy = "" if intensity else "; covariance='empirical' adds no ridge"
             msg = f"gamma={self.gamma!r} must be {allowed}, or 'auto'{remedy}."
             raise ValueError(msg)
-
-
-def recommended_patch(n_samples: int, *, sized: bool = True) -> GaussianPatch:
-    """Return the patch that ``patch=None`` means in an estimator, for so many points.
-
-    It has 15 neighbours, ``1.5 n^(1/3)`` below 1000 points, a flattened covariance, and is fitted
-    to denoised points. ``sized=False`` leaves the size to the neighbourhoods.
-
-    Examples
-    --------
-    >>> recommended_patch(100)
-    GaussianPatch(covariance='flattened', denoise=True, size=7)
-    """
-    share = min(1.0, n_samples / RECOMMENDED_AT) ** (1 / 3)
-    size = max(1, min(n_samples - 1, round(RECOMMENDED_SIZE * share)))
-    return GaussianPatch(size if sized else None, covariance="flattened", denoise=True)
 
 
 def _check_members(neighborhoods: Neighborhoods, n: int) -> None:

@@ -20,14 +20,14 @@ from patchfold.graph.patch_graph import GraphSetting
 RECOMMENDED = GraphSetting(
     degree=6,
     engine=engine_for("threads"),
-    recipe=GaussianPatch(size=8, covariance="flattened", denoise=True),
+    recipe=GaussianPatch(size=8, denoise=True),
     patch_size=8,
 )
 SETTINGS = {
     "recommended": RECOMMENDED,
     "many-neighbours": replace(RECOMMENDED, degree=20),
     "not-denoised": replace(RECOMMENDED, recipe=GaussianPatch(size=8)),
-    "divergences": replace(RECOMMENDED, recipe=GaussianPatch(size=8), stretched=False),
+    "divergences": replace(RECOMMENDED, recipe=GaussianPatch(size=8), pruned=False),
     "euclidean": GraphSetting(degree=6, engine=engine_for("threads"), divergence="euclidean"),
 }
 

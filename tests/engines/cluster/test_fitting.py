@@ -8,12 +8,14 @@ import pytest
 from patchfold import GaussianPatch
 from patchfold.engines.cluster import fitting
 from patchfold.engines.cluster.halo import Exchange
+from patchfold.neighbors import find_neighbors
 from patchfold.patches.fitting import Part, PatchFit, patch_means
 
 RECIPES = [
-    GaussianPatch(),  # full covariances
+    GaussianPatch(),
+    GaussianPatch(covariance="diagonal-shrinkage"),  # full covariances
     GaussianPatch(covariance="low-rank", rank=2),
-    GaussianPatch(covariance="flattened", center="point"),
+    GaussianPatch(center="point"),
 ]
 
 
@@ -80,8 +82,9 @@ def test_patches_of_a_table_are_those_of_its_rows_in_order(graph, exchange, reci
 
 
 def test_only_the_directions_in_use_are_sent_and_a_direction_stays_contiguous():
-    X = np.random.default_rng(0).normal(size=(40, 9)) * [3, 1, *[1e-4] * 7]
-    patches = GaussianPatch(size=6, covariance="flattened").fit(X)
+    X = np.random.default_rng(0).normal(size=(60, 9))
+    near = find_neighbors(X, 6).nearest(np.repeat([4, 6], [40, 20]))
+    patches = GaussianPatch().fit(X, near)[:40]  # as wide as those of more neighbours
     used = int(patches.used_ranks().max())
     assert used < patches.directions.shape[2]
     sent = fitting.packed(patches)
@@ -107,17 +110,14 @@ def test_the_rank_of_a_patch_is_that_of_one_place(graph, recipe):
     assert fitting.full_rank(graph.found[0], recipe) == fit.rank
 
 
-def test_as_many_directions_are_kept_as_the_widest_part_uses():
-    few = [(2, 3), (1, 5), None]
-    assert fitting.width_of([None], 100, 3, 4, "ridge") == (None, None, False)
-    assert fitting.width_of(few, 100, 8, 7, "flattened") == (7, 5, False)
-    # With many numbers, only room for those in use; compiled code compares them.
-    assert fitting.width_of(few, 10**6, 100, 90, "flattened") == (5, 5, True)
-    assert fitting.width_of(few, 10**6, 100, 90, "low-rank") == (90, 5, True)
+def test_as_many_directions_are_compared_as_the_widest_part_uses():
+    assert fitting.width_of([None], 100, 3, 4) == (None, None, False)
+    assert fitting.width_of([3, 5, None], 100, 8, 7) == (7, 5, False)
+    # Compiled code compares many numbers.
+    assert fitting.width_of([3, 5, None], 10**6, 100, 90) == (90, 5, True)
 
 
-def test_a_part_counts_the_directions_of_its_sample_and_of_all():
-    variances = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [2.0, 1.0, 1.0]])
-    patches = fitting.Packed({"variances": variances})
-    assert fitting.used(patches, np.array([512, 513, 514]), 1024) == (1, 3)
-    assert fitting.used(fitting.Packed({"roots": variances}), np.arange(3), 3) is None
+def test_a_part_counts_the_directions_that_its_patches_use():
+    variances = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [2.0, 0.0, 0.0]])
+    assert fitting.used(fitting.Packed({"variances": variances})) == 2
+    assert fitting.used(fitting.Packed({"roots": variances})) is None

@@ -10,6 +10,7 @@ from dask_cluster import InOnePlace
 from patchfold.engines.cluster import geodesics, whole
 from patchfold.engines.cluster.ways import least_ways
 from patchfold.graph.edges import symmetric
+from patchfold.graph.short_circuits import RECIPE
 from patchfold.graph.ways import landmark_ways
 
 
@@ -82,7 +83,7 @@ def test_ways_around_edges_have_the_bounds_of_one_place(
 ):
     graph = parted(graph.X, graph.k, n_parts)
     around = np.flatnonzero(np.isinf(lengths))
-    expected = landmark_ways(edges, graph.i[around], graph.j[around])
+    expected = landmark_ways(edges, graph.i[around], graph.j[around], RECIPE.landmarks)
     assert expected.max() > 0
     short = [np.flatnonzero(np.isin(known, around)) for known in graph.numbers]
     known = graph.exchange, graph.links, graph.of_edges(lengths), short

@@ -1,4 +1,4 @@
-"""What is typical of neighbours in parts: medians and evidence of one place."""
+"""What is typical of neighbours in parts: order statistics and evidence of one place."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from patchfold import GaussianPatch
 from patchfold.engines import engine_for
-from patchfold.engines.cluster.learning import Lists, exact_medians, learned
+from patchfold.engines.cluster.learning import Lists, exact_quantiles, learned
 from patchfold.engines.cluster.links import Compared
-from patchfold.graph.disagreement import shares
 from patchfold.graph.lengths import Lengths
 
 VALUES = st.lists(
@@ -23,19 +22,26 @@ VALUES = st.lists(
 )
 
 
-@given(st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=4))
-def test_medians_of_parts_are_those_of_all_values(cluster, parts):
+@given(st.lists(st.tuples(VALUES, VALUES, VALUES), min_size=1, max_size=4), st.floats(0, 1))
+def test_quantiles_of_parts_are_those_of_all_values(cluster, parts, share):
     values = [[np.sort(np.array(column)) for column in part] for part in parts]
-    found = exact_medians(cluster, values)
-    for place, median in enumerate(found):
+    shares = (0.5, 0.95, share)
+    found = exact_quantiles(cluster, values, shares)
+    for place, quantile in enumerate(found):
         every = np.concatenate([part[place] for part in values])
-        assert median == (float(np.median(every)) if len(every) else None)
+        assert quantile == (float(np.quantile(every, shares[place])) if len(every) else None)
 
 
-def test_medians_of_single_precision_are_rounded_to_it(cluster):
+def test_quantiles_of_single_precision_are_those_of_all_values(cluster):
     column = np.sort(np.random.default_rng(0).exponential(size=100).astype(np.float32))
-    found = exact_medians(cluster, [[column[:30]], [column[30:]]])
-    assert found == [float(np.median(column))]
+    found = exact_quantiles(cluster, [[column[:30]] * 2, [column[30:]] * 2], (0.5, 0.95))
+    assert found == pytest.approx(np.quantile(column, [0.5, 0.95]), rel=1e-6)
+
+
+def test_quantiles_of_counts_are_those_of_all_counts(cluster):
+    column = np.sort(np.random.default_rng(0).integers(0, 9, size=100))
+    found = exact_quantiles(cluster, [[column[:30]], [column[30:]]], (0.5,))
+    assert found == [np.median(column)]
 
 
 def test_lists_of_some_rows_are_cut_out_of_those_of_all():
@@ -50,42 +56,40 @@ def test_parts_learn_what_one_place_does(parted, degree):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 3)) * [3, 2, 0.2]
     graph = parted(X, 18)
-    asked = np.zeros(len(graph.i), dtype=bool)  # by the 15 nearest
-    asked[graph.pairs[graph.near.among_nearest(15)]] = True
-    own = np.zeros(len(graph.i), dtype=bool)
+    near, own = (np.zeros(len(graph.i), dtype=bool) for _ in range(2))
+    near[graph.pairs[graph.near.among_nearest(10)]] = True
     own[graph.pairs[graph.near.among_nearest(degree)]] = True
     patches = GaussianPatch(denoise=True).fit(X, graph.near.nearest(8))
     lengths = Lengths(X, patches, "kl", engine_for("threads"))
-    compared = lengths.compared(graph.i, graph.j)
-    offsets, apart = lengths.separations(graph.i, graph.j)
-    whole, near = lengths.learned(graph.i[asked], graph.j[asked], compared.some(asked))
+    divergences = lengths.divergences(graph.i, graph.j)
+    distances = lengths.apart(graph.i, graph.j)
 
-    edges = [graph.of_edges(values) for values in (*compared, apart)]
-    known = [Compared(*some) for some in zip(*edges, graph.shared(offsets), strict=True)]
-    typical, around, evidence = learned(graph.exchange, graph.links, known, degree)
+    known = zip(graph.of_edges(divergences), graph.of_edges(distances), strict=True)
+    compared = [Compared(*some) for some in known]
+    typical, bend, evidence = learned(graph.exchange, graph.links, compared, degree)
 
-    for name in ("distance", "divergence", "leaving", "noise"):
-        assert getattr(typical, name) == getattr(whole.typical, name), name
-    for found, expected in zip(around, graph.shared(whole.typical.around), strict=True):
-        np.testing.assert_array_equal(found, expected)
-    there = np.maximum(whole.typical.around[graph.i], whole.typical.around[graph.j])
-    expected = (
-        whole.typical.disagreement(compared.divergences, compared.leaving, there),
-        compared.distances,
-        shares(near, graph.i, graph.j),
-        own,
-        asked,
-    )
-    for found, *some in zip(evidence, *map(graph.of_edges, expected), strict=True):
-        for one, other in zip(found, some, strict=True):
+    around = [set() for _ in X]  # the points that near edges join each to
+    for a, b in zip(graph.i[near].tolist(), graph.j[near].tolist(), strict=True):
+        around[a].add(b)
+        around[b].add(a)
+    ends = zip(graph.i, graph.j, strict=True)
+    common = np.array([len(around[a] & around[b]) for a, b in ends])
+    assert typical.distance == pytest.approx(np.median(distances[near]), rel=1e-14)
+    assert typical.divergence == pytest.approx(np.median(divergences[near]), rel=1e-14)
+    assert bend.length == np.quantile(distances[near], 0.95)
+    assert bend.shared == np.median(common[near]) / 2 > 1
+    expected = divergences / typical.divergence, distances, common, own, near
+    for links, found, *some in zip(
+        graph.links, evidence, *map(graph.of_edges, expected), strict=True
+    ):
+        for one, other in zip(found, (links.i, links.j, *some), strict=True):
             np.testing.assert_array_equal(one, other)
 
 
 def test_without_values_everything_typical_is_one(parted):
     graph = parted(np.zeros((40, 2)), 3)
     zeros = [np.zeros(len(links.i)) for links in graph.links]
-    offsets = [np.zeros(len(own)) for own in graph.ids]
-    known = [Compared(*[some] * 4, off) for some, off in zip(zeros, offsets, strict=True)]
-    typical, _, evidence = learned(graph.exchange, graph.links, known, 3)
-    assert (typical.distance, typical.divergence, typical.noise) == (1.0, 1.0, 0.0)
+    compared = [Compared(some, some) for some in zeros]
+    typical, bend, evidence = learned(graph.exchange, graph.links, compared, 3)
+    assert (typical.distance, typical.divergence, bend.length) == (1.0, 1.0, 0.0)
     assert all((some.disagreement == 0).all() for some in evidence)

@@ -14,8 +14,7 @@ from patchfold.engines.cluster.halo import Exchange
 from patchfold.engines.cluster.joining import joined
 from patchfold.engines.cluster.searching import Search
 from patchfold.engines.validation import warn_user
-from patchfold.graph.disagreement import TYPICAL_NEIGHBORS
-from patchfold.graph.short_circuits import stretched_lengths
+from patchfold.graph.short_circuits import RECIPE
 from patchfold.neighbors.search import exact_suits
 
 if TYPE_CHECKING:
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from patchfold.engines.cluster.connection import Cluster
-    from patchfold.graph.disagreement import Typical
     from patchfold.graph.patch_graph import GraphSetting
+    from patchfold.graph.short_circuits import Evidence, Typical
     from patchfold.patches.recipe import GaussianPatch
 
     Stage = Callable[[str], AbstractContextManager[None]]
@@ -74,11 +73,11 @@ def build_on_cluster(
         with stage("patches"):
             patches = _patches(fitted, found, setting)
     with stage("divergences"):
-        count = max(degree, min(reach, TYPICAL_NEIGHBORS)) if setting.stretched else degree
+        count = max(degree, min(reach, RECIPE.nearest)) if setting.pruned else degree
         known = links.linked(cluster, shared.ids, found, count, chunks.dtype)
-        lengths, typical, around = _lengths(fitted, known, patches, setting)
+        lengths, typical = _lengths(fitted, known, patches, setting)
         cluster.wait(lengths)
-    graph = ClusterGraph(setting, fitted, found, patches, known, lengths, typical, around)
+    graph = ClusterGraph(setting, fitted, found, patches, known, lengths, typical)
     return _connected(graph, stage)
 
 
@@ -107,9 +106,9 @@ def _patches(fitted: Fitted, found: list[Any], setting: GraphSetting) -> fitting
     known = exchange.tables, fitted.points, halo, members, moved
     packed = cluster.each(fitting.fitted_patches, *known, recipe=recipe, scale=fitted.scale)
     n, m = fitted.shared.n, fitted.shared.chunks.n_features
-    used = cluster.get(cluster.each(fitting.used, packed, ids, n=n))
+    used = cluster.get(cluster.each(fitting.used, packed))
     rank = cluster.get([cluster.run(fitting.full_rank, members[0], recipe)])[0]
-    width = fitting.width_of(used, n, m, rank, recipe.covariance)
+    width = fitting.width_of(used, n, m, rank)
     return fitting.PartPatches(packed, width, places, search)
 
 
@@ -134,28 +133,27 @@ def _nearest(found: Any, k: int) -> Any:
 
 def _lengths(
     fitted: Fitted, known: list[Any], patches: fitting.PartPatches | None, setting: GraphSetting
-) -> tuple[list[Any], Typical | None, list[Any] | None]:
+) -> tuple[list[Any], Typical | None]:
     """Return the lengths of all edges, infinite for short circuits, and what is typical."""
     cluster = fitted.cluster
     if patches is None:
-        return cluster.each(_distances, known), None, None
+        return cluster.each(_distances, known), None
     exchange = Exchange(cluster, cluster.each(_table, known))
     halo = exchange.fetch(patches.packed, fitting.Packed.at)
     how = {"width": patches.width, "divergence": setting.divergence}
-    if not setting.stretched:
+    if not setting.pruned:
         values = cluster.each(links.edge_divergences, known, patches.packed, halo, **how)
-        return values, None, None
+        return values, None
     near = exchange.fetch(fitted.points)
     args = known, fitted.points, near, patches.packed, halo
     compared = cluster.each(links.compared_edges, *args, **how)
     del args, near, halo  # workers forget the halos, many times the table, as they are done with
     cluster.wait(compared)
     degree = setting.degree or 0
-    typical, around, evidence = learning.learned(exchange, known, compared, degree)
+    typical, bend, evidence = learning.learned(exchange, known, compared, degree)
     mirror = links.Mirror(cluster, known, exchange)
-    judge = judging.Judge(exchange, mirror, known, evidence, typical.quiet, typical.distance)
-    factors = judge.factors()
-    return cluster.each(_stretched, evidence, factors, unit=typical.distance), typical, around
+    factors = judging.Judge(exchange, mirror, known, evidence, bend).factors()
+    return cluster.each(_pruned, evidence, factors, unit=typical.distance), typical
 
 
 def _table(known: links.Links) -> Any:
@@ -166,9 +164,9 @@ def _distances(known: links.Links) -> Any:
     return known.distances
 
 
-def _stretched(evidence: learning.Evidence, factors: Any, unit: float) -> Any:
+def _pruned(evidence: Evidence, factors: Any, unit: float) -> Any:
     distances = evidence.distances
-    lengths = stretched_lengths(distances, factors, unit)
+    lengths = (distances / unit) * factors.astype(distances.dtype)
     return np.where(evidence.own, lengths, np.asarray(np.inf, dtype=distances.dtype))
 
 

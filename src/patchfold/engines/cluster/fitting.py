@@ -12,7 +12,7 @@ from patchfold.engines.arrays import to_numpy
 from patchfold.engines.cluster.halo import Nodes, table_of
 from patchfold.engines.local import Threads
 from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
-from patchfold.patches.fitting import MANY_NUMBERS, SAMPLE, Part, patch_means, room_for
+from patchfold.patches.fitting import Part, patch_means
 from patchfold.patches.gaussians import Patches, used_ranks
 
 if TYPE_CHECKING:
@@ -167,25 +167,19 @@ def _wide(array: Any, name: str, kept: int | None) -> Any:
     return np.pad(array, [(0, 0), (0, missing), *[(0, 0)] * (array.ndim - 2)])
 
 
-def used(patches: Packed, ids: Indices, n: int) -> tuple[int, int] | None:
-    """Return how many directions are used by the sample of patches, and by all, in a part."""
+def used(patches: Packed) -> int | None:
+    """Return how many directions the patches of a part use at most; None for full ones."""
     if "variances" not in patches.arrays:
         return None
-    ranks = used_ranks(patches.arrays["variances"])
-    sample = ids % max(1, n // SAMPLE) == 0
-    return int(ranks[sample].max(initial=1)), int(ranks.max(initial=1))
+    return int(used_ranks(patches.arrays["variances"]).max(initial=1))
 
 
-def width_of(found: list[tuple[int, int] | None], n: int, m: int, rank: int, kind: str) -> Width:
+def width_of(found: list[int | None], n: int, m: int, rank: int) -> Width:
     """Return how many directions are kept and used, and whether compiled code compares them."""
-    known = [pair for pair in found if pair is not None]
+    known = [count for count in found if count is not None]
     if not known:
         return Width(None, None, False)
-    sampled, most = (max(column) for column in zip(*known, strict=True))
-    kept = rank
-    if kind == "flattened" and n * rank * m >= MANY_NUMBERS and room_for(sampled, rank) < rank:
-        kept = max(sampled, most)
-    return Width(kept, most, n * m * most >= COMPILED_NUMBERS)
+    return Width(rank, max(known), n * m * max(known) >= COMPILED_NUMBERS)
 
 
 def full_rank(found: Found, recipe: GaussianPatch) -> int:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from patchfold.engines.cluster.links import Links
     from patchfold.engines.cluster.rows import Shared
     from patchfold.engines.cluster.searching import Found, Search
-    from patchfold.graph.disagreement import Typical
     from patchfold.graph.patch_graph import GraphSetting
+    from patchfold.graph.short_circuits import Typical
 
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
@@ -81,8 +81,6 @@ class ClusterGraph:
     edge_lengths : list of futures of arrays
         One length per edge, infinite for edges that were removed.
     typical : Typical or None
-    around : list of futures of arrays or None
-        The divergence that is typical around each row.
     bridges : list of triples of int, int and float
         The edges that join components: both rows, and the length.
     """
@@ -94,7 +92,6 @@ class ClusterGraph:
     links: list[Any]
     edge_lengths: list[Any]
     typical: Typical | None
-    around: list[Any] | None
     bridges: tuple[tuple[int, int, float], ...] = ()
 
     def __getattr__(self, name: str) -> Any:

@@ -1,13 +1,12 @@
-"""Short circuits of a graph whose edges lie in parts (:mod:`patchfold.graph.short_circuits`).
+"""Short circuits of a graph whose edges lie in parts: :mod:`patchfold.graph.short_circuits`.
 
-The steps are those of one place. Ways around edges are those of
-:mod:`patchfold.engines.cluster.ways`.
+The decisions are the functions of that module, on the edges of a part. What is global, the parts of
+the graph, the tree and the verdict, works on small summaries here.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from operator import getitem
 from typing import TYPE_CHECKING, Any
 
@@ -15,18 +14,18 @@ import numpy as np
 
 from patchfold.engines.cluster.components import components
 from patchfold.engines.cluster.halo import taken
-from patchfold.engines.cluster.ways import edges_at, grown_regions, least_ways
-from patchfold.graph import short_circuits, trusting
+from patchfold.engines.cluster.ways import edges_at, grown_regions, is_doubtful, least_ways
+from patchfold.graph import short_circuits
 from patchfold.graph.components import spanning_tree
-from patchfold.graph.trusting import joined_by_two
+from patchfold.graph.short_circuits import RECIPE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from patchfold.engines.cluster.halo import Exchange
-    from patchfold.engines.cluster.learning import Evidence
     from patchfold.engines.cluster.links import Links, Mirror
     from patchfold.engines.cluster.ways import Walked
+    from patchfold.graph.short_circuits import Bend, Evidence
 
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
@@ -42,96 +41,63 @@ class Judge:
     exchange : Exchange
     mirror : Mirror
     links, evidence : lists of futures
-    quiet, typical : float
-        How far distances can be relied on, and the length of a typical edge.
+    bend : Bend
     """
 
     exchange: Exchange
     mirror: Mirror
     links: list[Any]
     evidence: list[Any]
-    quiet: float
-    typical: float
+    bend: Bend
 
     def factors(self) -> list[Any]:
         """Return futures of the factors of edges, infinite for short circuits."""
         cluster = self.exchange.cluster
-        regions, requests = grown_regions(cluster, self.links, self.evidence)
-        judged = partial(self._judged, regions, requests, self._tree())
-        asked, own, every = (
-            cluster.each(_which, self.evidence, name=name) for name in ("asked", "own", "all")
-        )
-        first = judged(asked)
-        counted = cluster.each(
-            _lengths, self.links, self.evidence, first, asked, typical=self.typical
-        )
-        lengths = np.sum(cluster.get(counted), axis=0)
-        short = lengths.sum()
-        if short:
-            left = self._short(judged(asked, kin=True), asked)
-            if left <= short_circuits.share_left(lengths) * short:
-                return judged(every, kin=True)
-        if not all(cluster.get(cluster.each(np.array_equal, asked, own))):
-            first = judged(own)
+        known = (*grown_regions(cluster, self.links, self.evidence), self._tree())
+        first = self._look(known, RECIPE.ordinary)
+        found = cluster.each(_counted, self.links, self.evidence, first, bend=self.bend)
+        short, own, *votes = np.sum(cluster.get(found), axis=0).tolist()
         if not short:
             return first
-        most = short_circuits.MANY_MORE * self._short(first, own)
-        for counts in short_circuits.SUSPICIONS:
-            strictly = judged(own, counts=counts)
-            if self._short(strictly, own) <= most:
-                return cluster.each(np.maximum, first, strictly)
-        return first
+        if short_circuits.is_bend(*votes):
+            return self._look(known, RECIPE.ordinary, self.bend.shared)
+        stricter = self._look(known, 1.0)
+        found = cluster.each(_counted, self.links, self.evidence, stricter, bend=self.bend)
+        if sum(count[1] for count in cluster.get(found)) > RECIPE.many * own:
+            return first
+        return cluster.each(np.maximum, first, stricter)
 
-    def _short(self, factors: list[Any], some: list[Any]) -> int:
-        cluster = self.exchange.cluster
-        return int(sum(cluster.get(cluster.each(_n_short, self.links, factors, some))))
-
-    def _judged(
+    def _look(
         self,
-        regions: list[Any],
-        requests: list[list[tuple[int, Any]]],
-        tree: list[Any],
-        some: list[Any],
-        kin: bool = False,
-        counts: float = 1.0,
+        known: tuple[list[Any], list[list[tuple[int, Any]]], list[Any]],
+        unit: float,
+        shared: float = np.inf,
     ) -> list[Any]:
-        """Judge some edges by so many times their disagreement.
-
-        With ``kin``, edges whose ends share neighbours are trusted from the start.
-        """
+        """Judge edges by their disagreement in a unit; ends that share as much are kin."""
+        regions, requests, tree = known
         cluster = self.exchange.cluster
-        how = {"counts": counts, "doubt": short_circuits.doubt_of(self.quiet)}
-        trusted = cluster.each(_trusted, self.evidence, some, kin=kin, counts=counts)
+        trusted = cluster.each(_trusted, self.evidence, unit=unit, shared=shared)
         while True:
             others = [[trusted[side] for side, _ in asked] for asked in requests]
             edges = [[at for _, at in asked] for asked in requests]
-            known = self.links, regions, self.evidence, some, trusted, others, edges
-            found = cluster.each(_detours, *known)
-            count = sum(cluster.get(cluster.each(np.count_nonzero, found)))
-            if not count:
+            found = cluster.each(
+                _led_around, self.links, regions, self.evidence, trusted, others, edges
+            )
+            if not sum(cluster.get(cluster.each(np.count_nonzero, found))):
                 break
             trusted = self.mirror.fill(cluster.each(np.logical_or, trusted, found))
         labels, sizes = components(self.exchange, self.links, trusted)
-        large = np.flatnonzero(sizes >= short_circuits.PART)
+        held = cluster.each(np.logical_or, trusted, tree)
+        large = sizes >= RECIPE.nearest
         judged = cluster.each(
-            _without_ways,
-            self.links,
-            self.evidence,
-            some,
-            trusted,
-            tree,
-            labels,
-            large=large,
-            within=1.0 if kin else short_circuits.CEILING,
-            typical=self.typical,
-            **how,
+            _without_ways, self.links, self.evidence, held, labels, large=large, unit=unit
         )
         factors = cluster.each(getitem, judged, [0] * len(judged))
-        short = cluster.each(getitem, judged, [1] * len(judged))
-        if sum(cluster.get(cluster.each(len, short))):
-            held = cluster.each(_held, self.evidence, trusted, tree, some)
-            ways = least_ways(self.exchange, self.links, held, short)
-            factors = cluster.each(_with_ways, factors, self.evidence, short, ways, **how)
+        asked = cluster.each(getitem, judged, [1] * len(judged))
+        if sum(cluster.get(cluster.each(len, asked))):
+            lengths = cluster.each(_held_lengths, self.evidence, held)
+            ways = least_ways(self.exchange, self.links, lengths, asked)
+            factors = cluster.each(_with_ways, factors, self.evidence, asked, ways, unit=unit)
         return self.mirror.fill(factors)
 
     # ---------------------------------------------------------------- the tree
@@ -162,38 +128,24 @@ def _spanning(a: Indices, b: Indices, n: int) -> Indices:
 # ---------------------------------------------------------------- which edges
 
 
-def _trusted(evidence: Evidence, some: Mask, kin: bool, counts: float) -> Mask:
-    """Tell which of some edges are trusted from the start."""
-    trusted = counts * evidence.disagreement <= 1.0
-    if kin:
-        trusted |= evidence.shared >= short_circuits.SHARED
-    return trusted & some
-
-
-def is_doubtful(evidence: Evidence) -> Mask:
-    """Tell which edges are not trusted by the strictest measure."""
-    return max(short_circuits.SUSPICIONS) * evidence.disagreement > 1.0
+def _trusted(evidence: Evidence, unit: float, shared: float) -> Mask:
+    """Tell which edges are trusted from the start."""
+    kin = evidence.common >= shared
+    return short_circuits.is_trusted(evidence.disagreement / unit, kin)
 
 
 def _close(evidence: Evidence) -> Mask:
     return evidence.own & ~is_doubtful(evidence)
 
 
-def _which(evidence: Evidence, name: str) -> Mask:
-    if name == "all":
-        return np.ones(len(evidence.own), dtype=bool)
-    return evidence.asked if name == "asked" else evidence.own
-
-
-def _n_short(links: Links, factors: Floats, some: Mask) -> int:
-    return int(np.count_nonzero(np.isinf(factors) & some & links.mine))
-
-
-def _lengths(
-    links: Links, evidence: Evidence, factors: Floats, some: Mask, typical: float
-) -> Indices:
-    short = np.isinf(factors) & some & links.mine
-    return short_circuits.counted_lengths(evidence.distances[short], typical)
+def _counted(
+    links: Links, evidence: Evidence, factors: Floats, bend: Bend
+) -> tuple[int, int, int, int, int]:
+    """Return how many edges are removed, how many own ones, and the votes for a bend."""
+    short = np.isinf(factors) & links.mine
+    near = short & evidence.near
+    votes = bend.votes(evidence.distances[near], evidence.common[near])
+    return int(short.sum()), int((short & evidence.own).sum()), *votes
 
 
 def _marked(links: Links, edges: Indices) -> Mask:
@@ -219,73 +171,52 @@ def _lightest(links: Links, evidence: Evidence, labels: Indices) -> tuple[Any, .
 # ---------------------------------------------------------------- verdicts
 
 
-def _detours(
+def _led_around(
     links: Links,
     region: Walked,
     evidence: Evidence,
-    some: Mask,
     trusted: Mask,
     others: list[Mask],
     edges: list[Indices],
 ) -> Mask:
-    """Tell which edges that are not trusted yet are no shortcut.
+    """Tell which edges that are not trusted yet most ways around are trusted of.
 
     ``others`` are the trusted edges of other parts, and ``edges`` those of them in the region.
     """
     found = np.zeros(len(links.i), dtype=bool)
-    open_ = np.flatnonzero(some & ~trusted & links.mine)
+    open_ = np.flatnonzero(~trusted & links.mine)
     if not len(open_):
         return found
     every = np.arange(len(links.table.own))
     own = trusted[edges_at(links, every)]
-    graph = region.graph(np.concatenate([own, *taken(others, edges)]))
+    steps = region.steps(np.concatenate([own, *taken(others, edges)]))
     ids = links.table.nodes.ids
-    bounds = trusting.NO_SHORTCUT * evidence.distances[open_].astype(np.float64)
+    bounds = RECIPE.ordinary * evidence.distances[open_].astype(np.float64)
     i, j = (np.searchsorted(region.ids, ids[end[open_]]) for end in (links.i, links.j))
-    found[open_[joined_by_two(graph, graph, i, j, bounds, n_jobs=1)]] = True
+    found[open_[short_circuits.led_around(steps, steps, i, j, bounds, n_jobs=1)]] = True
     return found
 
 
 def _without_ways(
-    links: Links,
-    evidence: Evidence,
-    some: Mask,
-    trusted: Mask,
-    tree: Mask,
-    labels: Indices,
-    large: Indices,
-    within: float,
-    typical: float,
-    counts: float,
-    doubt: float,
+    links: Links, evidence: Evidence, held: Mask, labels: Indices, large: Mask, unit: float
 ) -> tuple[Floats, Indices]:
     """Return the factors of edges as far as no way around is asked for, and which ask for one."""
-    disagreement = counts * evidence.disagreement
-    big = np.isin(labels, large)
-    i, j = links.i, links.j
-    between = (labels[i] != labels[j]) & big[i] & big[j]
-    settled = trusted | tree | short_circuits.is_far(evidence.distances, typical)
-    factors = short_circuits.bounded_stretch(disagreement, settled, between, doubt, within)
-    short = short_circuits.suspects(disagreement, settled, between)
-    return factors, np.flatnonzero(short & some & links.mine)
+    between = short_circuits.is_between(labels, large, links.i, links.j)
+    factors = short_circuits.stretches(evidence.disagreement / unit, held, between)
+    return factors, np.flatnonzero(~held & ~between & links.mine)
 
 
 def _with_ways(
-    factors: Floats,
-    evidence: Evidence,
-    short: Indices,
-    ways: Floats,
-    counts: float,
-    doubt: float,
+    factors: Floats, evidence: Evidence, asked: Indices, ways: Floats, unit: float
 ) -> Floats:
-    disagreement, distances = counts * evidence.disagreement[short], evidence.distances[short]
-    long = short_circuits.is_long(ways, disagreement, distances.astype(np.float64), doubt)
+    distances = evidence.distances[asked].astype(np.float64)
+    removed = short_circuits.is_removed(evidence.disagreement[asked] / unit, ways, distances)
     found = factors.copy()
-    found[short[long]] = np.inf
+    found[asked[removed]] = np.inf
     return found
 
 
-def _held(evidence: Evidence, trusted: Mask, tree: Mask, some: Mask) -> Floats:
+def _held_lengths(evidence: Evidence, held: Mask) -> Floats:
     """Return the lengths of edges that are trusted or of the tree, infinite for others."""
     lengths = evidence.distances
-    return np.where((trusted | tree) & some, lengths, np.asarray(np.inf, dtype=lengths.dtype))
+    return np.where(held, lengths, np.asarray(np.inf, dtype=lengths.dtype))

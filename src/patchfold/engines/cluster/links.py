@@ -144,13 +144,10 @@ def links_of(part: int, ids: Indices, chosen: Chosen, incoming: list[Chosen]) ->
 
 
 class Compared(NamedTuple):
-    """What is known of the edges at own rows, and how far own points are off their patches."""
+    """The divergences of the patches at both ends of edges, and the distances of their centres."""
 
     divergences: Floats
     distances: Floats
-    leaving: Floats
-    apart: Floats
-    offsets: Floats
 
 
 def compared_edges(
@@ -164,8 +161,7 @@ def compared_edges(
 ) -> Compared:
     """Compare the patches at both ends of edges."""
     lengths = local_lengths(links.table, points, halo, patches, halo_patches, width, divergence)
-    offsets, apart = lengths.separations(links.i, links.j)
-    return Compared(*lengths.compared(links.i, links.j), apart, offsets[links.table.own])
+    return Compared(lengths.divergences(links.i, links.j), lengths.apart(links.i, links.j))
 
 
 def edge_divergences(

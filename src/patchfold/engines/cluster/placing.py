@@ -16,10 +16,9 @@ from patchfold.engines.cluster import ways
 from patchfold.engines.cluster.fitting import Packed, Width, packed, unpacked
 from patchfold.engines.cluster.halo import Exchange, Nodes, Table, table_of
 from patchfold.engines.cluster.planes import part_of
-from patchfold.graph import trusting
-from patchfold.graph.disagreement import Typical
 from patchfold.graph.edges import stacked, with_lengths
 from patchfold.graph.lengths import Lengths
+from patchfold.graph.short_circuits import RECIPE
 from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.patches.fitting import Part, patch_means
 
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from patchfold.engines.cluster.graph import ClusterGraph
     from patchfold.engines.cluster.links import Links
     from patchfold.engines.cluster.searching import Found
+    from patchfold.graph.short_circuits import Typical
     from patchfold.patches.recipe import GaussianPatch
 
     Indices = NDArray[np.intp]
@@ -80,9 +80,8 @@ class Placing:
         how = {"width": parted.width, "divergence": setting.divergence}
         if self.graph.typical is None:
             return cluster.each(_by_divergence, *args, **how)
-        around = tables.fetch(self.graph.around or [])
         regions = self._regions(near, patches, tables.tables, halo, parted.width)
-        return cluster.each(_stretched, *args, around, regions, typical=self.graph.typical, **how)
+        return cluster.each(_pruned, *args, regions, typical=self.graph.typical, **how)
 
     def mapped(self, places: list[Any], fitted: list[Any]) -> list[Any]:
         """Return futures of the places of new rows, those of fitted rows where they are equal.
@@ -250,7 +249,7 @@ def _first_region(
     fitted = unpacked(halo[0].at(np.empty(0, dtype=np.intp)), halo, table, width).points
     ids = table.find(found.nodes.ids)
     gaps = np.linalg.norm(new.arrays["points"][:, None, :] - fitted[ids], axis=2) / unit
-    left = trusting.NO_SHORTCUT * gaps.max(axis=1, keepdims=True) - gaps
+    left = RECIPE.ordinary * gaps.max(axis=1, keepdims=True) - gaps
     reach = np.zeros(len(table))
     np.maximum.at(reach, ids.ravel(), np.maximum(left, 0).ravel())
     zeros = np.zeros(len(table))
@@ -267,26 +266,18 @@ def _steps(links: Links, lengths: Floats, places: Indices) -> ways.Steps:
     return ways.Steps(starts[kept], links.table.nodes.at(others[kept]), values)
 
 
-def _stretched(
+def _pruned(
     table: Table,
     found: Found,
     new: Packed,
     halo: list[Packed],
-    around: list[Floats],
     region: ways.Region,
     typical: Typical,
     width: Width,
     divergence: Any,
 ) -> Placed:
-    known = Typical(
-        typical.distance,
-        typical.divergence,
-        typical.leaving,
-        _filled(table, around),
-        typical.noise,
-    )
     patches = unpacked(new, [], None, AS_THEY_ARE)
-    lengths = _lengths(table, halo, width, divergence, known)
+    lengths = _lengths(table, halo, width, divergence, typical)
     near = _near(table, found, patches.means.dtype)
     values = lengths.divergences_of_new(patches, near.sources, near.indices)
     graph = _graph_of(table, region, lengths.points.dtype)

@@ -18,9 +18,9 @@ from patchfold.engines.cluster import whole
 from patchfold.engines.cluster.geodesics import grounds_of, reached_from, started_from
 from patchfold.engines.cluster.halo import Nodes, taken
 from patchfold.engines.locality import places as places_of
-from patchfold.graph import short_circuits, trusting
+from patchfold.graph import short_circuits
 from patchfold.graph.edges import symmetric
-from patchfold.graph.ways import LANDMARKS
+from patchfold.graph.short_circuits import RECIPE
 from patchfold.graph.ways import least_ways as longer_ways
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from patchfold.engines.cluster.connection import Cluster
     from patchfold.engines.cluster.geodesics import Ground
     from patchfold.engines.cluster.halo import Exchange
-    from patchfold.engines.cluster.learning import Evidence
     from patchfold.engines.cluster.links import Links
+    from patchfold.graph.short_circuits import Evidence
 
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
@@ -82,13 +82,17 @@ def grown_regions(
 
 def _first_region(links: Links, evidence: Evidence) -> Region:
     steps = steps_of(links, evidence, np.arange(len(links.table.own)))
-    doubtful = max(short_circuits.SUSPICIONS) * evidence.disagreement > 1.0
-    sources = np.flatnonzero(doubtful & links.mine)
+    sources = np.flatnonzero(is_doubtful(evidence) & links.mine)
     ids = links.table.nodes.ids
     rows, at = np.unique(ids[links.i[sources]], return_inverse=True)
     reach = np.zeros(len(rows))
-    np.maximum.at(reach, at, trusting.NO_SHORTCUT * evidence.distances[sources].astype(np.float64))
+    np.maximum.at(reach, at, RECIPE.ordinary * evidence.distances[sources].astype(np.float64))
     return Region(ids[links.table.own], [steps], rows, reach)
+
+
+def is_doubtful(evidence: Evidence) -> Mask:
+    """Tell which edges are not trusted from the start by the stricter look."""
+    return np.asarray(evidence.disagreement > 1.0)
 
 
 def steps_of(links: Links, evidence: Evidence, places: Indices) -> Steps:
@@ -112,19 +116,17 @@ class Walked(NamedTuple):
     ends: Indices
     lengths: Floats
 
-    def graph(self, trusted: Mask) -> csr_array:
-        """Return the graph of trusted edges, which are given in the order of the steps."""
-        kept = trusted[self.order]
-        starts = np.concatenate(([0], np.cumsum(kept)))[self.starts]
-        n = len(self.ids)
-        return csr_array((self.lengths[kept], self.ends[kept], starts), shape=(n, n))
+    def steps(self, trusted: Mask) -> short_circuits.Steps:
+        """Return the edges by row, some trusted, which are given in the order of the steps."""
+        order = self.order
+        return short_circuits.Steps(self.starts, self.ends, self.lengths, order, trusted[order])
 
 
 def walked(region: Region) -> Walked:
     """Return the edges of a region as a graph."""
     steps = joined_steps(region)
     ids, rows, columns = numbered(region, steps)
-    order = np.argsort(rows, kind="stable")
+    order = np.lexsort((columns, rows))
     indptr = np.searchsorted(rows[order], np.arange(len(ids) + 1))
     return Walked(ids, order, indptr, columns[order], steps.lengths[order])
 
@@ -224,7 +226,7 @@ def least_ways(
     grounds = grounds_of(exchange, links, held, ordered=False)
     looks = cluster.each(_first_look, sums, short)
     parts = range(len(looks))
-    for _ in range(min(LANDMARKS, sum(cluster.get(cluster.each(len, sums))))):
+    for _ in range(min(RECIPE.landmarks, sum(cluster.get(cluster.each(len, sums))))):
         farthest = cluster.each(_farthest, links, looks, sums)
         far = cluster.each(_from_farthest, grounds, parts, [farthest] * len(parts))
         far = reached_from(exchange, grounds, far)

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from patchfold.engines.locality import places as places_of
-from patchfold.graph.ways import LANDMARKS
+from patchfold.graph.short_circuits import RECIPE
 from patchfold.graph.ways import least_ways as longer_ways
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def _ways(graph: Whole, rows: list[Ranked], pairs: list[tuple[Indices, Indices]]
     i, j = (np.concatenate(column) for column in zip(*pairs, strict=True))
     nearest = np.full(len(sums), np.inf)
     bounds: Floats = np.zeros(len(i))
-    for _ in range(min(LANDMARKS, len(sums))):
+    for _ in range(min(RECIPE.landmarks, len(sums))):
         farthest = np.flatnonzero(nearest == nearest.max())
         landmark = farthest[np.lexsort((ids[farthest], sums[farthest]))[-1:]]
         paths = _relaxed(graph, landmark, np.float64)[0]
