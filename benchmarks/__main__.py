@@ -10,7 +10,6 @@ NAMES = (
     "pairwise",
     "recall",
     "candidates",
-    "ridge",
     "mapping",
     "geodesics",
     "selection",
@@ -30,6 +29,7 @@ STUDIES = (
     "inverse",
     "loadings",
     "growing",
+    "ablation",
 )
 
 

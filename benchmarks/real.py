@@ -8,7 +8,7 @@ by this library's defaults; of larger sets 2000 points. Beside each other stand 
 (``metrics.visible_share``) and the accuracy of seven nearest neighbours in the plane, by five
 folds. ``--images`` takes digits at k = 10, 15, 20 and 30, and 5000 images of MNIST and
 Fashion-MNIST, drawn by ``--seed``, at ``--k`` neighbours, and UMAP beside them, where it is
-installed. Finished cells are kept in ``studies/real-3/``, and a run that was stopped goes on; raise
+installed. Finished cells are kept in ``studies/real-4/``, and a run that was stopped goes on; raise
 the number when something here or in the methods changes. ``--edges`` tells how many edges of these
 images join two classes, before and after short circuits are removed. ``--picture`` draws four data
 sets.
@@ -38,7 +38,7 @@ from patchfold.evaluation.sampling import folds
 from patchfold.metrics import visible_share
 from patchfold.tables.files import write_whole
 
-FOLDER = Path("studies/real-3")
+FOLDER = Path("studies/real-4")
 K, MOST, LEAST = 15, 2000, 60
 IMAGES, MOST_IMAGES, IMAGE_SEED = ("fashion-mnist", "mnist"), 5000, 1  # seen while tuning
 DIGITS_DEGREES = (10, 15, 20, 30)

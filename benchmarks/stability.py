@@ -6,7 +6,7 @@
 The score is the rank correlation of distances in the embedding with the true geodesics. Ranks do
 not see scales, so two numbers stand beside it: the stress of the true geodesics, and the share of
 points that a plot of the first two components tells apart. Finished cells are kept in
-``studies/stability-4/``, and a run that was stopped goes on; raise the number when something here
+``studies/stability-5/``, and a run that was stopped goes on; raise the number when something here
 or in the methods changes. ``--quick`` takes three noises, three k and two seeds. UMAP and PHATE
 take part where they are installed. ``--picture`` draws heat maps of the swiss roll.
 """
@@ -29,7 +29,7 @@ from patchfold.evaluation.peers import umap as umap_of
 from patchfold.metrics import rank_correlation, stress, visible_share
 from patchfold.tables.files import write_whole
 
-FOLDER = Path("studies/stability-4")
+FOLDER = Path("studies/stability-5")
 N = 1000
 NOISES, DEGREES, SEEDS = (0.0, 0.25, 0.5, 0.75, 1.0), (6, 8, 10, 15, 20, 30), (0, 1, 2)
 QUICK = {"noises": (0.0, 0.5, 1.0), "degrees": (6, 15, 30), "seeds": (0, 1)}

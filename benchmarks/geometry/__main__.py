@@ -4,7 +4,7 @@
                                   [--methods B ...] [--seeds 0 1 ...] [--jobs N]
 
 The score is the rank correlation of distances in the embedding with the true geodesics. Stress,
-after the best common scale, is kept beside it. Finished cells are kept in ``studies/geometry-2/``,
+after the best common scale, is kept beside it. Finished cells are kept in ``studies/geometry-3/``,
 and a run that was stopped goes on; raise the number when something here or in the methods changes.
 The truths are kept there, too: those in four dimensions take minutes. UMAP takes part where it is
 installed, the fermentation where chemotools is. Choose constants by the tuning half only.
@@ -28,7 +28,7 @@ from patchfold import PatchIsomap
 from patchfold.metrics import rank_correlation, stress
 from patchfold.tables.files import write_whole
 
-FOLDER = Path("studies/geometry-2")
+FOLDER = Path("studies/geometry-3")
 DEGREES, SEEDS = (8, 15, 30), (0, 1)
 HALVES = {"tuning": TUNING, "held-out": HELD_OUT, "all": tuple(MANIFOLDS)}
 

@@ -15,13 +15,13 @@ from command_line import done, iris, told
 from patchfold import PatchSpace
 from patchfold.graph.bridges import COLUMNS
 
-WORDS = ("--target", "species", "--id", "name", "--neighbors", "8")
+WORDS = ("--target", "species", "--id", "name", "--drop", "petal width", "--neighbors", "8")
 
 
 @pytest.fixture
 def expected():
     frame = iris()
-    X = StandardScaler().fit_transform(frame.iloc[:, 1:5])
+    X = StandardScaler().fit_transform(frame.iloc[:, 1:4])
     return PatchSpace(n_neighbors=8, random_state=0).fit(X).bridges(), frame
 
 
@@ -40,7 +40,7 @@ def test_edges_are_printed_with_the_names_of_rows_and_their_classes(call, expect
 
 def test_rows_without_names_have_their_numbers(call, expected):
     bridges, _ = expected
-    words = ("--drop", "species", "--drop", "name", "--neighbors", "8")
+    words = ("--drop", "species", "--drop", "name", *WORDS[4:])
     table = pd.read_csv(io.StringIO(done(call("bridges", "iris.csv", *words)).stdout))
     assert table["source"].tolist() == (bridges.source + 1).tolist()
     assert list(table.columns) == list(COLUMNS)

@@ -48,8 +48,8 @@ class Slow:
     def __init__(self, X, k):
         n = len(X)
         self.X, self.k = X, k
-        self.size = min(15, round(n**0.5 / 2))
-        self.ridge = 0.003 * np.mean(np.var(X, axis=0))
+        self.size = min(20, round(0.6 * n**0.5))
+        self.ridge = 0.007 * np.mean(np.var(X, axis=0))
         self.Z = np.array([self.mean(i, X) for i in range(n)])
         fitted = [self.patch(X[i], self.Z[i], self.nearest(self.Z, i)) for i in range(n)]
         self.places, self.covariances = (np.array(part) for part in zip(*fitted, strict=True))
@@ -183,7 +183,7 @@ def test_the_default_is_the_recommended_patch_denoised_and_stretched(estimator):
     X = DATA["k > m"][0]
     default = sklearn.clone(estimator).set_params(n_neighbors=7)
     spelled = sklearn.clone(default).set_params(
-        patch=GaussianPatch(3, denoise=True), lengths="pruned"
+        patch=GaussianPatch(4, denoise=True), lengths="pruned"
     )
     found, expected = default.fit(X), spelled.fit(X)
     assert repr(found.patch_) == repr(expected.patch_) == repr(recommended_patch(len(X)))

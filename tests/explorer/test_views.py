@@ -46,13 +46,13 @@ def test_a_view_has_every_edge_of_the_graph_once() -> None:
 
 def test_edges_of_the_classical_method_are_coloured_by_divergence() -> None:
     X, _ = roll(200)
-    page = explore(X, n_neighbors=[10])
+    page = explore(X, n_neighbors=[20])
     euclidean, kl = (view["graph"] for view in data_of(page)["views"])
     assert euclidean["measure"] == kl["measure"] == "kl"
     assert euclidean["colours"] != euclidean["lengths"]
     # The classical graph has edges more: those that are short circuits.
     assert euclidean["edges"] > kl["edges"]
-    patches = PatchIsomap(n_neighbors=10).fit(X).patches_
+    patches = PatchIsomap(n_neighbors=20).fit(X).patches_
     store = store_of(page)
     for graph in (euclidean, kl):
         degrees = unpacked(store, graph["degrees"]).astype(int)

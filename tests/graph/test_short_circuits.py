@@ -244,9 +244,9 @@ def test_the_recipe_has_at_most_twelve_numbers_and_none_can_be_changed():
         RECIPE.many = 1.0
 
 
-def test_the_recommended_size_grows_with_the_root_up_to_fifteen():
+def test_the_recommended_size_grows_with_the_root_up_to_twenty():
     sizes = [recommended_patch(n).size for n in (2, 3, 30, 100, 900, 10**6)]
-    assert sizes == [1, 1, 3, 5, 15, 15]
+    assert sizes == [1, 1, 3, 6, 18, 20]
     assert recommended_patch(100, sized=False).size is None
 
 

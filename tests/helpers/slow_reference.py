@@ -42,7 +42,7 @@ def gaussian(point, members, scale, include_self, center, covariance, gamma):
     else:
         mean, divisor = sum(P) / len(P), max(len(P) - 1, 1)
     C = sum(np.outer(p - mean, p - mean) for p in P) / divisor
-    ridge = 0.003 * scale if gamma == "auto" else gamma
+    ridge = 0.007 * scale if gamma == "auto" else gamma
     if covariance == "ridge-if-singular" and np.linalg.matrix_rank(P - mean) == m:
         ridge = 0.0
     return mean, C + ridge * np.eye(m)

@@ -36,7 +36,7 @@ def test_the_mean_dimension_is_within_a_tenth(manifold, d):
 
 def test_recommended_patches_know_their_data_before_denoising():
     roll = make_manifold("swiss-roll", 1000, noise=0.1, random_state=0).X
-    given = GaussianPatch(size=15).fit(roll)
+    given = GaussianPatch(size=19).fit(roll)
     fitted = PatchSpace().fit(roll).patches_
     np.testing.assert_array_equal(fitted.dimension(), given.dimension())
     np.testing.assert_array_equal(fitted.log_density(), given.log_density())

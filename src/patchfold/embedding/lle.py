@@ -71,8 +71,8 @@ class PatchLLE(BasePatchEmbedding):
         two :class:`~patchfold.Patches`. ``"euclidean"`` is the classical method, without patches.
         With ``"precomputed"``, X is a square matrix of distances, or a sparse graph of them.
     patch : GaussianPatch or None, default=None
-        How a neighbourhood becomes a Gaussian. None means the recommended patch: ``sqrt(n) / 2``
-        neighbours, at most 15, whatever ``n_neighbors`` is, or all neighbours within ``radius``, of
+        How a neighbourhood becomes a Gaussian. None means the recommended patch: ``0.6 sqrt(n)``
+        neighbours, at most 20, whatever ``n_neighbors`` is, or all neighbours within ``radius``, of
         denoised points, and a ridge. ``patch_`` shows it.
     lengths : {"pruned", "divergence"}, default="pruned"
         The length of an edge. ``"pruned"``: the distance between the centres of its two patches,

@@ -4,7 +4,7 @@ A neighbour graph short-circuits a manifold where an edge jumps from one sheet t
 length such an edge looks like any other. Two facts give it away together: its patches disagree more
 than those of neighbours usually do, and the way around it is long::
 
-    size = min(15, sqrt(n) / 2);  z = mean of each point and its size nearest
+    size = min(20, 0.6 sqrt(n));  z = mean of each point and its size nearest
     patch = Gaussian of the size nearest z, plus a ridge;  c = z + Sigma (x - z) / max eigenvalue
     e = |c_i - c_j|;  d = KL of the two patches
     T = edges to the 10 nearest;  e0, d0 = medians of e and d over T;  r = d / d0
@@ -63,15 +63,15 @@ if TYPE_CHECKING:
 class Recipe:
     """Every tuned number of the default graph, in the order in which the page tells it.
 
-    The ridge was chosen in docs/ridge.md. The others were chosen on seeds 100 to 103 of the
-    manifolds in docs/stability.md, of closed surfaces and of the tuning half of
-    benchmarks/geometry, on every other table of benchmarks/real.py, digits, and 2500 images of
+    Chosen on seeds 100 to 129 of the swiss roll, 100 to 103 of the other manifolds in
+    docs/stability.md, 100 to 105 of closed surfaces, and 100 to 103 of the tuning half of
+    benchmarks/geometry; on every other table of benchmarks/real.py, digits, and 2500 images of
     MNIST, Fashion-MNIST, optdigits and pendigits (samples 100 and 101).
     ``python -m benchmarks.ablation`` shows what each is worth on other data.
     """
 
-    points: int = 15  # neighbours of a patch, at most ...
-    roots: float = 0.5  # ... and at most this many times the root of the number of points
+    points: int = 20  # neighbours of a patch, at most ...
+    roots: float = 0.6  # ... and at most this many times the root of the number of points
     ridge: float = AUTO_RIDGE  # added to covariances, in mean variances of the features
     nearest: int = 10  # whose edges tell what is typical
     ordinary: float = 1.5  # times the typical divergence, or a way around as long: nothing unusual
@@ -90,13 +90,13 @@ RECIPE = Recipe()
 def recommended_patch(n_samples: int, *, sized: bool = True) -> GaussianPatch:
     """Return the patch that ``patch=None`` means in an estimator, for so many points.
 
-    It has ``sqrt(n) / 2`` neighbours, at most 15, a ridge, and is fitted to denoised points.
+    It has ``0.6 sqrt(n)`` neighbours, at most 20, a ridge, and is fitted to denoised points.
     ``sized=False`` leaves the size to the neighbourhoods.
 
     Examples
     --------
     >>> recommended_patch(100), recommended_patch(10_000)
-    (GaussianPatch(denoise=True, size=5), GaussianPatch(denoise=True, size=15))
+    (GaussianPatch(denoise=True, size=6), GaussianPatch(denoise=True, size=20))
     """
     size = min(RECIPE.points, round(RECIPE.roots * n_samples**0.5), n_samples - 1)
     return GaussianPatch(max(1, size) if sized else None, denoise=True)

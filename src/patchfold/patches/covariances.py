@@ -14,9 +14,9 @@ from array_api_compat import array_namespace
 
 from patchfold.engines.arrays import Array
 
-# gamma="auto": the ridge as a share of the mean variance of the features (docs/ridge.md), and the
+# gamma="auto": the ridge as a share of the mean variance of the features (docs/recipe.md), and the
 # intensity of a shrinkage (the one scikit-learn's ShrunkCovariance has).
-AUTO_RIDGE = 3e-3
+AUTO_RIDGE = 7e-3
 AUTO_INTENSITY = 0.1
 
 # A shrunk patch of equal points has a zero covariance, and a feature that is constant in a patch

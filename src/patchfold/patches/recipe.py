@@ -67,7 +67,7 @@ class GaussianPatch(BaseEstimator):
         - ``"hazan"``: Algorithm 1 of X-space on ``C + gamma I``, stopped after ``rank`` steps.
     gamma : float or "auto", default="auto"
         The ridge, in squared units of the data; for the two shrinkages the intensity, between 0
-        and 1. ``"auto"``: 0.003 of the mean variance of the features, so that rescaling the data
+        and 1. ``"auto"``: 0.007 of the mean variance of the features, so that rescaling the data
         changes nothing; as an intensity, 0.1.
     rank : int or None, default=None
         Directions kept by ``"low-rank"`` (required there); steps of ``"hazan"`` (None: 100, at
