@@ -23,9 +23,9 @@ than those of neighbours usually do, and the way around it is long::
 
     verdict = judge(1.5)
     suspects = removed edges of T
-    if most suspects are shorter than the 95 % quantile of e over T,
+    if more than a third of suspects are below the 95 % quantile of e over T,
        and half have ends that share half as many points of T as usual:     # a bend, no sheets
-        verdict = judge(1.5, kin = edges whose ends share as many)
+        verdict = judge(1.5, kin = edges whose ends share as many as usual)
     else if anything is removed:                                            # a second look
         stricter = judge(1);  take the harder verdict of both for each edge,
                               unless it removes 3.5 times as many edges of the graph
@@ -75,12 +75,12 @@ class Recipe:
     ridge: float = AUTO_RIDGE  # added to covariances, in mean variances of the features
     nearest: int = 10  # whose edges tell what is typical
     ordinary: float = 1.5  # times the typical divergence, or a way around as long: nothing unusual
-    most: float = 2 / 3  # of the ways around an edge are trusted: so is the edge
+    most: float = 2 / 3  # of the ways around an edge trusted: so is it; of suspects long: no bend
     landmarks: int = 16  # points spread over the graph, which tell how long ways are at least
     product: float = 25.0  # disagreement times detour from which an edge is a short circuit
     ceiling: float = 4.0  # an edge between parts is stretched at most so many times
-    short: float = 0.95  # the quantile of near edges that most edges across a bend are below
-    shared: float = 0.5  # of the usual number of common neighbours: the ends are kin
+    short: float = 0.95  # the quantile of near edges that a third of a bend's suspects are below
+    shared: float = 0.5  # of the usual common neighbours: half of a bend's suspects share as many
     many: float = 3.5  # times as many short circuits: a stricter look has taken noise for them
 
 
@@ -152,11 +152,12 @@ class Judgement(NamedTuple):
 class Bend(NamedTuple):
     """What tells a bend of the manifold from sheets that touch.
 
-    The length that most near edges stay below, and how many near neighbours the ends of kin share.
+    The length that nearly all near edges stay below, and how many near neighbours their ends
+    usually share: kin share as many.
     """
 
     length: float
-    shared: float
+    usual: float
 
     @classmethod
     def of(cls, distances: Floats, common: Indices) -> Bend:
@@ -164,17 +165,17 @@ class Bend(NamedTuple):
         if not len(distances):
             return cls(0.0, 0.0)
         length = np.quantile(distances, RECIPE.short)
-        return cls(float(length), RECIPE.shared * max(1.0, float(np.median(common))))
+        return cls(float(length), max(1.0, float(np.median(common))))
 
     def votes(self, distances: Floats, common: Indices) -> tuple[int, int, int]:
-        """Return how many suspects there are, how many are short, and how many join kin."""
-        short, kin = distances < self.length, common >= self.shared
-        return len(distances), int(short.sum()), int(kin.sum())
+        """Return how many suspects there are, how many are short, and how many nearly join kin."""
+        short, close = distances < self.length, common >= RECIPE.shared * self.usual
+        return len(distances), int(short.sum()), int(close.sum())
 
 
-def is_bend(suspects: int, short: int, kin: int) -> bool:
+def is_bend(suspects: int, short: int, close: int) -> bool:
     """Tell whether suspects lie across a bend of the manifold, and are no short circuits."""
-    return suspects > 0 and 2 * short > suspects and 2 * kin >= suspects
+    return suspects - short < RECIPE.most * suspects and 2 * close >= suspects
 
 
 def judged(evidence: Evidence, n: int, n_jobs: int | None = None) -> Judgement:
@@ -211,7 +212,7 @@ def judged(evidence: Evidence, n: int, n_jobs: int | None = None) -> Judgement:
         return first
     bend, suspects = Bend.of(distances[near], common[near]), short & near
     if is_bend(*bend.votes(distances[suspects], common[suspects])):
-        return look(RECIPE.ordinary, common >= bend.shared)
+        return look(RECIPE.ordinary, common >= bend.usual)
     stricter = look(1.0)
     if np.isinf(stricter.factors[own]).sum() > RECIPE.many * short[own].sum():
         return first

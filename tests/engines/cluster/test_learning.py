@@ -77,7 +77,7 @@ def test_parts_learn_what_one_place_does(parted, degree):
     assert typical.distance == pytest.approx(np.median(distances[near]), rel=1e-14)
     assert typical.divergence == pytest.approx(np.median(divergences[near]), rel=1e-14)
     assert bend.length == np.quantile(distances[near], 0.95)
-    assert bend.shared == np.median(common[near]) / 2 > 1
+    assert bend.usual == np.median(common[near]) > 2
     expected = divergences / typical.divergence, distances, common, own, near
     for links, found, *some in zip(
         graph.links, evidence, *map(graph.of_edges, expected), strict=True

@@ -56,7 +56,7 @@ def learned(
     typical = Typical(
         1.0 if distance is None else distance, 1.0 if divergence is None else divergence
     )
-    bend = Bend(length or 0.0, RECIPE.shared * max(1.0, usual or 0.0))
+    bend = Bend(length or 0.0, max(1.0, usual or 0.0))
     evidence = cluster.each(_evidence, links, compared, common, typical=typical, degree=degree)
     return typical, bend, evidence
 
