@@ -25,7 +25,7 @@ than those of neighbours usually do, and the way around it is long::
     suspects = removed edges of T
     if more than a third of suspects are below the 95 % quantile of e over T,
        and half have ends that share half as many points of T as usual:     # a bend, no sheets
-        verdict = judge(1.5, kin = edges whose ends share as many as usual)
+        verdict = judge(1.5, kin = edges whose ends share two thirds as many)
     else if anything is removed:                                            # a second look
         stricter = judge(1);  take the harder verdict of both for each edge,
                               unless it removes 3.5 times as many edges of the graph
@@ -75,7 +75,7 @@ class Recipe:
     ridge: float = AUTO_RIDGE  # added to covariances, in mean variances of the features
     nearest: int = 10  # whose edges tell what is typical
     ordinary: float = 1.5  # times the typical divergence, or a way around as long: nothing unusual
-    most: float = 2 / 3  # of the ways around an edge trusted: so is it; of suspects long: no bend
+    most: float = 2 / 3  # of ways around an edge trusted, of suspects long, of neighbours shared
     landmarks: int = 16  # points spread over the graph, which tell how long ways are at least
     product: float = 25.0  # disagreement times detour from which an edge is a short circuit
     ceiling: float = 4.0  # an edge between parts is stretched at most so many times
@@ -153,7 +153,7 @@ class Bend(NamedTuple):
     """What tells a bend of the manifold from sheets that touch.
 
     The length that nearly all near edges stay below, and how many near neighbours their ends
-    usually share: kin share as many.
+    usually share.
     """
 
     length: float
@@ -166,6 +166,11 @@ class Bend(NamedTuple):
             return cls(0.0, 0.0)
         length = np.quantile(distances, RECIPE.short)
         return cls(float(length), max(1.0, float(np.median(common))))
+
+    @property
+    def kin(self) -> float:
+        """How many near neighbours kin share at least."""
+        return RECIPE.most * self.usual
 
     def votes(self, distances: Floats, common: Indices) -> tuple[int, int, int]:
         """Return how many suspects there are, how many are short, and how many nearly join kin."""
@@ -212,7 +217,7 @@ def judged(evidence: Evidence, n: int, n_jobs: int | None = None) -> Judgement:
         return first
     bend, suspects = Bend.of(distances[near], common[near]), short & near
     if is_bend(*bend.votes(distances[suspects], common[suspects])):
-        return look(RECIPE.ordinary, common >= bend.usual)
+        return look(RECIPE.ordinary, common >= bend.kin)
     stricter = look(1.0)
     if np.isinf(stricter.factors[own]).sum() > RECIPE.many * short[own].sum():
         return first

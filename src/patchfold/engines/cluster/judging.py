@@ -60,7 +60,7 @@ class Judge:
         if not short:
             return first
         if short_circuits.is_bend(*votes):
-            return self._look(known, RECIPE.ordinary, self.bend.usual)
+            return self._look(known, RECIPE.ordinary, self.bend.kin)
         stricter = self._look(known, 1.0)
         found = cluster.each(_counted, self.links, self.evidence, stricter, bend=self.bend)
         if sum(count[1] for count in cluster.get(found)) > RECIPE.many * own:
