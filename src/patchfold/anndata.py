@@ -259,9 +259,7 @@ def bridges(
     >>> table = adata.uns["patch_bridges"]
     >>> table[["source", "target", "source_species", "target_species"]].head(3)
       source target  source_species  target_species
-    0     24     98               0               1
-    1     25     98               0               1
-    2     23     98               0               1
+    0     25     98               0               1
     """
     adata = _target(adata, copy=False)
     if groupby is not None and groupby not in adata.obs:

@@ -68,7 +68,7 @@ def test_tsne_takes_classes_smaller_than_its_perplexity(iris):
     y = np.where(np.arange(150) < 5, 7, y)
     for d in (2, 3):  # openTSNE where it is installed, and scikit-learn
         setting = {"patch": GaussianPatch(), "supervision": "cut", "random_state": 0}
-        found = PatchTSNE(d, perplexity=20, n_iter=50, **setting).fit(X, y)
+        found = PatchTSNE(d, perplexity=20, n_iter=200, **setting).fit(X, y)
         within = cdist(found.embedding_[:5], found.embedding_[:5])
         between = cdist(found.embedding_[:5], found.embedding_[5:])
         assert np.isfinite(found.embedding_).all()

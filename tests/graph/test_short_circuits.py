@@ -133,7 +133,7 @@ def slowly(evidence, n):
         length, usual = np.quantile(distances[near], 0.95), max(1, np.median(common[near]))
         are_short = [distances[e] < length for e in suspects]
         are_close = [common[e] >= usual / 2 for e in suspects]
-        if 3 * sum(are_short) > len(suspects) and np.mean(are_close) >= 0.5:
+        if sum(are_short) + sum(are_close) >= len(suspects):
             return slowly_look(evidence, n, 1.5, tree, common >= 2 / 3 * usual), "bend"
     second = slowly_look(evidence, n, 1.0, tree, none)
     if np.isinf(second[own]).sum() > 3.5 * short[own].sum():
@@ -155,7 +155,7 @@ def test_factors_are_those_of_loops(seed, n, k, spread, kin, some):
 
 def test_the_loops_see_all_kinds_of_edges_and_of_verdicts():
     kinds, factors = set(), []
-    for seed in range(24):
+    for seed in range(100):
         spread = (1.0, 1.0, 1.5, 3.0)[seed % 4]
         evidence = geometric(seed, 90, 5 + seed % 5, spread=spread, kin=seed > 17)
         found, kind = slowly(evidence, 90)
@@ -213,13 +213,13 @@ def test_common_neighbours_are_counted(seed, n):
     [
         ((0, 0, 0), False),
         ((2, 1, 2), True),
-        ((3, 1, 3), False),
+        ((3, 1, 1), False),
         ((2, 2, 1), True),
-        ((3, 2, 1), False),
+        ((3, 2, 1), True),
         ((1, 1, 1), True),
     ],
 )
-def test_a_bend_needs_a_third_of_suspects_to_be_short_and_half_of_them_close(votes, expected):
+def test_a_bend_needs_as_many_votes_as_suspects(votes, expected):
     assert is_bend(*votes) is expected
 
 
@@ -401,8 +401,8 @@ def closed(value, common, short=1.0):
 
 
 @pytest.mark.parametrize("value", [2.0, 4.0, 40.0])
-def test_a_closed_band_is_cut_open_only_by_long_edges_or_strangers(value):
-    cases = [(4, 1.0, False), (6, 1.9, False), (3, 1.0, True), (2, 1.0, True), (6, 2.1, True)]
+def test_a_closed_band_is_cut_open_only_where_ends_are_strangers(value):
+    cases = [(4, 1.0, False), (6, 1.9, False), (3, 1.0, True), (2, 2.1, True), (6, 2.1, False)]
     for common, length, cuts in cases:
         evidence, n, cut = closed(value, common, length)
         assert np.isinf(judged(evidence, n).factors[cut]).all() == cuts

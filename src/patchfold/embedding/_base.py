@@ -343,7 +343,7 @@ class BasePatchGraph(StrangersMixin, TransformerMixin, BaseEstimator):
         >>> from patchfold.datasets import make_manifold
         >>> roll = make_manifold("swiss-roll", 500, random_state=0)
         >>> PatchSpace(n_neighbors=40).fit(roll.X).bridges()[:2].to_frame().shape
-        (2, 8)
+        (2, 7)
         """
         check_is_fitted(self)
         if self.patch_graph_.patches is None:

@@ -179,7 +179,7 @@ class PatchIsomap(BasePatchEmbedding):
     >>> isomap.embedding_.shape
     (150, 2)
     >>> isomap.patch_
-    GaussianPatch(denoise=True, size=6)
+    GaussianPatch(denoise=True, size=7)
     """
 
     landmarks_: Indices | None

@@ -23,8 +23,9 @@ than those of neighbours usually do, and the way around it is long::
 
     verdict = judge(1.5)
     suspects = removed edges of T
-    if more than a third of suspects are below the 95 % quantile of e over T,
-       and half have ends that share half as many points of T as usual:     # a bend, no sheets
+    one vote each from suspects below the 95 % quantile of e over T, and from those
+       whose ends share half as many points of T as usual
+    if there are as many votes as suspects:                              # a bend, no sheets
         verdict = judge(1.5, kin = edges whose ends share two thirds as many)
     else if anything is removed:                                            # a second look
         stricter = judge(1);  take the harder verdict of both for each edge,
@@ -75,12 +76,12 @@ class Recipe:
     ridge: float = AUTO_RIDGE  # added to covariances, in mean variances of the features
     nearest: int = 10  # whose edges tell what is typical
     ordinary: float = 1.5  # times the typical divergence, or a way around as long: nothing unusual
-    most: float = 2 / 3  # of ways around an edge trusted, of suspects long, of neighbours shared
+    most: float = 2 / 3  # of ways around an edge trusted, of the usual neighbours shared
     landmarks: int = 16  # points spread over the graph, which tell how long ways are at least
     product: float = 25.0  # disagreement times detour from which an edge is a short circuit
     ceiling: float = 4.0  # an edge between parts is stretched at most so many times
-    short: float = 0.95  # the quantile of near edges that a third of a bend's suspects are below
-    shared: float = 0.5  # of the usual common neighbours: half of a bend's suspects share as many
+    short: float = 0.95  # suspects below this quantile of near edges vote for a bend
+    shared: float = 0.5  # suspects that share so many of the usual neighbours vote for a bend
     many: float = 3.5  # times as many short circuits: a stricter look has taken noise for them
 
 
@@ -180,7 +181,7 @@ class Bend(NamedTuple):
 
 def is_bend(suspects: int, short: int, close: int) -> bool:
     """Tell whether suspects lie across a bend of the manifold, and are no short circuits."""
-    return suspects - short < RECIPE.most * suspects and 2 * close >= suspects
+    return 0 < suspects <= short + close
 
 
 def judged(evidence: Evidence, n: int, n_jobs: int | None = None) -> Judgement:
