@@ -28,6 +28,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import scale
 
+from benchmarks import stability
 from benchmarks.geometry import HELD_OUT, LEVELS, MANIFOLDS, TUNING, observed
 from benchmarks.geometry.__main__ import truth
 from patchfold import GaussianPatch, PatchIsomap, datasets
@@ -41,16 +42,7 @@ from patchfold.tables.files import write_whole
 FOLDER = Path("studies/ablation-1")
 SEEDS = (200, 201, 202)
 ROLLS = [(noise, k) for noise in (0.5, 1.0) for k in (8, 15, 30)]
-OTHERS = {
-    "swiss-roll, 5 % outliers": {"outliers": 0.05},
-    "swiss-roll, 10 noise dimensions": {"noise_dimensions": 10},
-    "swiss-roll, uneven": {"uneven": 1.0},
-    "swiss-roll-with-hole": {},
-    "s-curve": {},
-    "punctured-sphere": {},
-    "toroidal-helix": {},
-    "two-rolls": {},
-}
+OTHERS = {name: how for name, how in stability.MANIFOLDS.items() if name != "swiss-roll"}
 CLOSED = ("sphere", "cylinder", "flat torus")
 IMAGES, DRAWN = ("mnist", "fashion-mnist", "optdigits", "pendigits"), 2500
 LARGEST, SMALLEST = 1000, 60  # rows of a table
@@ -110,14 +102,21 @@ def closed(name, seed, n=600, noise=0.03):
 
 
 @cache
+def at_hand():
+    """Return how many rows the data sets on this machine have, by name."""
+    return {
+        entry.name: entry.shape[0]
+        for entry, source in datasets.available()
+        if source not in {"", "OpenML"}
+    }
+
+
+@cache
 def tables(half):
     """Return the names of half of the tables at hand."""
-    names = [
-        entry.name
-        for entry, source in datasets.available()
-        if source not in {"", "OpenML"} and entry.shape[0] >= SMALLEST and entry.name not in IMAGES
-    ]
-    names = sorted(names)
+    names = sorted(
+        name for name, rows in at_hand().items() if rows >= SMALLEST and name not in IMAGES
+    )
     return names[::2] if half == "tuning" else names[1::2]
 
 
@@ -133,7 +132,7 @@ def cells(half, seed, first):
         for level in LEVELS
         if name != "fermentation"  # needs chemotools
     ]
-    found += [("images", name, None, 15) for name in IMAGES]
+    found += [("images", name, None, 15) for name in IMAGES if name in at_hand()]
     if first:  # tables have no seed
         found += [("tables", name, None, 15) for name in tables(half)]
     return [(*cell, seed) for cell in found]
