@@ -34,7 +34,7 @@ def test_edges_are_printed_with_the_names_of_rows_and_their_classes(call, expect
     assert table["source"].tolist() == frame["name"][bridges.source].tolist()
     assert table["target species"].tolist() == frame["species"][bridges.target].tolist()
     np.testing.assert_allclose(table["score"], bridges.score, rtol=1e-9)
-    assert f"{len(bridges)} suspicious edges" in result.stderr
+    assert f"{len(bridges)} suspicious edge" in result.stderr
     assert "PatchSpace(n_neighbors=8" in result.stderr
 
 

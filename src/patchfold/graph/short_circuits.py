@@ -23,10 +23,8 @@ than those of neighbours usually do, and the way around it is long::
 
     verdict = judge(1.5)
     suspects = removed edges of T
-    one vote each from suspects below the 95 % quantile of e over T, and from those
-       whose ends share half as many points of T as usual
-    if there are as many votes as suspects:                              # a bend, no sheets
-        verdict = judge(1.5, kin = edges whose ends share two thirds as many)
+    if 35 % of the suspects are among the 10 shortest edges of T at both ends:    # a bend
+        verdict = judge(1.5, kin = edges whose ends share two thirds as many points of T as usual)
     else if anything is removed:                                            # a second look
         stricter = judge(1);  take the harder verdict of both for each edge,
                               unless it removes 3.5 times as many edges of the graph
@@ -80,8 +78,7 @@ class Recipe:
     landmarks: int = 16  # points spread over the graph, which tell how long ways are at least
     product: float = 25.0  # disagreement times detour from which an edge is a short circuit
     ceiling: float = 4.0  # an edge between parts is stretched at most so many times
-    short: float = 0.95  # suspects below this quantile of near edges vote for a bend
-    shared: float = 0.5  # suspects that share so many of the usual neighbours vote for a bend
+    mutual: float = 0.35  # of suspects among the shortest near edges at both ends: a bend
     many: float = 3.5  # times as many short circuits: a stricter look has taken noise for them
 
 
@@ -150,38 +147,32 @@ class Judgement(NamedTuple):
     held: Mask  # trusted, or of the minimum spanning tree
 
 
-class Bend(NamedTuple):
-    """What tells a bend of the manifold from sheets that touch.
-
-    The length that nearly all near edges stay below, and how many near neighbours their ends
-    usually share.
-    """
-
-    length: float
-    usual: float
-
-    @classmethod
-    def of(cls, distances: Floats, common: Indices) -> Bend:
-        """Learn it from the edges of near neighbours."""
-        if not len(distances):
-            return cls(0.0, 0.0)
-        length = np.quantile(distances, RECIPE.short)
-        return cls(float(length), max(1.0, float(np.median(common))))
-
-    @property
-    def kin(self) -> float:
-        """How many near neighbours kin share at least."""
-        return RECIPE.most * self.usual
-
-    def votes(self, distances: Floats, common: Indices) -> tuple[int, int, int]:
-        """Return how many suspects there are, how many are short, and how many nearly join kin."""
-        short, close = distances < self.length, common >= RECIPE.shared * self.usual
-        return len(distances), int(short.sum()), int(close.sum())
+def kinship(common: Indices) -> float:
+    """Return how many near neighbours kin share at least, learned from the edges to these."""
+    usual = float(np.median(common)) if len(common) else 0.0
+    return RECIPE.most * max(1.0, usual)
 
 
-def is_bend(suspects: int, short: int, close: int) -> bool:
+def reaches(i: Indices, j: Indices, distances: Floats, n: int) -> Floats:
+    """Return the tenth shortest distance at every point, or the longest, given near edges."""
+    rows, lengths = np.concatenate([i, j]), np.concatenate([distances, distances])
+    order = np.lexsort((lengths, rows))
+    ends = np.cumsum(np.bincount(rows, minlength=n))
+    starts = np.concatenate([[0], ends[:-1]])
+    reach = np.zeros(n, dtype=lengths.dtype)
+    some = ends > starts
+    reach[some] = lengths[order[np.minimum(starts + RECIPE.nearest, ends)[some] - 1]]
+    return reach
+
+
+def is_mutual(i: Indices, j: Indices, distances: Floats, reach: Floats) -> Mask:
+    """Tell which edges are among the shortest near edges at both of their ends."""
+    return np.asarray(distances <= np.minimum(reach[i], reach[j]))
+
+
+def is_bend(suspects: int, mutual: int) -> bool:
     """Tell whether suspects lie across a bend of the manifold, and are no short circuits."""
-    return 0 < suspects <= short + close
+    return suspects > 0 and mutual >= RECIPE.mutual * suspects
 
 
 def judged(evidence: Evidence, n: int, n_jobs: int | None = None) -> Judgement:
@@ -216,9 +207,14 @@ def judged(evidence: Evidence, n: int, n_jobs: int | None = None) -> Judgement:
     short = np.isinf(first.factors)
     if not short.any():
         return first
-    bend, suspects = Bend.of(distances[near], common[near]), short & near
-    if is_bend(*bend.votes(distances[suspects], common[suspects])):
-        return look(RECIPE.ordinary, common >= bend.kin)
+    suspects = short & near
+    at = np.zeros(n, dtype=bool)  # their ends, the only points whose reach is asked for
+    at[i[suspects]] = at[j[suspects]] = True
+    known = near & (at[i] | at[j])
+    reach = reaches(i[known], j[known], distances[known], n)
+    mutual = is_mutual(i[suspects], j[suspects], distances[suspects], reach)
+    if is_bend(len(mutual), int(mutual.sum())):
+        return look(RECIPE.ordinary, common >= kinship(common[near]))
     stricter = look(1.0)
     if np.isinf(stricter.factors[own]).sum() > RECIPE.many * short[own].sum():
         return first

@@ -7,7 +7,7 @@ import pytest
 
 from patchfold.engines.cluster.judging import Judge
 from patchfold.engines.cluster.links import Mirror
-from patchfold.graph.short_circuits import Bend, Evidence, judged
+from patchfold.graph.short_circuits import Evidence, judged, kinship
 
 K = 15
 
@@ -45,8 +45,8 @@ def judged_twice(graph, disagreement, distances, common, degree):
     known = zip(graph.links, *map(graph.of_edges, whole[2:]), strict=True)
     evidence = [Evidence(links.i, links.j, *some) for links, *some in known]
     mirror = Mirror(graph.cluster, graph.links, graph.exchange)
-    bend = Bend.of(distances[near], common[near])
-    parts = Judge(graph.exchange, mirror, graph.links, evidence, bend).factors()
+    shared = kinship(common[near])
+    parts = Judge(graph.exchange, mirror, graph.links, evidence, shared).factors()
     found = np.full(len(graph.i), np.nan)
     for known, factors in zip(graph.numbers, parts, strict=True):
         found[known] = factors
@@ -64,7 +64,7 @@ def judged_twice(graph, disagreement, distances, common, degree):
         (0.5, 3.0, 0, 1.0, True),  # with many neighbours, it finds too many
         (0.5, 20.0, 0, 0.2, True),  # short edges whose ends share nothing
         (0.5, 20.0, 6, 0.2, False),  # a bend: short edges whose ends share as many
-        (0.5, 20.0, 6, 1.0, False),  # long edges whose ends share as many
+        (0.5, 20.0, 6, 1.0, True),  # long edges whose ends share as many
         (0.5, 0.5, 0, 1.0, False),  # all patches agree
     ],
 )

@@ -66,7 +66,7 @@ def test_parts_learn_what_one_place_does(parted, degree):
 
     known = zip(graph.of_edges(divergences), graph.of_edges(distances), strict=True)
     compared = [Compared(*some) for some in known]
-    typical, bend, evidence = learned(graph.exchange, graph.links, compared, degree)
+    typical, kinship, evidence = learned(graph.exchange, graph.links, compared, degree)
 
     around = [set() for _ in X]  # the points that near edges join each to
     for a, b in zip(graph.i[near].tolist(), graph.j[near].tolist(), strict=True):
@@ -76,8 +76,8 @@ def test_parts_learn_what_one_place_does(parted, degree):
     common = np.array([len(around[a] & around[b]) for a, b in ends])
     assert typical.distance == pytest.approx(np.median(distances[near]), rel=1e-14)
     assert typical.divergence == pytest.approx(np.median(divergences[near]), rel=1e-14)
-    assert bend.length == np.quantile(distances[near], 0.95)
-    assert bend.usual == np.median(common[near]) > 2
+    assert kinship == pytest.approx(2 / 3 * np.median(common[near]))
+    assert kinship > 1
     expected = divergences / typical.divergence, distances, common, own, near
     for links, found, *some in zip(
         graph.links, evidence, *map(graph.of_edges, expected), strict=True
@@ -90,6 +90,7 @@ def test_without_values_everything_typical_is_one(parted):
     graph = parted(np.zeros((40, 2)), 3)
     zeros = [np.zeros(len(links.i)) for links in graph.links]
     compared = [Compared(some, some) for some in zeros]
-    typical, bend, evidence = learned(graph.exchange, graph.links, compared, 3)
-    assert (typical.distance, typical.divergence, bend.length) == (1.0, 1.0, 0.0)
+    typical, kinship, evidence = learned(graph.exchange, graph.links, compared, 3)
+    assert (typical.distance, typical.divergence) == (1.0, 1.0)
+    assert kinship == pytest.approx(4 / 3)  # of three copies, two have two others in common
     assert all((some.disagreement == 0).all() for some in evidence)

@@ -150,9 +150,9 @@ def _lengths(
     del args, near, halo  # workers forget the halos, many times the table, as they are done with
     cluster.wait(compared)
     degree = setting.degree or 0
-    typical, bend, evidence = learning.learned(exchange, known, compared, degree)
+    typical, kinship, evidence = learning.learned(exchange, known, compared, degree)
     mirror = links.Mirror(cluster, known, exchange)
-    factors = judging.Judge(exchange, mirror, known, evidence, bend).factors()
+    factors = judging.Judge(exchange, mirror, known, evidence, kinship).factors()
     return cluster.each(_pruned, evidence, factors, unit=typical.distance), typical
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from patchfold.engines.cluster.halo import Exchange
     from patchfold.engines.cluster.links import Links, Mirror
     from patchfold.engines.cluster.ways import Walked
-    from patchfold.graph.short_circuits import Bend, Evidence
+    from patchfold.graph.short_circuits import Evidence
 
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
@@ -41,28 +41,30 @@ class Judge:
     exchange : Exchange
     mirror : Mirror
     links, evidence : lists of futures
-    bend : Bend
+    kinship : float
+        How many near neighbours kin share at least.
     """
 
     exchange: Exchange
     mirror: Mirror
     links: list[Any]
     evidence: list[Any]
-    bend: Bend
+    kinship: float
 
     def factors(self) -> list[Any]:
         """Return futures of the factors of edges, infinite for short circuits."""
         cluster = self.exchange.cluster
         known = (*grown_regions(cluster, self.links, self.evidence), self._tree())
         first = self._look(known, RECIPE.ordinary)
-        found = cluster.each(_counted, self.links, self.evidence, first, bend=self.bend)
-        short, own, *votes = np.sum(cluster.get(found), axis=0).tolist()
+        reach = self.exchange.fill(cluster.each(_reaches, self.links, self.evidence))
+        found = cluster.each(_counted, self.links, self.evidence, first, reach)
+        short, own, *suspects = np.sum(cluster.get(found), axis=0).tolist()
         if not short:
             return first
-        if short_circuits.is_bend(*votes):
-            return self._look(known, RECIPE.ordinary, self.bend.kin)
+        if short_circuits.is_bend(*suspects):
+            return self._look(known, RECIPE.ordinary, self.kinship)
         stricter = self._look(known, 1.0)
-        found = cluster.each(_counted, self.links, self.evidence, stricter, bend=self.bend)
+        found = cluster.each(_counted, self.links, self.evidence, stricter, reach)
         if sum(count[1] for count in cluster.get(found)) > RECIPE.many * own:
             return first
         return cluster.each(np.maximum, first, stricter)
@@ -138,14 +140,23 @@ def _close(evidence: Evidence) -> Mask:
     return evidence.own & ~is_doubtful(evidence)
 
 
+def _reaches(links: Links, evidence: Evidence) -> Floats:
+    """Return the reach of own rows, all of whose near edges are known here."""
+    near = evidence.near
+    ends, distances = (links.i[near], links.j[near]), evidence.distances[near]
+    return short_circuits.reaches(*ends, distances, len(links.table))[links.table.own]
+
+
 def _counted(
-    links: Links, evidence: Evidence, factors: Floats, bend: Bend
-) -> tuple[int, int, int, int, int]:
-    """Return how many edges are removed, how many own ones, and the votes for a bend."""
+    links: Links, evidence: Evidence, factors: Floats, reach: Floats
+) -> tuple[int, int, int, int]:
+    """Count the edges that are removed: all, own ones, near ones, and mutual ones among these."""
     short = np.isinf(factors) & links.mine
     near = short & evidence.near
-    votes = bend.votes(evidence.distances[near], evidence.common[near])
-    return int(short.sum()), int((short & evidence.own).sum()), *votes
+    ends, distances = (links.i[near], links.j[near]), evidence.distances[near]
+    mutual = short_circuits.is_mutual(*ends, distances, reach)
+    all_, own = (int(which.sum()) for which in (short, short & evidence.own))
+    return all_, own, len(mutual), int(mutual.sum())
 
 
 def _marked(links: Links, edges: Indices) -> Mask:

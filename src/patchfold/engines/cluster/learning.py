@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from patchfold.graph.short_circuits import RECIPE, Bend, Evidence, Typical, common_neighbors
+from patchfold.graph.short_circuits import RECIPE, Evidence, Typical, common_neighbors
 from patchfold.neighbors.neighborhoods import edge_starts
 
 if TYPE_CHECKING:
@@ -45,20 +45,19 @@ class Lists(NamedTuple):
 
 def learned(
     exchange: Exchange, links: list[Any], compared: list[Any], degree: int
-) -> tuple[Typical, Bend, list[Any]]:
-    """Return what is typical, what tells a bend, and futures of the evidence."""
+) -> tuple[Typical, float, list[Any]]:
+    """Return what is typical, how many neighbours kin share, and futures of the evidence."""
     cluster = exchange.cluster
     lists = cluster.each(_near_lists, links)
     common = cluster.each(_common, links, lists, exchange.fetch(lists, Lists.at))
     values = cluster.each(_sorted_values, links, compared, common)
-    shares = (0.5, 0.5, RECIPE.short, 0.5)
-    distance, divergence, length, usual = exact_quantiles(cluster, values, shares)
+    distance, divergence, usual = exact_quantiles(cluster, values, (0.5, 0.5, 0.5))
     typical = Typical(
         1.0 if distance is None else distance, 1.0 if divergence is None else divergence
     )
-    bend = Bend(length or 0.0, max(1.0, usual or 0.0))
+    kinship = RECIPE.most * max(1.0, usual or 0.0)
     evidence = cluster.each(_evidence, links, compared, common, typical=typical, degree=degree)
-    return typical, bend, evidence
+    return typical, kinship, evidence
 
 
 def _near(links: Links) -> Mask:
@@ -103,7 +102,7 @@ def _sorted_values(links: Links, compared: Compared, common: Indices) -> list[Fl
     some = _near(links) & links.mine
     distances, divergences = compared.distances[some], compared.divergences[some]
     # Copies of a point say nothing about the rest.
-    columns = distances[distances > 0], divergences[divergences > 0], distances, common[some]
+    columns = distances[distances > 0], divergences[divergences > 0], common[some]
     return [np.sort(values) for values in columns]
 
 
