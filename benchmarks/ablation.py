@@ -1,7 +1,7 @@
 """What is each part and each number of the recipe worth? Leave it out, or change it, and look.
 
     python -m benchmarks.ablation [--list] [--half tuning|held-out] [--only parts|numbers|NAME ...]
-                                  [--seeds 0 1 ...] [--jobs N]
+                                  [--seeds 0 1 ...] [--jobs N] [--picture FILE]
 
 The recipe is that of :mod:`patchfold.graph.short_circuits`. Scores are rank correlations of the
 embedding with the true geodesics (rolls, other manifolds, closed surfaces, geometry), and the
@@ -10,6 +10,7 @@ gains or loses, the mean over data and seeds, and the standard error of that mea
 ``--half tuning`` takes the half of geometry and the tables that numbers were chosen on; other seeds
 than 100 to 129 are other data everywhere else. Finished rows are kept in ``studies/ablation-1/``,
 and a run that was stopped goes on; raise the number when the recipe or something here changes.
+``--picture`` draws what each part does, and stops.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import scale
 
 from benchmarks import stability
-from benchmarks.geometry import HELD_OUT, LEVELS, MANIFOLDS, TUNING, observed
+from benchmarks.geometry import HELD_OUT, LEVELS, MANIFOLDS, TUNING, coordinates, observed
 from benchmarks.geometry.__main__ import truth
 from patchfold import GaussianPatch, PatchIsomap, datasets
 from patchfold.datasets import make_manifold
@@ -50,7 +51,6 @@ LARGEST, SMALLEST = 1000, 60  # rows of a table
 # What is left out, and how.
 PARTS = {
     "denoising": {"denoise": False},
-    "trust by ways around": {"most": np.inf},
     "removal": {"product": np.inf},
     "stretching between parts": {"ceiling": 1.0},
     "the rule for bends": {"mutual": np.inf},
@@ -63,11 +63,11 @@ NUMBERS = {
     "ridge": (0.003, 0.012),
     "nearest": (8, 12),
     "ordinary": (1.25, 2.0),
-    "most": (0.5, 0.8),
     "landmarks": (8, 32),
     "product": (15.0, 40.0),
     "ceiling": (2.5, 6.0),
     "mutual": (0.28, 0.42),
+    "kin": (0.5, 0.8),
     "many": (2.0, 6.0),
 }
 
@@ -156,10 +156,10 @@ def sample(kind, name, what, seed):
     return scale(X)[rows], y[rows], 2
 
 
-def score(cell, change):
-    """Return the score of one embedding."""
+def embedded(cell, change):
+    """Return the embedding of a sample by the recipe with a change."""
     kind, name, what, k, seed = cell
-    X, known, components = sample(kind, name, what, seed)
+    X, _, components = sample(kind, name, what, seed)
     before = asdict(RECIPE)
     # The recipe is frozen for users. In this process alone it is another one for a while.
     for field in change.keys() & before.keys():
@@ -170,14 +170,21 @@ def score(cell, change):
             gamma = change.get("ridge", before["ridge"]) * np.var(X, axis=0).mean()
             size = recommended_patch(len(X)).size
             patch = GaussianPatch(size, gamma=gamma, denoise=change.get("denoise", True))
-            neighbors = min(k, len(X) - 1)
-            plane = PatchIsomap(components, n_neighbors=neighbors, patch=patch).fit_transform(X)
-            if kind in ("tables", "images"):
-                knn = KNeighborsClassifier(NEAREST)
-                return float(cross_val_score(knn, plane, known, cv=folds(known, 5)).mean())
+            method = PatchIsomap(components, n_neighbors=min(k, len(X) - 1), patch=patch)
+            return np.asarray(method.fit_transform(X), dtype=float)
     finally:
         for field, value in before.items():
             object.__setattr__(RECIPE, field, value)
+
+
+def score(cell, change):
+    """Return the score of one embedding."""
+    kind, name, what, _, seed = cell
+    _, known, _ = sample(kind, name, what, seed)
+    plane = embedded(cell, change)
+    if kind in ("tables", "images"):
+        knn = KNeighborsClassifier(NEAREST)
+        return float(cross_val_score(knn, plane, known, cv=folds(known, 5)).mean())
     finite = np.isfinite(known)
     return float(rank_correlation(pdist(plane)[finite], known[finite]))
 
@@ -214,6 +221,49 @@ def report(rows):
         print(line, flush=True)
 
 
+# What shows each part best: the cell of a sample.
+SHOWN = {
+    "denoising": ("rolls", "swiss-roll", 1.0, 15),
+    "removal": ("rolls", "swiss-roll", 0.5, 15),
+    "stretching between parts": ("images", "digits", None, 15),
+    "the rule for bends": ("geometry", "statue", "low", 15),
+    "the second look": ("rolls", "swiss-roll", 1.0, 15),
+}
+
+
+def colors_of(cell):
+    """Return what colours the points of a sample: where they lie, or their class."""
+    kind, name, what, _, seed = cell
+    if kind == "rolls":
+        return make_manifold(name, 1000, what, seed).coordinates[:, 0]
+    if kind == "geometry":
+        return coordinates(name, seed)[:, 0]
+    return sample(kind, name, what, seed)[1]
+
+
+def draw(path, seed):
+    """Draw the map of the recipe, and below it the map without a part, a column for each part."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(3 * len(SHOWN), 6.2), layout="constrained")
+    axes = figure.subplots(2, len(SHOWN))
+    for column, (part, shown) in zip(axes.T, SHOWN.items(), strict=True):
+        cell = (*shown, seed)
+        for ax, title, change in zip(
+            column, ("the recipe", f"without {part}"), ({}, PARTS[part]), strict=True
+        ):
+            plane = embedded(cell, change)
+            cmap = "tab10" if cell[0] == "images" else "viridis"
+            ax.scatter(*plane[:, :2].T, c=colors_of(cell), s=3, cmap=cmap, linewidths=0)
+            ax.set_aspect("equal", "datalim")
+            ax.set_xticks([])
+            ax.set_yticks([])
+            ax.set_title(title, fontsize=11)
+            ax.set_xlabel(f"{cell[1]}: {score(cell, change):.2f}")
+    figure.savefig(path, dpi=110)
+    print(path)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.ablation", description=__doc__)
     parser.add_argument("--list", action="store_true", help="print every tuned number, and stop")
@@ -221,7 +271,11 @@ def main() -> None:
     parser.add_argument("--only", nargs="+")
     parser.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
     parser.add_argument("--jobs", type=int, default=-1)
+    parser.add_argument("--picture", type=Path)
     asked, _ = parser.parse_known_args()
+    if asked.picture:
+        draw(asked.picture, asked.seeds[0])
+        return
     if asked.list:
         for name, value in asdict(RECIPE).items():
             print(f"{name} = {value:g}")

@@ -18,13 +18,11 @@ from patchfold.graph.short_circuits import (
     RECIPE,
     Evidence,
     Recipe,
-    Steps,
     Typical,
     common_neighbors,
     is_bend,
     judged,
     kinship,
-    led_around,
     reaches,
     recommended_patch,
 )
@@ -69,33 +67,11 @@ def slowly_tree(i, j, disagreement, n):
     return tree
 
 
-def slowly_trusted(i, j, distances, n, trusted):
-    """Trust edges most short ways of two edges around which are trusted, until none is new."""
-    number = {(a, b): e for e, (a, b) in enumerate(zip(i.tolist(), j.tolist(), strict=True))}
-    number |= {(b, a): e for (a, b), e in number.items()}
-    ways = []
-    for e, (a, b) in enumerate(zip(i.tolist(), j.tolist(), strict=True)):
-        over = [
-            (number[a, p], number[p, b]) for p in range(n) if (a, p) in number and (p, b) in number
-        ]
-        ways.append([w for w in over if distances[list(w)].sum() <= 1.5 * distances[e]])
-    trusted = trusted.copy()
-    while True:
-        good = [sum(trusted[one] and trusted[two] for one, two in around) for around in ways]
-        new = [
-            not trusted[e] and good[e] > 0 and good[e] >= 2 / 3 * len(ways[e])
-            for e in range(len(i))
-        ]
-        if not any(new):
-            return trusted
-        trusted |= np.array(new)
-
-
 def slowly_look(evidence, n, unit, tree, kin):
     """Return the factors of all edges, one edge after the other, from the ways of all pairs."""
     i, j, disagreement, distances, *_ = evidence
     value = disagreement / unit
-    trusted = slowly_trusted(i, j, distances, n, (value <= 1) | kin)
+    trusted = (value <= 1) | kin
     parts = np.isfinite(dijkstra(symmetric(i[trusted], j[trusted], distances[trusted], n)))
     held = trusted | tree
     ways = dijkstra(symmetric(i[held], j[held], distances[held], n))
@@ -175,29 +151,6 @@ def test_the_tree_is_that_of_kruskal(seed, n, whole):
     i, j, values, *_ = geometric(seed, n)
     values = np.round(values) if whole else values  # with ties and zeros
     np.testing.assert_array_equal(spanning_tree(i, j, values, n), slowly_tree(i, j, values, n))
-
-
-@given(SEEDS, st.integers(2, 40), st.floats(0.5, 6), st.booleans())
-def test_ways_of_two_edges_are_those_over_all_points(seed, n, degree, whole):
-    rng = np.random.default_rng(seed)
-    graph = random_graph(rng, n, int(n * degree), whole=whole, dtype=np.float64)
-    rows = np.repeat(np.arange(n), np.diff(graph.indptr))
-    above = rows < graph.indices
-    i, j, lengths = rows[above], graph.indices[above].astype(int), graph.data[above]
-    edges, trusted = EdgeList(i, j, lengths, n), rng.uniform(size=len(i)) < 0.7
-    known = Steps.of(edges).marked(trusted)
-    a, b = rng.integers(0, n, (2, 60))
-    bounds = rng.integers(0, 6, 60).astype(float) if whole else 3 * rng.exponential(size=60)
-    number = {}
-    for e, (p, q) in enumerate(zip(i.tolist(), j.tolist(), strict=True)):
-        number[p, q] = number[q, p] = e
-    found = led_around(known, known, a, b, bounds)
-    for here, one, two, bound in zip(found, a.tolist(), b.tolist(), bounds, strict=True):
-        over = [p for p in range(n) if (one, p) in number and (p, two) in number]
-        ways = [(number[one, p], number[p, two]) for p in over]
-        ways = [way for way in ways if lengths[list(way)].sum() <= bound]
-        good = sum(trusted[list(way)].all() for way in ways)
-        assert here == (good > 0 and good >= 2 / 3 * len(ways))
 
 
 @given(SEEDS, st.integers(2, 50))

@@ -10,14 +10,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from patchfold import divergences
 from patchfold.engines.arrays import check_stored, to_numpy
 from patchfold.engines.threads import map_blocks
 from patchfold.engines.validation import check_choice, is_sparse
-from patchfold.graph.short_circuits import RECIPE, Steps, Typical, led_around
+from patchfold.graph.short_circuits import RECIPE, Typical
 from patchfold.supervision import UNKNOWN, Edges, changed_lengths, kinship
 
 if TYPE_CHECKING:
@@ -240,9 +239,7 @@ class Lengths:
         j = self._of(j)
         return self.engine.divergences(patches, i, j, self.divergence, self.patches)
 
-    def of_new(
-        self, patches: Patches, near: Neighborhoods, values: Floats, graph: csr_array
-    ) -> Floats:
+    def of_new(self, patches: Patches, near: Neighborhoods, values: Floats) -> Floats:
         """Return the lengths of the edges from new points to fitted ones, infinite if left out.
 
         Parameters
@@ -253,8 +250,6 @@ class Lengths:
             Their neighbours among the fitted points.
         values : array of shape (n_edges,)
             The divergences along these edges.
-        graph : csr_array
-            The graph of the fitted points.
         """
 
         def distances() -> Floats:
@@ -264,9 +259,7 @@ class Lengths:
 
         if self.typical is not None:
             disagreement, values = self.typical.disagreement(values), distances()
-            # With labels, ways through the graph do not compare with distances: use no graph.
-            ways = graph if self.rule is None else csr_array(graph.shape, dtype=graph.dtype)
-            values = np.where(trusted_of_new(near, disagreement, values, ways), values, np.inf)
+            values = np.where(trusted_of_new(near, disagreement), values, np.inf)
         kept = np.isfinite(values)
         lengths = np.full(len(values), np.inf, dtype=values.dtype)
         lengths[kept] = self.of_unlabelled(values[kept], lambda: distances()[kept])
@@ -308,40 +301,16 @@ class Lengths:
         return Edges(lengths, kin, known, lambda: self.mean, between_patches=patches)
 
 
-def trusted_of_new(
-    near: Neighborhoods, disagreement: Floats, distances: Floats, graph: csr_array
-) -> NDArray[np.bool_]:
-    """Tell which edges of new points to the points of a graph are trusted.
+def trusted_of_new(near: Neighborhoods, disagreement: Floats) -> NDArray[np.bool_]:
+    """Tell which edges of new points to fitted ones are trusted, given their disagreement.
 
-    The edge along which patches disagree least always is. New points do not influence each other.
-
-    Parameters
-    ----------
-    near : Neighborhoods
-        The neighbours of new points in the graph.
-    disagreement, distances : arrays of shape (n_edges,)
-        Those of the edges of ``near``.
-    graph : csr_array of shape (n, n)
-        The graph, in units of ``distances``.
+    The edge along which patches disagree least always is.
     """
-    rows = near.sources
-    order = np.lexsort((disagreement, rows))
-    least = np.ones(len(rows), dtype=bool)
-    least[1:] = rows[order][1:] != rows[order][:-1]
+    order = np.lexsort((disagreement, near.sources))
+    rows = near.sources[order]
     trusted = disagreement <= RECIPE.ordinary
-    trusted[order[least]] = True
-    lengths = np.asarray(distances, dtype=np.float64)
-    graph = graph.sorted_indices()
-    starts, ends = graph.indptr.astype(np.intp), graph.indices.astype(np.intp)
-    fitted = Steps(starts, ends, graph.data, ends, np.ones(len(ends), dtype=bool))
-    while True:
-        open_ = np.flatnonzero(~trusted)
-        own = Steps(near.indptr, near.indices, lengths, near.indices, trusted)
-        bounds = RECIPE.ordinary * lengths[open_]
-        found = led_around(own, fitted, rows[open_], near.indices[open_], bounds)
-        if not found.any():
-            return trusted
-        trusted[open_[found]] = True
+    trusted[order[np.diff(rows, prepend=-1) > 0]] = True
+    return trusted
 
 
 def step_lengths(steps: Floats) -> Floats:

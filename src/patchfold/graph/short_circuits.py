@@ -12,8 +12,6 @@ than those of neighbours usually do, and the way around it is long::
 
     judge(unit, kin):
         trusted = r <= unit or kin
-        repeat: trust an edge if two edges each, at most 1.5 e together, lead around it,
-                and two thirds of those ways are trusted
         held = trusted or tree
         between = joins two trusted parts of 10 points or more
         remove an edge that is neither held nor between
@@ -74,11 +72,11 @@ class Recipe:
     ridge: float = AUTO_RIDGE  # added to covariances, in mean variances of the features
     nearest: int = 10  # whose edges tell what is typical
     ordinary: float = 1.5  # times the typical divergence, or a way around as long: nothing unusual
-    most: float = 2 / 3  # of ways around an edge trusted, of the usual neighbours shared
     landmarks: int = 16  # points spread over the graph, which tell how long ways are at least
     product: float = 25.0  # disagreement times detour from which an edge is a short circuit
     ceiling: float = 4.0  # an edge between parts is stretched at most so many times
     mutual: float = 0.35  # of suspects among the shortest near edges at both ends: a bend
+    kin: float = 2 / 3  # of the usual neighbours in common: ends that are trusted across a bend
     many: float = 3.5  # times as many short circuits: a stricter look has taken noise for them
 
 
@@ -150,7 +148,7 @@ class Judgement(NamedTuple):
 def kinship(common: Indices) -> float:
     """Return how many near neighbours kin share at least, learned from the edges to these."""
     usual = float(np.median(common)) if len(common) else 0.0
-    return RECIPE.most * max(1.0, usual)
+    return RECIPE.kin * max(1.0, usual)
 
 
 def reaches(i: Indices, j: Indices, distances: Floats, n: int) -> Floats:
@@ -226,15 +224,6 @@ def _look(
 ) -> Judgement:
     """Judge edges by their disagreement, ordinary up to 1; ``kin`` are trusted from the start."""
     trusted = is_trusted(disagreement, kin)
-    graph = Steps.of(edges)
-    while True:
-        open_ = np.flatnonzero(~trusted)
-        bounds = RECIPE.ordinary * edges.lengths[open_]
-        known = graph.marked(trusted)
-        found = open_[led_around(known, known, edges.i[open_], edges.j[open_], bounds, n_jobs)]
-        if not len(found):
-            break
-        trusted[found] = True
     parts = n_components(edges.graph(trusted))[1]
     between = is_between(parts, np.bincount(parts) >= RECIPE.nearest, edges.i, edges.j)
     held = trusted | tree
@@ -273,70 +262,6 @@ def is_removed(disagreement: Floats, ways: Floats, distances: Floats) -> Mask:
     """Tell which edges are short circuits, given the ways around them."""
     long = ways > RECIPE.ordinary * distances
     return np.asarray(long & (disagreement * ways > RECIPE.product * distances))
-
-
-# ------------------------------------------------------------------- two edges that lead around
-
-
-class Steps(NamedTuple):
-    """Edges by the row they start from, in order: where rows start, ends, lengths, and marks."""
-
-    starts: Indices
-    ends: Indices
-    lengths: Floats
-    numbers: Indices  # which edge of a list each is
-    trusted: Mask
-
-    @classmethod
-    def of(cls, edges: EdgeList) -> Steps:
-        """Return the steps along undirected edges, both ways, none of them trusted."""
-        graph = edges.numbers
-        starts, ends = (part.astype(np.intp) for part in (graph.indptr, graph.indices))
-        none = np.zeros(len(ends), dtype=bool)
-        return cls(starts, ends, edges.lengths[graph.data], graph.data, none)
-
-    def marked(self, trusted: Mask) -> Steps:
-        """Return the same steps, of which some edges are trusted."""
-        return self._replace(trusted=trusted[self.numbers])
-
-
-def led_around(
-    first: Steps,
-    second: Steps,
-    i: Indices,
-    j: Indices,
-    bounds: Floats,
-    n_jobs: int | None = None,
-) -> Mask:
-    """Tell which pairs most ways of two edges that lead around are trusted of.
-
-    A way goes from ``i`` by a step of ``first`` to a point, and on to ``j``: back along a step of
-    ``second`` from ``j``. It counts if it is no longer than the bound of the pair, and is trusted
-    if both steps are. Pairs without any way are not led around.
-    """
-    n = len(second.starts) - 1
-    keys = np.repeat(np.arange(n), np.diff(second.starts)) * n + second.ends
-    degrees = np.diff(first.starts)
-
-    def led(block: slice) -> Mask:
-        counts = degrees[i[block]]
-        pairs = np.repeat(np.arange(len(counts)), counts)
-        steps = np.arange(len(pairs)) + np.repeat(
-            first.starts[i[block]] - np.cumsum(counts) + counts, counts
-        )
-        # Looked up at j, whose edges lie side by side.
-        wanted = j[block][pairs] * n + first.ends[steps]
-        places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        ways = first.lengths[steps].astype(np.float64) + second.lengths[places]
-        there = (keys[places] == wanted) & (ways <= bounds[block][pairs])
-        trusted = there & first.trusted[steps] & second.trusted[places]
-        every, good = (np.bincount(pairs[some], minlength=len(counts)) for some in (there, trusted))
-        return np.asarray((good > 0) & (good >= RECIPE.most * every))
-
-    if not len(keys):
-        return np.zeros(len(i), dtype=bool)
-    parts = map_blocks(led, len(i), 96 * int(degrees.max(initial=1)), n_jobs)
-    return np.concatenate(parts) if parts else np.zeros(0, dtype=bool)
 
 
 def common_neighbors(near: csr_array, i: Indices, j: Indices, n_jobs: int | None = None) -> Indices:

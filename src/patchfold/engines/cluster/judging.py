@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from patchfold.engines.cluster.components import components
-from patchfold.engines.cluster.halo import taken
-from patchfold.engines.cluster.ways import edges_at, grown_regions, is_doubtful, least_ways
+from patchfold.engines.cluster.ways import least_ways
 from patchfold.graph import short_circuits
 from patchfold.graph.components import spanning_tree
 from patchfold.graph.short_circuits import RECIPE
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
     from patchfold.engines.cluster.halo import Exchange
     from patchfold.engines.cluster.links import Links, Mirror
-    from patchfold.engines.cluster.ways import Walked
     from patchfold.graph.short_circuits import Evidence
 
     Indices = NDArray[np.intp]
@@ -54,40 +52,25 @@ class Judge:
     def factors(self) -> list[Any]:
         """Return futures of the factors of edges, infinite for short circuits."""
         cluster = self.exchange.cluster
-        known = (*grown_regions(cluster, self.links, self.evidence), self._tree())
-        first = self._look(known, RECIPE.ordinary)
+        tree = self._tree()
+        first = self._look(tree, RECIPE.ordinary)
         reach = self.exchange.fill(cluster.each(_reaches, self.links, self.evidence))
         found = cluster.each(_counted, self.links, self.evidence, first, reach)
         short, own, *suspects = np.sum(cluster.get(found), axis=0).tolist()
         if not short:
             return first
         if short_circuits.is_bend(*suspects):
-            return self._look(known, RECIPE.ordinary, self.kinship)
-        stricter = self._look(known, 1.0)
+            return self._look(tree, RECIPE.ordinary, self.kinship)
+        stricter = self._look(tree, 1.0)
         found = cluster.each(_counted, self.links, self.evidence, stricter, reach)
         if sum(count[1] for count in cluster.get(found)) > RECIPE.many * own:
             return first
         return cluster.each(np.maximum, first, stricter)
 
-    def _look(
-        self,
-        known: tuple[list[Any], list[list[tuple[int, Any]]], list[Any]],
-        unit: float,
-        shared: float = np.inf,
-    ) -> list[Any]:
+    def _look(self, tree: list[Any], unit: float, shared: float = np.inf) -> list[Any]:
         """Judge edges by their disagreement in a unit; ends that share as much are kin."""
-        regions, requests, tree = known
         cluster = self.exchange.cluster
         trusted = cluster.each(_trusted, self.evidence, unit=unit, shared=shared)
-        while True:
-            others = [[trusted[side] for side, _ in asked] for asked in requests]
-            edges = [[at for _, at in asked] for asked in requests]
-            found = cluster.each(
-                _led_around, self.links, regions, self.evidence, trusted, others, edges
-            )
-            if not sum(cluster.get(cluster.each(np.count_nonzero, found))):
-                break
-            trusted = self.mirror.fill(cluster.each(np.logical_or, trusted, found))
         labels, sizes = components(self.exchange, self.links, trusted)
         held = cluster.each(np.logical_or, trusted, tree)
         large = sizes >= RECIPE.nearest
@@ -137,7 +120,7 @@ def _trusted(evidence: Evidence, unit: float, shared: float) -> Mask:
 
 
 def _close(evidence: Evidence) -> Mask:
-    return evidence.own & ~is_doubtful(evidence)
+    return evidence.own & short_circuits.is_trusted(evidence.disagreement)
 
 
 def _reaches(links: Links, evidence: Evidence) -> Floats:
@@ -167,7 +150,7 @@ def _marked(links: Links, edges: Indices) -> Mask:
 
 def _lightest(links: Links, evidence: Evidence, labels: Indices) -> tuple[Any, ...]:
     """Return the edges between components that may belong to the tree, one for each pair."""
-    far = links.mine & evidence.own & is_doubtful(evidence)
+    far = links.mine & evidence.own & ~short_circuits.is_trusted(evidence.disagreement)
     edges = np.flatnonzero(far & (labels[links.i] != labels[links.j]))
     edges = edges[np.argsort(evidence.disagreement[edges], kind="stable")]
     a, b = labels[links.i[edges]], labels[links.j[edges]]
@@ -180,32 +163,6 @@ def _lightest(links: Links, evidence: Evidence, labels: Indices) -> tuple[Any, .
 
 
 # ---------------------------------------------------------------- verdicts
-
-
-def _led_around(
-    links: Links,
-    region: Walked,
-    evidence: Evidence,
-    trusted: Mask,
-    others: list[Mask],
-    edges: list[Indices],
-) -> Mask:
-    """Tell which edges that are not trusted yet most ways around are trusted of.
-
-    ``others`` are the trusted edges of other parts, and ``edges`` those of them in the region.
-    """
-    found = np.zeros(len(links.i), dtype=bool)
-    open_ = np.flatnonzero(~trusted & links.mine)
-    if not len(open_):
-        return found
-    every = np.arange(len(links.table.own))
-    own = trusted[edges_at(links, every)]
-    steps = region.steps(np.concatenate([own, *taken(others, edges)]))
-    ids = links.table.nodes.ids
-    bounds = RECIPE.ordinary * evidence.distances[open_].astype(np.float64)
-    i, j = (np.searchsorted(region.ids, ids[end[open_]]) for end in (links.i, links.j))
-    found[open_[short_circuits.led_around(steps, steps, i, j, bounds, n_jobs=1)]] = True
-    return found
 
 
 def _without_ways(

@@ -55,7 +55,7 @@ def learned(
     typical = Typical(
         1.0 if distance is None else distance, 1.0 if divergence is None else divergence
     )
-    kinship = RECIPE.most * max(1.0, usual or 0.0)
+    kinship = RECIPE.kin * max(1.0, usual or 0.0)
     evidence = cluster.each(_evidence, links, compared, common, typical=typical, degree=degree)
     return typical, kinship, evidence
 

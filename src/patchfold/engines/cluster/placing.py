@@ -6,19 +6,15 @@ are near.
 
 from __future__ import annotations
 
-from operator import getitem
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from patchfold.engines.cluster import ways
 from patchfold.engines.cluster.fitting import Packed, Width, packed, unpacked
 from patchfold.engines.cluster.halo import Exchange, Nodes, Table, table_of
 from patchfold.engines.cluster.planes import part_of
 from patchfold.graph.edges import stacked, with_lengths
 from patchfold.graph.lengths import Lengths
-from patchfold.graph.short_circuits import RECIPE
 from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.patches.fitting import Part, patch_means
 
@@ -27,7 +23,6 @@ if TYPE_CHECKING:
 
     from patchfold.engines.cluster.fitting import PartPatches
     from patchfold.engines.cluster.graph import ClusterGraph
-    from patchfold.engines.cluster.links import Links
     from patchfold.engines.cluster.searching import Found
     from patchfold.graph.short_circuits import Typical
     from patchfold.patches.recipe import GaussianPatch
@@ -78,10 +73,7 @@ class Placing:
         halo = tables.fetch(parted.packed, Packed.at)
         args = tables.tables, near, patches, halo
         how = {"width": parted.width, "divergence": setting.divergence}
-        if self.graph.typical is None:
-            return cluster.each(_by_divergence, *args, **how)
-        regions = self._regions(near, patches, tables.tables, halo, parted.width)
-        return cluster.each(_pruned, *args, regions, typical=self.graph.typical, **how)
+        return cluster.each(_by_patches, *args, typical=self.graph.typical, **how)
 
     def mapped(self, places: list[Any], fitted: list[Any]) -> list[Any]:
         """Return futures of the places of new rows, those of fitted rows where they are equal.
@@ -123,35 +115,6 @@ class Placing:
         halo, places = tables.fetch(fitted.points), tables.fetch(parted.places)
         known = self.chunks, tables.tables, members, halo
         return cluster.each(_patches_of_new, *known, moved, places, **how)
-
-    def _regions(
-        self,
-        near: list[Any],
-        patches: list[Any],
-        tables: list[Any],
-        halo: list[Any],
-        width: Width,
-    ) -> list[Any]:
-        """Return the part of the graph that ways from new rows can lead over."""
-        cluster, graph = self.cluster, self.graph
-        unit = 1.0 if graph.typical is None else graph.typical.distance
-        args = tables, near, patches, halo
-        regions = cluster.each(_first_region, *args, width=width, unit=unit)
-        growing = list(range(len(regions)))
-        while growing:
-            wanted = {place: cluster.run(ways.wanted, regions[place]) for place in growing}
-            found = cluster.get(cluster.each(list, wanted.values()))
-            sides = dict(zip(growing, found, strict=True))
-            growing = [place for place in growing if sides[place]]
-            for place in growing:
-                asked = [(side, cluster.run(getitem, wanted[place], side)) for side in sides[place]]
-                steps = [
-                    cluster.run(_steps, graph.links[side], graph.edge_lengths[side], at)
-                    for side, at in asked
-                ]
-                numbers = [cluster.run(ways.numbers, graph.links[side], at) for side, at in asked]
-                regions[place] = cluster.run(ways.grown, regions[place], steps, numbers)
-        return regions
 
 
 def _mapped(places: Floats, found: Found, table: Table, halo: list[Floats]) -> Floats:
@@ -223,79 +186,19 @@ def _by_distance(table: Table, found: Found, dtype: Any) -> Placed:
     return Placed(with_lengths(near, near.distances), table)
 
 
-def _lengths(
-    table: Table, halo: list[Packed], width: Width, divergence: Any, typical: Typical | None
-) -> Lengths:
-    none = halo[0].at(np.empty(0, dtype=np.intp))
-    patches = unpacked(none, halo, table, width)
-    return Lengths(patches.points, patches, divergence, width.engine, typical=typical)
-
-
-def _by_divergence(
-    table: Table, found: Found, new: Packed, halo: list[Packed], width: Width, divergence: Any
-) -> Placed:
-    patches = unpacked(new, [], None, AS_THEY_ARE)
-    lengths = _lengths(table, halo, width, divergence, None)
-    near = _near(table, found, patches.means.dtype)
-    values = lengths.divergences_of_new(patches, near.sources, near.indices)
-    none = csr_array((len(table), len(table)), dtype=values.dtype)
-    return Placed(with_lengths(near, lengths.of_new(patches, near, values, none)), table)
-
-
-def _first_region(
-    table: Table, found: Found, new: Packed, halo: list[Packed], width: Width, unit: float
-) -> ways.Region:
-    """Return the neighbours of new rows, and how far ways are followed from them."""
-    fitted = unpacked(halo[0].at(np.empty(0, dtype=np.intp)), halo, table, width).points
-    ids = table.find(found.nodes.ids)
-    gaps = np.linalg.norm(new.arrays["points"][:, None, :] - fitted[ids], axis=2) / unit
-    left = RECIPE.ordinary * gaps.max(axis=1, keepdims=True) - gaps
-    reach = np.zeros(len(table))
-    np.maximum.at(reach, ids.ravel(), np.maximum(left, 0).ravel())
-    zeros = np.zeros(len(table))
-    start = ways.Steps(np.full(len(table), NEW), table.nodes, zeros)
-    return ways.Region(np.array([NEW]), [start], table.nodes.ids, reach)
-
-
-def _steps(links: Links, lengths: Floats, places: Indices) -> ways.Steps:
-    """Return the edges of some own rows that are left in the graph."""
-    degrees, edges, others = links.edges_of(places)
-    starts = np.repeat(links.table.nodes.ids[links.table.own[places]], degrees)
-    kept = np.isfinite(lengths[edges])
-    values = lengths[edges[kept]].astype(np.float64)
-    return ways.Steps(starts[kept], links.table.nodes.at(others[kept]), values)
-
-
-def _pruned(
+def _by_patches(
     table: Table,
     found: Found,
     new: Packed,
     halo: list[Packed],
-    region: ways.Region,
-    typical: Typical,
+    typical: Typical | None,
     width: Width,
     divergence: Any,
 ) -> Placed:
+    none = halo[0].at(np.empty(0, dtype=np.intp))
+    fitted = unpacked(none, halo, table, width)
+    lengths = Lengths(fitted.points, fitted, divergence, width.engine, typical=typical)
     patches = unpacked(new, [], None, AS_THEY_ARE)
-    lengths = _lengths(table, halo, width, divergence, typical)
     near = _near(table, found, patches.means.dtype)
     values = lengths.divergences_of_new(patches, near.sources, near.indices)
-    graph = _graph_of(table, region, lengths.points.dtype)
-    return Placed(with_lengths(near, lengths.of_new(patches, near, values, graph)), table)
-
-
-def _graph_of(table: Table, region: ways.Region, dtype: Any) -> csr_array:
-    """Return the graph of a region: first the rows of the table, then the others."""
-    starts, ends, lengths = ways.joined_steps(region)
-    inner = starts != NEW
-    starts, stops, lengths = starts[inner], ends.ids[inner], lengths[inner]
-    others = np.setdiff1d(np.concatenate([starts, stops]), table.nodes.ids)
-
-    def place(ids: Indices) -> Indices:
-        at = np.minimum(table.find(ids), len(table) - 1)
-        here = table.nodes.ids[at] == ids
-        return np.where(here, at, len(table) + np.searchsorted(others, ids))
-
-    n = len(table) + len(others)
-    values = lengths.astype(dtype)
-    return csr_array((values, (place(starts), place(stops))), shape=(n, n))
+    return Placed(with_lengths(near, lengths.of_new(patches, near, values)), table)

@@ -1,8 +1,6 @@
-"""Ways around edges, in a graph whose edges lie in parts.
+"""How long ways around edges are at least, in a graph whose edges lie in parts.
 
-A part looks for short ways around its edges in its *region*: its own rows and all rows of others
-that such a way can lead over. Regions are fetched once; what changes is which edges are trusted.
-Long ways are bounded from below by geodesics from landmarks.
+:mod:`patchfold.graph.ways` is the same on one machine.
 """
 
 from __future__ import annotations
@@ -11,14 +9,10 @@ from operator import getitem
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra
 
 from patchfold.engines.cluster import whole
 from patchfold.engines.cluster.geodesics import grounds_of, reached_from, started_from
-from patchfold.engines.cluster.halo import Nodes, taken
-from patchfold.engines.locality import places as places_of
-from patchfold.graph import short_circuits
+from patchfold.engines.cluster.halo import taken
 from patchfold.graph.edges import symmetric
 from patchfold.graph.short_circuits import RECIPE
 from patchfold.graph.ways import least_ways as longer_ways
@@ -26,178 +20,13 @@ from patchfold.graph.ways import least_ways as longer_ways
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from patchfold.engines.cluster.connection import Cluster
     from patchfold.engines.cluster.geodesics import Ground
     from patchfold.engines.cluster.halo import Exchange
     from patchfold.engines.cluster.links import Links
-    from patchfold.graph.short_circuits import Evidence
 
     Indices = NDArray[np.intp]
     Floats = NDArray[np.floating[Any]]
     Mask = NDArray[np.bool_]
-
-# Regions reach farther than any way around by this share, more than rounding.
-SLACK = 1e-6
-
-
-class Steps(NamedTuple):
-    """Edges from rows: the number of their start, their end, and their length."""
-
-    starts: Indices
-    ends: Nodes
-    lengths: Floats
-
-
-class Region(NamedTuple):
-    """Rows whose edges are known, those edges, and how far sources look (see :func:`wanted`)."""
-
-    known: Indices
-    steps: list[Steps]
-    sources: Indices
-    reach: Floats
-
-
-def grown_regions(
-    cluster: Cluster, links: list[Any], evidence: list[Any]
-) -> tuple[list[Any], list[list[tuple[int, Any]]]]:
-    """Return the regions of all parts as graphs, and the edges that each asked others for."""
-    regions = cluster.each(_first_region, links, evidence)
-    requests: list[list[tuple[int, Any]]] = [[] for _ in regions]
-    growing = list(range(len(regions)))
-    while growing:
-        asking = {part: cluster.run(wanted, regions[part]) for part in growing}
-        sides = dict(zip(growing, cluster.get(cluster.each(list, asking.values())), strict=True))
-        growing = [part for part in growing if sides[part]]
-        for part in growing:
-            asked = [(side, cluster.run(getitem, asking[part], side)) for side in sides[part]]
-            steps = [cluster.run(steps_of, links[side], evidence[side], at) for side, at in asked]
-            requests[part] += [(side, cluster.run(edges_at, links[side], at)) for side, at in asked]
-            rows = [cluster.run(numbers, links[side], at) for side, at in asked]
-            regions[part] = cluster.run(grown, regions[part], steps, rows)
-    return cluster.each(walked, regions), requests
-
-
-# ---------------------------------------------------------------- regions
-
-
-def _first_region(links: Links, evidence: Evidence) -> Region:
-    steps = steps_of(links, evidence, np.arange(len(links.table.own)))
-    sources = np.flatnonzero(is_doubtful(evidence) & links.mine)
-    ids = links.table.nodes.ids
-    rows, at = np.unique(ids[links.i[sources]], return_inverse=True)
-    reach = np.zeros(len(rows))
-    np.maximum.at(reach, at, RECIPE.ordinary * evidence.distances[sources].astype(np.float64))
-    return Region(ids[links.table.own], [steps], rows, reach)
-
-
-def is_doubtful(evidence: Evidence) -> Mask:
-    """Tell which edges are not trusted from the start by the stricter look."""
-    return np.asarray(evidence.disagreement > 1.0)
-
-
-def steps_of(links: Links, evidence: Evidence, places: Indices) -> Steps:
-    """Return the edges of some own rows."""
-    degrees, edges, others = links.edges_of(places)
-    starts = np.repeat(links.table.nodes.ids[links.table.own[places]], degrees)
-    lengths = evidence.distances[edges].astype(np.float64)
-    return Steps(starts, links.table.nodes.at(others), lengths)
-
-
-class Walked(NamedTuple):
-    """The edges of a region as a graph, of which some are trusted.
-
-    ``ids`` are the numbers of its rows. The edges of a row lie from ``starts[row]`` to ``starts[row
-    + 1]``, and ``order`` is where they are among the steps of the region.
-    """
-
-    ids: Indices
-    order: Indices
-    starts: Indices
-    ends: Indices
-    lengths: Floats
-
-    def steps(self, trusted: Mask) -> short_circuits.Steps:
-        """Return the edges by row, some trusted, which are given in the order of the steps."""
-        order = self.order
-        return short_circuits.Steps(self.starts, self.ends, self.lengths, order, trusted[order])
-
-
-def walked(region: Region) -> Walked:
-    """Return the edges of a region as a graph."""
-    steps = joined_steps(region)
-    ids, rows, columns = numbered(region, steps)
-    order = np.lexsort((columns, rows))
-    indptr = np.searchsorted(rows[order], np.arange(len(ids) + 1))
-    return Walked(ids, order, indptr, columns[order], steps.lengths[order])
-
-
-def edges_at(links: Links, places: Indices) -> Indices:
-    """Return the edges of some own rows, in the order of :func:`steps_of`."""
-    return links.edges_of(places)[1]
-
-
-def numbers(links: Links, places: Indices) -> Indices:
-    """Return the numbers of some own rows."""
-    return links.table.nodes.ids[links.table.own[places]]
-
-
-def grown(region: Region, steps: list[Steps], rows: list[Indices]) -> Region:
-    """Add rows and their edges to a region."""
-    known = np.concatenate([region.known, *rows])
-    return region._replace(known=known, steps=[*region.steps, *steps])
-
-
-def wanted(region: Region) -> dict[int, Indices]:
-    """Return the rows of other parts that a way can lead over and whose edges are not known.
-
-    A row is wanted if it is nearer to a source than that source looks.
-    """
-    if not len(region.sources):
-        return {}
-    steps = joined_steps(region)
-    ids, rows, columns = numbered(region, steps)
-    n, most = len(ids), float(region.reach.max()) * (1 + SLACK)
-    # From a further row to every source, by what it does not look as far as the others.
-    sources = np.searchsorted(ids, region.sources)
-    graph = csr_array(
-        (
-            np.concatenate([steps.lengths, most - region.reach]),
-            (
-                np.concatenate([rows, np.full(len(sources), n)]),
-                np.concatenate([columns, sources]),
-            ),
-        ),
-        shape=(n + 1, n + 1),
-    )
-    far = dijkstra(graph, directed=True, indices=[n], limit=most * (1 + SLACK))[0, :n]
-    reached = np.isfinite(far) & ~np.isin(ids, region.known)
-    leading = np.flatnonzero(reached[columns])
-    ends = steps.ends.at(leading[np.unique(columns[leading], return_index=True)[1]])
-    return {int(home): np.sort(ends.places[ends.homes == home]) for home in np.unique(ends.homes)}
-
-
-def numbered(region: Region, steps: Steps) -> tuple[Indices, Indices, Indices]:
-    """Return the rows of a region, sorted, and where the starts and ends of its edges are there."""
-    # Most ends are rows whose edges are known: to find them there is quicker than to sort all.
-    known = np.sort(region.known)
-    places = np.minimum(np.searchsorted(known, steps.ends.ids), len(known) - 1)
-    beyond = np.flatnonzero(known[places] != steps.ends.ids)
-    others, at = np.unique(steps.ends.ids[beyond], return_inverse=True)
-    places[beyond] = len(known) + at
-    ids = np.concatenate([known, others])
-    order = np.argsort(ids)
-    number = places_of(order)
-    return ids[order], number[np.searchsorted(known, steps.starts)], number[places]
-
-
-def joined_steps(region: Region) -> Steps:
-    """Return all edges of a region."""
-    starts, ends, lengths = zip(*region.steps, strict=True)
-    nodes = Nodes(*(np.concatenate(column) for column in zip(*ends, strict=True)))
-    return Steps(np.concatenate(starts), nodes, np.concatenate(lengths))
-
-
-# ---------------------------------------------------------------- long ways
 
 
 def least_ways(
