@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
+    from scipy.sparse import csr_array
 
     from patchfold.divergences import Divergence
     from patchfold.engines import Engine
@@ -239,7 +240,9 @@ class Lengths:
         j = self._of(j)
         return self.engine.divergences(patches, i, j, self.divergence, self.patches)
 
-    def of_new(self, patches: Patches, near: Neighborhoods, values: Floats) -> Floats:
+    def of_new(
+        self, patches: Patches, near: Neighborhoods, values: Floats, graph: csr_array
+    ) -> Floats:
         """Return the lengths of the edges from new points to fitted ones, infinite if left out.
 
         Parameters
@@ -250,6 +253,8 @@ class Lengths:
             Their neighbours among the fitted points.
         values : array of shape (n_edges,)
             The divergences along these edges.
+        graph : csr_array
+            The graph of the fitted points.
         """
 
         def distances() -> Floats:
@@ -259,7 +264,11 @@ class Lengths:
 
         if self.typical is not None:
             disagreement, values = self.typical.disagreement(values), distances()
-            values = np.where(trusted_of_new(near, disagreement), values, np.inf)
+            values = np.where(
+                trusted_of_new(near, disagreement, values, graph, self.engine.n_jobs),
+                values,
+                np.inf,
+            )
         kept = np.isfinite(values)
         lengths = np.full(len(values), np.inf, dtype=values.dtype)
         lengths[kept] = self.of_unlabelled(values[kept], lambda: distances()[kept])
@@ -301,15 +310,44 @@ class Lengths:
         return Edges(lengths, kin, known, lambda: self.mean, between_patches=patches)
 
 
-def trusted_of_new(near: Neighborhoods, disagreement: Floats) -> NDArray[np.bool_]:
-    """Tell which edges of new points to fitted ones are trusted, given their disagreement.
+def trusted_of_new(
+    near: Neighborhoods,
+    disagreement: Floats,
+    distances: Floats,
+    graph: csr_array,
+    n_jobs: int | None = None,
+) -> NDArray[np.bool_]:
+    """Tell which edges of new points to fitted ones are trusted.
 
-    The edge along which patches disagree least always is.
+    Those whose patches agree, the one along which they disagree least, and those around which one
+    of these and an edge of the graph lead, at most ``RECIPE.ordinary`` times as long.
     """
-    order = np.lexsort((disagreement, near.sources))
-    rows = near.sources[order]
+    rows, ends, n = near.sources, near.indices, graph.shape[1]
+    order = np.lexsort((disagreement, rows))
     trusted = disagreement <= RECIPE.ordinary
-    trusted[order[np.diff(rows, prepend=-1) > 0]] = True
+    trusted[order[np.diff(rows[order], prepend=-1) > 0]] = True
+    graph = graph.sorted_indices()
+    known = np.repeat(np.arange(n), np.diff(graph.indptr)) * n + graph.indices
+    sure = np.flatnonzero(trusted)  # in order of rows
+    starts = np.searchsorted(rows[sure], np.arange(len(near) + 1))
+    open_ = np.flatnonzero(~trusted)
+    if not len(known) or not len(open_):
+        return trusted
+
+    def led_around(block: slice) -> NDArray[np.bool_]:
+        edges = open_[block]
+        counts = np.diff(starts)[rows[edges]]
+        pairs = np.repeat(np.arange(len(edges)), counts)
+        within = np.arange(len(pairs)) - np.repeat(np.cumsum(counts) - counts, counts)
+        others = sure[np.repeat(starts[rows[edges]], counts) + within]
+        wanted = ends[edges][pairs] * n + ends[others]
+        places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        ways = distances[others] + graph.data[places]
+        short = ways <= RECIPE.ordinary * distances[edges][pairs]
+        return np.bincount(pairs[short & (known[places] == wanted)], minlength=len(edges)) > 0
+
+    widest = int(near.degrees.max(initial=1))
+    trusted[open_[np.concatenate(map_blocks(led_around, len(open_), 64 * widest, n_jobs))]] = True
     return trusted
 
 

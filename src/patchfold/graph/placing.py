@@ -53,7 +53,7 @@ def place(graph: PatchGraph, X: Any) -> Neighborhoods:
         with np.errstate(over="ignore", invalid="ignore"):  # who asks looks for what overflowed
             patches = _patches_of_new(graph, X, found)
             near, values = _nearest_of_new(graph, patches, found)
-            return with_lengths(near, lengths.of_new(patches, near, values))
+            return with_lengths(near, lengths.of_new(patches, near, values, graph.matrix))
     except np.linalg.LinAlgError as error:
         raise ValueError(
             "a row of X lies so far from the fitted points that its patch overflows "

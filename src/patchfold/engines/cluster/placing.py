@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from patchfold.engines.cluster.fitting import Packed, Width, packed, unpacked
 from patchfold.engines.cluster.halo import Exchange, Nodes, Table, table_of
 from patchfold.engines.cluster.planes import part_of
-from patchfold.graph.edges import stacked, with_lengths
+from patchfold.graph.edges import stacked, symmetric, with_lengths
 from patchfold.graph.lengths import Lengths
-from patchfold.neighbors.neighborhoods import Neighborhoods
+from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
 from patchfold.patches.fitting import Part, patch_means
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from patchfold.engines.cluster.fitting import PartPatches
     from patchfold.engines.cluster.graph import ClusterGraph
+    from patchfold.engines.cluster.links import Links
     from patchfold.engines.cluster.searching import Found
     from patchfold.graph.short_circuits import Typical
     from patchfold.patches.recipe import GaussianPatch
@@ -42,6 +44,22 @@ class Placed(NamedTuple):
 
     near: Neighborhoods
     table: Table
+
+
+class Beside(NamedTuple):
+    """The edges of rows of a part: where those of a row start, their other ends, their lengths."""
+
+    starts: Indices
+    ids: Indices
+    lengths: Floats
+
+    def at(self, rows: Indices) -> Beside:
+        """Return those of some rows."""
+        degrees = np.diff(self.starts)[rows]
+        starts = edge_starts(degrees)
+        within = np.arange(starts[-1]) - np.repeat(starts[:-1], degrees)
+        edges = np.repeat(self.starts[rows], degrees) + within
+        return Beside(starts, self.ids[edges], self.lengths[edges])
 
 
 class Placing:
@@ -73,7 +91,11 @@ class Placing:
         halo = tables.fetch(parted.packed, Packed.at)
         args = tables.tables, near, patches, halo
         how = {"width": parted.width, "divergence": setting.divergence}
-        return cluster.each(_by_patches, *args, typical=self.graph.typical, **how)
+        beside: list[list[Any]] = [[] for _ in patches]
+        if self.graph.typical is not None:
+            known = cluster.each(_beside, self.graph.links, self.graph.edge_lengths)
+            beside = tables.fetch(known, Beside.at)
+        return cluster.each(_by_patches, *args, beside, typical=self.graph.typical, **how)
 
     def mapped(self, places: list[Any], fitted: list[Any]) -> list[Any]:
         """Return futures of the places of new rows, those of fitted rows where they are equal.
@@ -191,6 +213,7 @@ def _by_patches(
     found: Found,
     new: Packed,
     halo: list[Packed],
+    beside: list[Beside],
     typical: Typical | None,
     width: Width,
     divergence: Any,
@@ -201,4 +224,27 @@ def _by_patches(
     patches = unpacked(new, [], None, AS_THEY_ARE)
     near = _near(table, found, patches.means.dtype)
     values = lengths.divergences_of_new(patches, near.sources, near.indices)
-    return Placed(with_lengths(near, lengths.of_new(patches, near, values)), table)
+    graph = _graph_of(table, beside)
+    return Placed(with_lengths(near, lengths.of_new(patches, near, values, graph)), table)
+
+
+def _beside(links: Links, lengths: Floats) -> Beside:
+    """Return the edges of the graph at own rows."""
+    kept = np.isfinite(lengths)
+    graph = symmetric(links.i[kept], links.j[kept], lengths[kept], len(links.table))
+    rows = csr_array(graph[links.table.own])
+    ids = links.table.nodes.ids[rows.indices]
+    return Beside(rows.indptr.astype(np.intp), ids, rows.data)
+
+
+def _graph_of(table: Table, beside: list[Beside]) -> csr_array:
+    """Return the graph among the rows of a table."""
+    shape = len(table), len(table)
+    if not beside:
+        return csr_array(shape)
+    rows = np.concatenate([*table.halo.values()])
+    rows = np.repeat(rows, np.concatenate([np.diff(part.starts) for part in beside]))
+    ids, lengths = (np.concatenate([part[n] for part in beside]) for n in (1, 2))
+    at = np.minimum(table.find(ids), len(table) - 1)
+    here = table.nodes.ids[at] == ids
+    return csr_array((lengths[here], (rows[here], at[here])), shape=shape)
