@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from patchfold.base.memory import check_memory
+from patchfold.base.validation import check_count, ignored_warnings, is_sparse
 from patchfold.embedding import PatchIsomap, PatchSpace, PatchTSNE
-from patchfold.engines.memory import check_memory
-from patchfold.engines.validation import check_count, ignored_warnings, is_sparse
 from patchfold.graph.edges import rows_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from patchfold.graph.bridges import Bridges
+    from patchfold.analysis.bridges import Bridges
 
     Floats = NDArray[np.floating[Any]]
 

@@ -13,8 +13,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics.cluster import contingency_matrix
 
+from patchfold.analysis.trust import trust
+from patchfold.base.validation import check_count, check_points, warn_user
 from patchfold.embedding import PatchIsomap
-from patchfold.engines.validation import check_count, check_points, warn_user
 from patchfold.evaluation.coranking import (
     Coranking,
     auc_log_rnx,
@@ -25,7 +26,6 @@ from patchfold.evaluation.coranking import (
 )
 from patchfold.evaluation.correlations import rank_correlation, residual_variance, stress
 from patchfold.evaluation.legibility import Unreadable, unreadable, visible_share
-from patchfold.evaluation.trust import trust
 from patchfold.graph.geodesics import shortest_paths
 from patchfold.patches import GaussianPatch
 

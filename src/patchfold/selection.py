@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from patchfold.engines.validation import (
+from patchfold.base.validation import (
     check_choice,
     check_count,
     check_points,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from patchfold.engines.validation import Warned
+    from patchfold.base.validation import Warned
 
     Floats = NDArray[np.floating[Any]]
     Own = Callable[[Any, Any], float]

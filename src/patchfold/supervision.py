@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d
 
-from patchfold.engines.validation import check_choice, check_positive
+from patchfold.base.validation import check_choice, check_positive
 
 if TYPE_CHECKING:
     from collections.abc import Callable

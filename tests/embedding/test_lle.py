@@ -16,8 +16,8 @@ from equations import (
 )
 from patchfold import PatchLLE
 from patchfold.embedding.lle import centred_bottom, entropic_weights, euclidean_weights
-from patchfold.engines.eigenvectors import bottom_eigenvectors
 from patchfold.neighbors.neighborhoods import Neighborhoods
+from patchfold.solvers.eigenvectors import bottom_eigenvectors
 
 
 @pytest.mark.parametrize("reg", [1e-6, 1.0, 100.0])

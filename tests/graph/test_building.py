@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from equations import DATA, normal
 from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE, PatchSpace, PatchTSNE
-from patchfold.engines import engine_for
+from patchfold.base.engine import engine_for
 from patchfold.graph.building import build_graph
 from patchfold.graph.patch_graph import CANDIDATES, GraphSetting
 from patchfold.graph.short_circuits import recommended_patch

@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 
 from equations import normal
 from patchfold import GaussianPatch, PatchIsomap, PatchSpace, PatchTSNE, divergences
-from patchfold.engines import engine_for
+from patchfold.base.engine import engine_for
 from patchfold.graph.edges import undirected
 from patchfold.graph.lengths import Lengths, even_pairs, step_lengths
 from patchfold.graph.short_circuits import RECIPE, Typical, judged, recommended_patch

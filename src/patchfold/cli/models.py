@@ -22,8 +22,8 @@ from sklearn.pipeline import Pipeline
 import patchfold
 from patchfold.cli._model_checks import check_pipeline
 from patchfold.embedding.methods import METHODS
-from patchfold.engines.local import Threads
 from patchfold.graph.lengths import Lengths
+from patchfold.graph.local import Threads
 from patchfold.graph.patch_graph import GraphSetting, PatchGraph
 from patchfold.graph.short_circuits import Typical
 from patchfold.mapping import GRNN, DistanceScaler

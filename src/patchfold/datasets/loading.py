@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 from sklearn import datasets as shipped
 
+from patchfold.base.validation import check_choice, warn_user
 from patchfold.datasets.generated import GENERATED, Raw
 from patchfold.datasets.registry import Entry, checksum, registry
-from patchfold.engines.validation import check_choice, warn_user
 
 FOLDER_VARIABLE = "PATCHFOLD_DATA"
 

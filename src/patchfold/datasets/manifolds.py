@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
 
-from patchfold.engines.validation import check_choice, check_count
+from patchfold.base.validation import check_choice, check_count
 
 Floats = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold.engines.compiling import compiled
+from patchfold.base.compiling import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable

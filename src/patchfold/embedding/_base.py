@@ -12,12 +12,11 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from patchfold import divergences, selection
-from patchfold.embedding._memory import graph_bytes
-from patchfold.embedding._strangers import StrangersMixin
-from patchfold.engines import engine_for
-from patchfold.engines.memory import check_memory
-from patchfold.engines.progress import shown
-from patchfold.engines.validation import (
+from patchfold.analysis.bridges import Bridges, suspicious_edges
+from patchfold.base.engine import engine_for
+from patchfold.base.memory import check_memory
+from patchfold.base.progress import shown
+from patchfold.base.validation import (
     can_change,
     check_choice,
     check_columns,
@@ -29,10 +28,11 @@ from patchfold.engines.validation import (
     is_sparse,
     warn_user,
 )
-from patchfold.graph.bridges import Bridges, suspicious_edges
+from patchfold.embedding._memory import graph_bytes
+from patchfold.embedding._strangers import StrangersMixin
+from patchfold.graph.all_rows import expanded
 from patchfold.graph.building import build_graph
 from patchfold.graph.lengths import KINDS as LENGTHS
-from patchfold.graph.merging import expanded
 from patchfold.graph.patch_graph import KINDS as GRAPHS
 from patchfold.graph.patch_graph import GraphSetting, PatchGraph
 from patchfold.graph.short_circuits import recommended_patch

@@ -8,12 +8,12 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
-from patchfold.embedding._base import ordinary_arithmetic
+from patchfold.base.validation import check_count, is_sparse, warn_user
+from patchfold.distributed.connection import connected
+from patchfold.distributed.estimators import FitsOnCluster, is_on_cluster, refuse_collection
+from patchfold.embedding._base import BasePatchGraph, ordinary_arithmetic
 from patchfold.embedding._features import FeaturesMixin
-from patchfold.embedding._on_cluster import FitsOnCluster, is_on_cluster, refuse_collection
 from patchfold.embedding._trust import TrustMixin
-from patchfold.engines.cluster.connection import connected
-from patchfold.engines.validation import check_count, is_sparse, warn_user
 from patchfold.evaluation.legibility import unreadable
 from patchfold.mapping import check_map, fit_map, predict_map
 from patchfold.mapping.kernel_ridge import check_kernel_memory
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.floating[Any]]
 
 
-class BasePatchEmbedding(FeaturesMixin, TrustMixin, ClassNamePrefixFeaturesOutMixin, FitsOnCluster):
+class BasePatchEmbedding(
+    FeaturesMixin, TrustMixin, ClassNamePrefixFeaturesOutMixin, FitsOnCluster, BasePatchGraph
+):
     """An embedding of the graph of patches: ``fit``, ``fit_transform`` and ``transform``."""
 
     out_of_sample: Any

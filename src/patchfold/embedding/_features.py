@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from patchfold.engines.memory import check_memory
-from patchfold.engines.validation import check_points
+from patchfold.base.memory import check_memory
+from patchfold.base.validation import check_points
 from patchfold.mapping.inverse import fit_inverse
 from patchfold.mapping.loadings import fitted_slopes, map_slopes, neighbors_to_fit
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from patchfold.engines.validation import check_count, collected_warnings
-from patchfold.evaluation.stability import FEWEST_REFITS, stability_of
-from patchfold.evaluation.trust import NEIGHBORS, trust
+from patchfold.analysis.stability import FEWEST_REFITS, stability_of
+from patchfold.analysis.trust import NEIGHBORS, trust
+from patchfold.base.validation import check_count, collected_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from patchfold.base.validation import check_choice, warn_user
 from patchfold.embedding._embedding import BasePatchEmbedding
-from patchfold.engines.validation import check_choice, warn_user
 from patchfold.evaluation.legibility import visible_share
 from patchfold.graph import components
 from patchfold.graph.edges import laplacian, symmetric

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from patchfold.base.engine import engine_for
+from patchfold.base.memory import check_memory
+from patchfold.base.sampling import drawn_rows
+from patchfold.base.validation import check_choice, check_count, warn_user
+from patchfold.distributed.estimators import is_on_cluster
+from patchfold.distributed.triangulating import PartedTriangulation, scaled_paths
 from patchfold.embedding._base import ordinary_arithmetic
 from patchfold.embedding._embedding import BasePatchEmbedding, widened
-from patchfold.embedding._on_cluster import is_on_cluster
-from patchfold.engines import engine_for
-from patchfold.engines.cluster.triangulating import PartedTriangulation, scaled_paths
-from patchfold.engines.memory import check_memory
-from patchfold.engines.sampling import drawn_rows
-from patchfold.engines.scaling import triangulation
-from patchfold.engines.validation import check_choice, check_count, warn_user
 from patchfold.mapping.nystrom import Triangulation, drift
+from patchfold.solvers.scaling import triangulation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from patchfold.engines import Engine
-    from patchfold.engines.cluster.graph import ClusterGraph
+    from patchfold.base.engine import Engine
+    from patchfold.distributed.graph import ClusterGraph
     from patchfold.graph.patch_graph import GraphSetting, PatchGraph
     from patchfold.neighbors.copies import Copies
     from patchfold.neighbors.neighborhoods import Neighborhoods

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array, eye_array
 
+from patchfold.base.validation import check_choice, check_positive, warn_user
 from patchfold.embedding._embedding import BasePatchEmbedding
-from patchfold.engines.eigenvectors import fix_signs
-from patchfold.engines.validation import check_choice, check_positive, warn_user
 from patchfold.graph.edges import rows_of
 from patchfold.mapping.nystrom import weighted_places
 from patchfold.neighbors import DEFAULT_NEIGHBORS
+from patchfold.solvers.eigenvectors import fix_signs
 from patchfold.supervision import Cut, label_rule
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from patchfold.embedding._base import ordinary_arithmetic
-from patchfold.engines.validation import (
+from patchfold.base.validation import (
     can_change,
     check_columns,
     check_count,
@@ -20,6 +19,7 @@ from patchfold.engines.validation import (
     checked_points,
     warn_user,
 )
+from patchfold.embedding._base import ordinary_arithmetic
 from patchfold.neighbors.fitted_rows import RowTable
 from patchfold.neighbors.search import neighbor_search
 from patchfold.patches.strangers import NEIGHBORS, Strangers

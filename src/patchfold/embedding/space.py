@@ -9,10 +9,10 @@ from scipy.sparse import csr_array, csr_matrix
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
+from patchfold.base.engine import is_client
+from patchfold.distributed.estimators import refuse_collection
 from patchfold.embedding._base import BasePatchGraph, ordinary_arithmetic
-from patchfold.embedding._on_cluster import refuse_collection
 from patchfold.embedding.isomap import PatchIsomap
-from patchfold.engines import is_client
 from patchfold.graph import edges
 from patchfold.neighbors.neighborhoods import Neighborhoods
 

@@ -14,9 +14,9 @@ from sklearn.neighbors import sort_graph_by_row_values
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import randomized_svd
 
+from patchfold.base.threads import map_blocks, n_threads
+from patchfold.base.validation import check_choice, check_count, check_positive
 from patchfold.embedding._embedding import BasePatchEmbedding
-from patchfold.engines.threads import map_blocks, n_threads
-from patchfold.engines.validation import check_choice, check_count, check_positive
 from patchfold.mapping.nystrom import total_weights, weighted_places
 from patchfold.neighbors import DEFAULT_NEIGHBORS
 from patchfold.patches import GaussianPatch

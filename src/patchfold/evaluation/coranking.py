@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from patchfold.engines.threads import map_blocks
-from patchfold.engines.validation import check_choice, check_count, check_points, check_sources
+from patchfold.base.threads import map_blocks
+from patchfold.base.validation import check_choice, check_count, check_points, check_sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.stats import rankdata
 
-from patchfold.engines.threads import block_slices, map_blocks
-from patchfold.engines.validation import check_points, check_sources
+from patchfold.base.threads import block_slices, map_blocks
+from patchfold.base.validation import check_points, check_sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable

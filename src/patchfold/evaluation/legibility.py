@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold.engines.validation import check_count, check_points
+from patchfold.base.validation import check_count, check_points
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

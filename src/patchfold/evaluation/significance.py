@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import stats
 
-from patchfold.engines.validation import check_choice
+from patchfold.base.validation import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

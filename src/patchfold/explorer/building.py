@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from patchfold import divergences as known
+from patchfold.base.validation import check_choice, check_count, check_points
 from patchfold.embedding.methods import METHODS
-from patchfold.engines.validation import check_choice, check_count, check_points
 from patchfold.explorer.columns import best_to_colour, pack_column, pack_ids, with_text
 from patchfold.explorer.fitting import (
     Fitted,

@@ -11,10 +11,10 @@ import numpy as np
 from scipy.sparse import triu
 from sklearn.decomposition import PCA
 
+from patchfold.base.arrays import to_numpy
 from patchfold.divergences import paired
 from patchfold.embedding import PatchSpace
 from patchfold.embedding.methods import METHODS, divergence_parameters
-from patchfold.engines.arrays import to_numpy
 from patchfold.explorer.given import coordinates
 from patchfold.explorer.layout import ellipses, placed
 from patchfold.neighbors import SharedNeighbors, find_neighbors

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from patchfold.anndata import MOST_VARIABLES
-from patchfold.engines.arrays import to_numpy
-from patchfold.engines.validation import check_points
+from patchfold.base.arrays import to_numpy
+from patchfold.base.validation import check_points
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold.engines.arrays import to_numpy
-from patchfold.engines.threads import map_blocks
+from patchfold.base.arrays import to_numpy
+from patchfold.base.threads import map_blocks
 from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
 
 if TYPE_CHECKING:

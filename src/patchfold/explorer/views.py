@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold.evaluation.stability import turn
-from patchfold.evaluation.trust import pointwise_trust
+from patchfold.analysis.stability import turn
+from patchfold.analysis.trust import pointwise_trust
 from patchfold.explorer.layout import turned_ellipses
 from patchfold.explorer.loadings import has_loadings, loadings_of, pack_loadings
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import sklearn
 
-from patchfold.engines.validation import is_sparse, warn_user
+from patchfold.base.validation import is_sparse, warn_user
 from patchfold.graph import components, edges
 from patchfold.graph.lengths import Lengths
 from patchfold.graph.patch_graph import GraphSetting, PatchGraph
@@ -72,7 +72,7 @@ def build_graph(
     Examples
     --------
     >>> import numpy as np
-    >>> from patchfold.engines import engine_for
+    >>> from patchfold.base.engine import engine_for
     >>> X = np.array([[0.0], [1.0], [3.0], [7.0]])
     >>> setting = GraphSetting(degree=1, engine=engine_for("threads"), divergence="euclidean")
     >>> build_graph(X, setting).matrix.toarray()

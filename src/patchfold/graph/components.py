@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
-from patchfold.engines.threads import block_slices
+from patchfold.base.threads import block_slices
 from patchfold.graph.edges import symmetric
 from patchfold.neighbors.exact import ExactNeighbors
 

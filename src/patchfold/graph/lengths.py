@@ -14,9 +14,9 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from patchfold import divergences
-from patchfold.engines.arrays import check_stored, to_numpy
-from patchfold.engines.threads import map_blocks
-from patchfold.engines.validation import check_choice, is_sparse
+from patchfold.base.arrays import check_stored, to_numpy
+from patchfold.base.threads import map_blocks
+from patchfold.base.validation import check_choice, is_sparse
 from patchfold.graph.short_circuits import RECIPE, Steps, Typical, led_around
 from patchfold.supervision import UNKNOWN, Edges, changed_lengths, kinship
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from patchfold.base.engine import Engine
     from patchfold.divergences import Divergence
-    from patchfold.engines import Engine
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.patches.gaussians import Patches
     from patchfold.supervision import Codes, Kin, LabelRule

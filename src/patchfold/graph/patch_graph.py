@@ -1,7 +1,7 @@
 """The graph of patches: the frozen result of the steps from points to lengths.
 
 :func:`~patchfold.graph.building.build_graph` makes it; estimators embed it and keep it, and new
-points find their place in it (:mod:`patchfold.graph.placing`).
+points find their place in it (:mod:`patchfold.graph.new_points`).
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from patchfold.engines.arrays import check_follows, to_numpy
-from patchfold.engines.validation import check_count
-from patchfold.graph import placing
+from patchfold.base.arrays import check_follows, to_numpy
+from patchfold.base.validation import check_count
+from patchfold.graph import new_points
 from patchfold.neighbors.given import at_zero
 from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.neighbors.protocol import check_stored_search
@@ -26,8 +26,8 @@ from patchfold.supervision import label_rule
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from patchfold.base.engine import Engine
     from patchfold.divergences import Divergence
-    from patchfold.engines import Engine
     from patchfold.graph.lengths import Lengths
     from patchfold.neighbors.copies import Copies
     from patchfold.neighbors.fitted_rows import RowTable
@@ -228,7 +228,7 @@ class PatchGraph:
 
     def place(self, X: Any) -> Neighborhoods:
         """Return the neighbours of new points among the fitted ones, and the lengths to them."""
-        return placing.place(self, X)
+        return new_points.place(self, X)
 
     def distinct(self) -> Indices:
         """Return the points without their copies, the first of each."""

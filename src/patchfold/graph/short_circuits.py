@@ -31,7 +31,7 @@ than those of neighbours usually do, and the way around it is long::
     length = e / e0, stretched;  removed edges are left out
 
 Steps are functions on arrays of edges. :mod:`patchfold.graph.building` calls them for one machine,
-:mod:`patchfold.engines.cluster.judging` for the parts of a cluster.
+:mod:`patchfold.distributed.judging` for the parts of a cluster.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from patchfold.engines.threads import map_blocks
-from patchfold.engines.validation import check_positive
+from patchfold.base.threads import map_blocks
+from patchfold.base.validation import check_positive
 from patchfold.graph.components import n_components, spanning_tree
+from patchfold.graph.detour_bounds import landmark_ways
 from patchfold.graph.edges import EdgeList
-from patchfold.graph.ways import landmark_ways
 from patchfold.patches.covariances import AUTO_RIDGE
 from patchfold.patches.recipe import GaussianPatch
 

@@ -19,9 +19,9 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from patchfold.engines.sampling import CHOICE_ROWS, choice_rows
-from patchfold.engines.threads import map_blocks
-from patchfold.engines.validation import check_positive, checked_points
+from patchfold.base.sampling import CHOICE_ROWS, choice_rows
+from patchfold.base.threads import map_blocks
+from patchfold.base.validation import check_positive, checked_points
 from patchfold.neighbors.points import SearchedPoints
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import nnls
 
-from patchfold.engines.sampling import CHOICE_ROWS, choice_rows
-from patchfold.engines.threads import map_blocks
+from patchfold.base.sampling import CHOICE_ROWS, choice_rows
+from patchfold.base.threads import map_blocks
 from patchfold.neighbors.points import SearchedPoints, k_nearest
 
 if TYPE_CHECKING:

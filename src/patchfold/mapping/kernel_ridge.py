@@ -18,9 +18,9 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from patchfold.engines.memory import check_memory
-from patchfold.engines.sampling import CHOICE_ROWS, choice_rows
-from patchfold.engines.validation import checked_points
+from patchfold.base.memory import check_memory
+from patchfold.base.sampling import CHOICE_ROWS, choice_rows
+from patchfold.base.validation import checked_points
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from patchfold.engines.threads import block_slices, map_blocks
+from patchfold.base.threads import block_slices, map_blocks
 from patchfold.graph.edges import rows_of, side_by_side
 from patchfold.neighbors.neighborhoods import Neighborhoods
 

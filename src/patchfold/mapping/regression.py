@@ -12,7 +12,7 @@ from sklearn.base import (
 )
 from sklearn.pipeline import Pipeline
 
-from patchfold.engines.validation import check_choice
+from patchfold.base.validation import check_choice
 from patchfold.mapping.grnn import GRNN
 from patchfold.mapping.kernel_ridge import DistanceScaler, kernel_ridge
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from patchfold.engines import locality
-from patchfold.engines.threads import map_blocks, n_threads
-from patchfold.engines.validation import check_count, check_points, ignored_warnings
+from patchfold.base import row_order
+from patchfold.base.threads import map_blocks, n_threads
+from patchfold.base.validation import check_count, check_points, ignored_warnings
 from patchfold.neighbors.points import (
     SearchedPoints,
     k_nearest,
@@ -90,7 +90,7 @@ class ApproximateNeighbors:
             return None
         with ignored_warnings():  # of points with too few neighbours found; the class says so
             placed = space.placed(space.points, np.float32)
-            self._order = locality.walk(placed)
+            self._order = row_order.walk(placed)
             return descent(
                 placed[self._order],
                 n_neighbors=min(self.n_neighbors + 1 + self.SPARE_CANDIDATES, n_samples),
@@ -108,7 +108,7 @@ class ApproximateNeighbors:
         if self._descent is None:
             return k_nearest(space, queries, self.n_neighbors, own=own)
         if own:
-            candidates = self._descent.neighbor_graph[0][locality.places(self._order)]
+            candidates = self._descent.neighbor_graph[0][row_order.places(self._order)]
         else:
             wanted = min(self.n_neighbors + self.SPARE_CANDIDATES, space.n_samples)
             candidates, _ = self._descent.query(

@@ -14,8 +14,8 @@ from weakref import proxy
 import numpy as np
 from sklearn.neighbors import KDTree
 
-from patchfold.engines.threads import block_slices, map_blocks
-from patchfold.engines.validation import is_sparse
+from patchfold.base.threads import block_slices, map_blocks
+from patchfold.base.validation import is_sparse
 
 if TYPE_CHECKING:
     from patchfold.neighbors.neighborhoods import (

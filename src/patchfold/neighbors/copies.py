@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from patchfold.engines.arrays import check_follows, check_stored
+from patchfold.base.arrays import check_follows, check_stored
 from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
 from patchfold.neighbors.protocol import NeighborSearch, check_stored_search
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from patchfold.engines.validation import check_count, check_points, check_positive
+from patchfold.base.validation import check_count, check_points, check_positive
 from patchfold.neighbors.points import (
     SearchedPoints,
     all_within,

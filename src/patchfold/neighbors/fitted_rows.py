@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold.engines.arrays import check_follows, check_stored
-from patchfold.engines.threads import map_blocks
+from patchfold.base.arrays import check_follows, check_stored
+from patchfold.base.threads import map_blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

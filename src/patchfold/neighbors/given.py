@@ -8,8 +8,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from patchfold.engines.threads import map_blocks
-from patchfold.engines.validation import check_count, check_points, is_sparse
+from patchfold.base.threads import map_blocks
+from patchfold.base.validation import check_count, check_points, is_sparse
 from patchfold.neighbors.neighborhoods import Floats, Indices, Neighborhoods, edge_starts
 from patchfold.neighbors.points import (
     check_features,

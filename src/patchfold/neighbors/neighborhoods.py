@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from patchfold.engines.arrays import check_follows, check_stored
-from patchfold.engines.validation import check_count
+from patchfold.base.arrays import check_follows, check_stored
+from patchfold.base.validation import check_count
 
 Indices = npt.NDArray[np.intp]
 Floats = npt.NDArray[np.floating[Any]]

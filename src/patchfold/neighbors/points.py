@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from scipy import sparse
 
-from patchfold.engines.arrays import check_follows, check_stored
-from patchfold.engines.threads import block_slices, map_blocks, n_threads
-from patchfold.engines.validation import check_points, is_sparse
+from patchfold.base.arrays import check_follows, check_stored
+from patchfold.base.threads import block_slices, map_blocks, n_threads
+from patchfold.base.validation import check_points, is_sparse
 from patchfold.neighbors.candidates import Scan, Tree
 from patchfold.neighbors.neighborhoods import (
     Floats,

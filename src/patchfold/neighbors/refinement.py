@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold.engines import locality
-from patchfold.engines.compiling import compiled, compiled_freely
-from patchfold.engines.threads import map_blocks
+from patchfold.base import row_order
+from patchfold.base.compiling import compiled, compiled_freely
+from patchfold.base.threads import map_blocks
 from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def refined_neighbors(
     columns = np.empty((len(start), most), dtype=np.intp)
     distances = np.full((len(start), most), np.inf)
 
-    walk = locality.walk(queries)
+    walk = row_order.walk(queries)
 
     def search(block: slice) -> None:
         _search(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from patchfold.engines.validation import check_choice, check_count, check_points
+from patchfold.base.validation import check_choice, check_count, check_points
 from patchfold.neighbors.approximate import ApproximateNeighbors
 from patchfold.neighbors.exact import ExactNeighbors, RadiusNeighbors
 from patchfold.neighbors.given import TransformerNeighbors

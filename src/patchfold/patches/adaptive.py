@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold.engines.threads import map_blocks
+from patchfold.base.threads import map_blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

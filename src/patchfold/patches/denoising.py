@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from patchfold.engines.arrays import check_stored
+from patchfold.base.arrays import check_stored
 from patchfold.neighbors.protocol import check_stored_search
 from patchfold.patches.fitting import patch_means
 

@@ -9,10 +9,10 @@ import numpy as np
 from array_api_compat import array_namespace
 from sklearn.utils import gen_batches
 
-from patchfold.engines import locality
-from patchfold.engines.arrays import Array, put, to_numpy
-from patchfold.engines.memory import check_memory
-from patchfold.engines.threads import map_blocks
+from patchfold.base import row_order
+from patchfold.base.arrays import Array, put, to_numpy
+from patchfold.base.memory import check_memory
+from patchfold.base.threads import map_blocks
 from patchfold.patches import covariances
 from patchfold.patches.gaussians import Patches, padded, triangular
 
@@ -191,7 +191,7 @@ class PatchFit:
 
     def walk(self) -> NDArray[np.intp]:
         """Return the rows whose patches are wanted, near ones one after the other."""
-        walk = locality.walk(to_numpy(self.points))
+        walk = row_order.walk(to_numpy(self.points))
         return walk if self.rows is None else walk[np.isin(walk, self.rows)]
 
     def by_size(

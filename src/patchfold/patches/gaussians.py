@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 
-from patchfold.engines.arrays import Array, check_stored, promoted, to_numpy
+from patchfold.base.arrays import Array, check_stored, promoted, to_numpy
 
 if TYPE_CHECKING:
     from collections.abc import Callable

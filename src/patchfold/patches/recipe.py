@@ -9,8 +9,8 @@ import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array
 from sklearn.base import BaseEstimator
 
-from patchfold.engines.arrays import Array, floating, to_numpy
-from patchfold.engines.validation import check_choice, check_count, check_points
+from patchfold.base.arrays import Array, floating, to_numpy
+from patchfold.base.validation import check_choice, check_count, check_points
 from patchfold.neighbors import ExactNeighbors, find_neighbors
 from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.patches import covariances

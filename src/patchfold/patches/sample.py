@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from patchfold.engines.arrays import Array, check_stored, to_numpy
-from patchfold.engines.threads import map_blocks
-from patchfold.engines.validation import check_positive
+from patchfold.base.arrays import Array, check_stored, to_numpy
+from patchfold.base.threads import map_blocks
+from patchfold.base.validation import check_positive
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import gen_batches
 
-from patchfold.engines.arrays import to_numpy
+from patchfold.base.arrays import to_numpy
 from patchfold.patches.recipe import GaussianPatch
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from array_api_compat import is_array_api_obj
 
-from patchfold.engines.arrays import Array, to_numpy
+from patchfold.base.arrays import Array, to_numpy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from patchfold.engines.validation import check_points
+from patchfold.base.validation import check_points
 from patchfold.plotting._axes import (
     CURVE_COLOR,
     DOT_COLOR,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold.engines.validation import check_count
+from patchfold.base.validation import check_count
 from patchfold.plotting._axes import DOT_COLOR, Floats, Indices, double, new_axes
 from patchfold.plotting.embedding import draw_legend, plot_embedding
 from patchfold.plotting.palette import CLASS_COLORS

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from array_api_compat import array_namespace
 
-from patchfold.engines.validation import check_choice, check_count, check_positive
+from patchfold.base.validation import check_choice, check_count, check_positive
 from patchfold.plotting._axes import (
     CURVE_COLOR,
     DOT_COLOR,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from patchfold.engines.arrays import Array
+    from patchfold.base.arrays import Array
     from patchfold.patches.gaussians import Patches
 
 NODES = ("points", "means")

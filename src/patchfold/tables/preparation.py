@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold.engines.validation import check_choice
+from patchfold.base.validation import check_choice
 from patchfold.tables._naming import TableError, counted, listed, quoted
 from patchfold.tables.columns import as_text, features_of, is_constant, new_numbers
 from patchfold.tables.problems import ColumnsError, Problem

@@ -29,12 +29,12 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from patchfold.engines.scaling import classical_mds
-from patchfold.engines.validation import check_choice
+from patchfold.base.validation import check_choice
 from patchfold.evaluation.peers import umap
 from patchfold.evaluation.prediction import NEAREST
 from patchfold.graph.geodesics import shortest_paths
 from patchfold.metrics import purity
+from patchfold.solvers.scaling import classical_mds
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,0 +1,1 @@
+"""What a fitted graph or embedding knows of its points: suspicious edges, trust, stability."""
