@@ -10,7 +10,6 @@ from scipy.sparse.csgraph import dijkstra
 from sklearn.datasets import make_swiss_roll
 
 from patchfold import GaussianPatch
-from patchfold.base.engine import engine_for
 from patchfold.distributed import building, rows
 from patchfold.distributed.building import build_on_cluster
 from patchfold.distributed.placing import Placing
@@ -19,7 +18,6 @@ from patchfold.graph.patch_graph import GraphSetting
 
 RECOMMENDED = GraphSetting(
     degree=6,
-    engine=engine_for("threads"),
     recipe=GaussianPatch(size=8, denoise=True),
     patch_size=8,
 )
@@ -28,7 +26,7 @@ SETTINGS = {
     "many-neighbours": replace(RECOMMENDED, degree=20),
     "not-denoised": replace(RECOMMENDED, recipe=GaussianPatch(size=8)),
     "divergences": replace(RECOMMENDED, recipe=GaussianPatch(size=8), pruned=False),
-    "euclidean": GraphSetting(degree=6, engine=engine_for("threads"), divergence="euclidean"),
+    "euclidean": GraphSetting(degree=6, divergence="euclidean"),
 }
 
 

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from patchfold import GaussianPatch
-from patchfold.base.engine import engine_for
 from patchfold.distributed.learning import Lists, exact_quantiles, learned
 from patchfold.distributed.links import Compared
 from patchfold.graph.lengths import Lengths
@@ -60,7 +59,7 @@ def test_parts_learn_what_one_place_does(parted, degree):
     near[graph.pairs[graph.near.among_nearest(10)]] = True
     own[graph.pairs[graph.near.among_nearest(degree)]] = True
     patches = GaussianPatch(denoise=True).fit(X, graph.near.nearest(8))
-    lengths = Lengths(X, patches, "kl", engine_for("threads"))
+    lengths = Lengths(X, patches, "kl")
     divergences = lengths.divergences(graph.i, graph.j)
     distances = lengths.apart(graph.i, graph.j)
 

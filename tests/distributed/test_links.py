@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from patchfold import GaussianPatch
-from patchfold.base.engine import engine_for
 from patchfold.distributed.fitting import Packed, Width, packed
 from patchfold.distributed.links import Mirror, compared_edges, edge_divergences
 from patchfold.graph.lengths import Lengths
@@ -65,7 +64,7 @@ def test_a_mirror_takes_the_values_of_edges_from_the_parts_whose_they_are(graph)
 @pytest.mark.parametrize("recipe", [GaussianPatch(), GaussianPatch(covariance="low-rank", rank=1)])
 def test_parts_compare_patches_as_one_place_does(graph, recipe):
     patches = recipe.gaussians(graph.X, graph.near)
-    lengths = Lengths(graph.X, patches, "kl", engine_for("threads"))
+    lengths = Lengths(graph.X, patches, "kl")
     divergences = lengths.divergences(graph.i, graph.j)
     distances = lengths.apart(graph.i, graph.j)
     every = packed(patches)

@@ -13,20 +13,17 @@ from sklearn.preprocessing import StandardScaler
 
 from equations import DATA, normal
 from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE, PatchSpace, PatchTSNE
-from patchfold.base.engine import engine_for
 from patchfold.graph.building import build_graph
 from patchfold.graph.patch_graph import CANDIDATES, GraphSetting
 from patchfold.graph.short_circuits import recommended_patch
 from patchfold.neighbors import ExactNeighbors, SharedNeighbors
 from patchfold.supervision import encode
 
-THREADS = engine_for("threads")
-
 
 def setting(k, n, recipe=None, **others):
     """Return the setting that an estimator with this degree has by default."""
     recipe = recommended_patch(n) if recipe is None else recipe
-    return GraphSetting(k, THREADS, recipe=recipe, patch_size=recipe.reach(k, n), **others)
+    return GraphSetting(k, recipe=recipe, patch_size=recipe.reach(k, n), **others)
 
 
 def assert_same_rows(found, expected):
@@ -75,7 +72,7 @@ def test_stages_are_entered_in_their_order():
 
 def test_given_distances_are_not_kept():
     X, k = DATA["k > m"]
-    given = GraphSetting(k, THREADS, divergence="precomputed", supervision="dissimilarity")
+    given = GraphSetting(k, divergence="precomputed", supervision="dissimilarity")
     D = cdist(X, X)
     codes = encode(np.arange(len(X)) % 2, len(X), "PatchIsomap")
     built = build_graph(D, given, codes)
@@ -107,10 +104,10 @@ def test_a_given_search_that_finds_too_few_is_refused(name):
 
 
 def test_a_pool_has_ten_candidates_a_neighbour_or_as_many_as_given_but_never_fewer_than_k():
-    assert GraphSetting(8, THREADS).pool == 8 * CANDIDATES
-    assert GraphSetting(8, THREADS, n_candidates=30).pool == 30
-    assert GraphSetting(8, THREADS, n_candidates=3).pool == 8
-    assert GraphSetting(None, THREADS).pool == 0
+    assert GraphSetting(8).pool == 8 * CANDIDATES
+    assert GraphSetting(8, n_candidates=30).pool == 30
+    assert GraphSetting(8, n_candidates=3).pool == 8
+    assert GraphSetting(None).pool == 0
 
 
 @pytest.mark.parametrize("pruned", [True, False])
@@ -136,7 +133,6 @@ def test_labels_choose_from_a_pool_of_all_points_as_from_all_pairs(name):
     recipe = None if name == "euclidean" else GaussianPatch(size=7)
     chosen = GraphSetting(
         7,
-        THREADS,
         divergence=name,
         recipe=recipe,
         patch_size=0 if recipe is None else 7,
@@ -192,7 +188,7 @@ def test_what_a_fit_leaves_is_frozen(estimator, names):
     fitted = estimator.fit(DATA["k > m"][0])
     parts = parts_of(fitted.patch_graph_, [])
     parts = parts_of(getattr(fitted, "_placing", None), parts)
-    assert {type(part).__name__ for part in parts} >= names | {"PatchGraph", "Lengths", "Threads"}
+    assert {type(part).__name__ for part in parts} >= names | {"PatchGraph", "Lengths"}
     for part in parts:
         for field in fields(part):
             with pytest.raises(FrozenInstanceError):

@@ -186,7 +186,7 @@ def suspicious_edges(graph: PatchGraph, min_score: float = 1.0) -> Bridges:
     """
     evidence = building.evidence_of(graph)
     i, j, n = evidence.i, evidence.j, len(graph.distinct())
-    n_jobs = graph.setting.engine.n_jobs
+    n_jobs = graph.setting.n_jobs
     judgement = judged(evidence, n, n_jobs)
     distances = evidence.distances.astype(np.float64)
     ways = detours(edges.EdgeList(i, j, distances, n), judgement, n_jobs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from patchfold.base.arrays import to_numpy
 from patchfold.distributed.halo import Nodes, table_of
 from patchfold.divergences.pairing import COMPILED_NUMBERS, paired
-from patchfold.graph.local import Threads
+from patchfold.graph.lengths import Lengths
 from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
 from patchfold.patches.fitting import Part, patch_means
 from patchfold.patches.gaussians import Patches, used_ranks
@@ -40,21 +40,12 @@ class Packed(NamedTuple):
         return Packed({name: value[rows] for name, value in self.arrays.items()})
 
 
-@dataclass(frozen=True)
-class PartThreads(Threads):
-    """The engine within a part: one thread, and comparisons as of all patches.
+class Width(NamedTuple):
+    """What has to be known of all patches: how many directions are kept, and how many are used."""
 
-    Parameters
-    ----------
-    compiled : bool
-        Whether compiled code compares patches.
-    width : int or None
-        How many directions are compared.
-    """
-
-    n_jobs: int | None = 1
-    compiled: bool = False
-    width: int | None = None
+    kept: int | None
+    used: int | None
+    compiled: bool
 
     def divergences(
         self,
@@ -64,31 +55,23 @@ class PartThreads(Threads):
         divergence: Any,
         other: Patches | None = None,
     ) -> Floats:
-        """Return the divergences of the patches ``i`` from ``j``."""
-        values = paired(
-            patches,
-            i,
-            j,
-            divergence,
-            other=other,
-            n_jobs=1,
-            compiled=self.compiled,
-            width=self.width,
-        )
+        """Return the divergences of the patches ``i`` from ``j``, as if all were in one place."""
+        how: dict[str, Any] = {"compiled": self.compiled, "width": self.used}
+        values = paired(patches, i, j, divergence, other=other, n_jobs=1, **how)
         return np.asarray(to_numpy(values))
 
 
-class Width(NamedTuple):
-    """What has to be known of all patches: how many directions are kept, and how many are used."""
+@dataclass(frozen=True, eq=False)
+class PartLengths(Lengths):
+    """Lengths within a part: in one thread, and with patches compared as all are."""
 
-    kept: int | None
-    used: int | None
-    compiled: bool
+    n_jobs: int | None = 1
+    width: Width = field(kw_only=True)
 
-    @property
-    def engine(self) -> Any:
-        """The engine that compares patches as if all were in one place."""
-        return PartThreads(compiled=self.compiled, width=self.used)
+    def _compared(
+        self, patches: Any, i: Indices, j: Indices, other: Patches | None = None
+    ) -> Floats:
+        return self.width.divergences(patches, i, j, self.divergence, other)
 
 
 def table_of_found(part: int, ids: Indices, found: Found) -> Table:

@@ -196,7 +196,7 @@ def _length(one: Packed, other: Packed, divergence: Any, width: Width, typical: 
     both = unpacked(one, [other], table, width)
     if typical is None:
         zero = np.array([0])
-        return float(width.engine.divergences(both, zero, zero + 1, divergence)[0])
+        return float(width.divergences(both, zero, zero + 1, divergence)[0])
     apart = np.linalg.norm(both.points[[0]] - both.points[[1]], axis=1)
     return float((apart / typical.distance)[0])
 

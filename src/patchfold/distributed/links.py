@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from patchfold.distributed.fitting import unpacked
+from patchfold.distributed.fitting import PartLengths, unpacked
 from patchfold.distributed.halo import Nodes, table_of, taken
-from patchfold.graph.lengths import Lengths
 from patchfold.neighbors.neighborhoods import edge_starts
 
 if TYPE_CHECKING:
@@ -169,7 +168,7 @@ def edge_divergences(
 ) -> Floats:
     """Return the divergences of the patches at both ends of edges."""
     both = unpacked(patches, halo_patches, links.table, width)
-    values: Floats = width.engine.divergences(both, links.i, links.j, divergence)
+    values: Floats = width.divergences(both, links.i, links.j, divergence)
     return values
 
 
@@ -181,10 +180,10 @@ def local_lengths(
     halo_patches: list[Packed],
     width: Width,
     divergence: Any,
-) -> Lengths:
+) -> PartLengths:
     """Return how long edges are between the rows of a table."""
     both = unpacked(patches, halo_patches, table, width)
-    return Lengths(table.filled(points, halo), both, divergence, width.engine)
+    return PartLengths(table.filled(points, halo), both, divergence, width=width)
 
 
 class Mirror:

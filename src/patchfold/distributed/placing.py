@@ -13,11 +13,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from patchfold.distributed import ways
-from patchfold.distributed.fitting import Packed, Width, packed, unpacked
+from patchfold.distributed.fitting import Packed, PartLengths, Width, packed, unpacked
 from patchfold.distributed.halo import Exchange, Nodes, Table, table_of
 from patchfold.distributed.planes import part_of
 from patchfold.graph.edges import stacked, with_lengths
-from patchfold.graph.lengths import Lengths
 from patchfold.graph.short_circuits import RECIPE
 from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.patches.fitting import Part, patch_means
@@ -225,10 +224,10 @@ def _by_distance(table: Table, found: Found, dtype: Any) -> Placed:
 
 def _lengths(
     table: Table, halo: list[Packed], width: Width, divergence: Any, typical: Typical | None
-) -> Lengths:
+) -> PartLengths:
     none = halo[0].at(np.empty(0, dtype=np.intp))
     patches = unpacked(none, halo, table, width)
-    return Lengths(patches.points, patches, divergence, width.engine, typical=typical)
+    return PartLengths(patches.points, patches, divergence, typical=typical, width=width)
 
 
 def _by_divergence(

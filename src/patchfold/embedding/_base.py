@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from patchfold import divergences, selection
 from patchfold.analysis.bridges import Bridges, suspicious_edges
-from patchfold.base.engine import engine_for
+from patchfold.base.engine import check_engine
 from patchfold.base.memory import check_memory
 from patchfold.base.progress import shown
 from patchfold.base.validation import (
@@ -138,7 +138,7 @@ class BasePatchGraph(StrangersMixin, TransformerMixin, BaseEstimator):
         label_rule(self.supervision)
         check_jobs(self.n_jobs)
         check_seed(self.random_state)
-        engine_for(self.engine, self.n_jobs)
+        check_engine(self.engine)
         check_choice("graph", self.graph, GRAPHS)
         check_choice("lengths", self.lengths, LENGTHS)
         if not callable(self.divergence):
@@ -267,7 +267,6 @@ class BasePatchGraph(StrangersMixin, TransformerMixin, BaseEstimator):
         k = self.n_neighbors_
         return GraphSetting(
             degree=k,
-            engine=engine_for(self.engine, self.n_jobs),
             radius=self.radius,
             divergence=self.divergence,
             recipe=self.patch_,
@@ -277,6 +276,7 @@ class BasePatchGraph(StrangersMixin, TransformerMixin, BaseEstimator):
             supervision=self.supervision,
             knn=self.knn,
             random_state=self.random_state,
+            n_jobs=self.n_jobs,
         )
 
     def _fit_chosen(self, X: Any, y: Any) -> None:

@@ -15,6 +15,7 @@ from patchfold.graph import components
 from patchfold.graph.edges import laplacian, symmetric
 from patchfold.mapping.nystrom import extended_eigenvectors, total_weights
 from patchfold.neighbors import DEFAULT_NEIGHBORS
+from patchfold.solvers.eigenvectors import bottom_eigenvectors
 from patchfold.supervision import Cut, label_rule
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ class PatchEigenmaps(BasePatchEmbedding):
         ``L = D - W`` (ELAP), or one of the two normalised ones. These share their spectrum; both
         give the embedding ``D^(-1/2) u`` for the eigenvectors ``u`` of ``D^(-1/2) L D^(-1/2)``, as
         scikit-learn's ``SpectralEmbedding`` does.
-    engine : {"auto", "threads"}, distributed.Client or Engine, default="auto"
+    engine : {"auto", "threads"} or distributed.Client, default="auto"
         Where the work runs. ``"auto"`` follows the type of X: the graph of a Dask array or data
         frame is built on its cluster. All other work runs in threads on this machine.
     n_jobs : int or None, default=None
@@ -250,7 +251,7 @@ class PatchEigenmaps(BasePatchEmbedding):
         if self.laplacian != "unnormalized":
             root = np.sqrt(degrees)
             L = csr_array(L.multiply(1 / root[:, None]).multiply(1 / root[None, :]))
-        values, vectors = graph.setting.engine.bottom_eigenvectors(
+        values, vectors = bottom_eigenvectors(
             L,
             count,
             skip=len(labels),

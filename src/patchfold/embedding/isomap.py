@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from patchfold.base.engine import engine_for
 from patchfold.base.memory import check_memory
 from patchfold.base.sampling import drawn_rows
 from patchfold.base.validation import check_choice, check_count, warn_user
@@ -16,13 +15,13 @@ from patchfold.distributed.estimators import is_on_cluster
 from patchfold.distributed.triangulating import PartedTriangulation, scaled_paths
 from patchfold.embedding._base import ordinary_arithmetic
 from patchfold.embedding._embedding import BasePatchEmbedding, widened
+from patchfold.graph.geodesics import shortest_paths
 from patchfold.mapping.nystrom import Triangulation, drift
-from patchfold.solvers.scaling import triangulation
+from patchfold.solvers.scaling import classical_mds, least_stress, triangulation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from patchfold.base.engine import Engine
     from patchfold.distributed.graph import ClusterGraph
     from patchfold.graph.patch_graph import GraphSetting, PatchGraph
     from patchfold.neighbors.copies import Copies
@@ -132,7 +131,7 @@ class PatchIsomap(BasePatchEmbedding):
         are placed by their geodesics to them. This needs memory for n x ``landmarks`` values
         instead of n x n. ``"auto"`` uses all points up to an n x n matrix of 2 GiB (16 000 points,
         23 000 in float32), and 500 landmarks beyond. None uses all points.
-    engine : {"auto", "threads"}, distributed.Client or Engine, default="auto"
+    engine : {"auto", "threads"} or distributed.Client, default="auto"
         Where the work runs. ``"auto"`` follows the type of X: Dask arrays and data frames are
         fitted on their cluster, all other data in threads on this machine. A client means its
         cluster.
@@ -298,7 +297,7 @@ class PatchIsomap(BasePatchEmbedding):
         what = f"PatchIsomap with {len(landmarks)} landmarks of {len(graph)} points"
         check_memory(nbytes, what, "fit fewer landmarks")
         with self._stage("geodesics"):
-            geodesics = graph.setting.engine.geodesics(graph.matrix, landmarks)
+            geodesics = shortest_paths(graph.matrix, landmarks, n_jobs=self.n_jobs)
         with self._stage("embedding"):
             self._placing = placing.grown(geodesics, landmarks)
             new = replace(self._placing, paths=self._placing.paths[n:]).of_fitted(self.n_jobs)
@@ -332,7 +331,7 @@ class PatchIsomap(BasePatchEmbedding):
         count = self._landmark_count(len(graph), graph.matrix.data.itemsize)
         self.landmarks_ = landmarks = None if count is None else self._drawn(graph, count)
         with self._stage("geodesics"):
-            geodesics = graph.setting.engine.geodesics(graph.matrix, landmarks)
+            geodesics = shortest_paths(graph.matrix, landmarks, n_jobs=self.n_jobs)
             # In units of the largest one, squares neither overflow nor vanish.
             unit = float(geodesics.max()) or 1.0
             if np.isinf(unit):  # all points are connected
@@ -346,7 +345,7 @@ class PatchIsomap(BasePatchEmbedding):
             some = drawn_rows(len(graph), placing_points, 0) if landmarks is None else slice(None)
             paths = np.ascontiguousarray(geodesics[some].T)
             between = geodesics if landmarks is None else geodesics[:, landmarks]
-            places, means = self._scaled(between, n_components, unit, graph.setting.engine)
+            places, means = self._scaled(between, n_components, unit)
             frame = self._frame(places[some], means[some], unit, paths.dtype)
             placing = self._placing = Triangulation(paths, **frame)
             found = places * unit if landmarks is None else placing.of_fitted(self.n_jobs)
@@ -372,21 +371,20 @@ class PatchIsomap(BasePatchEmbedding):
         with self._stage("geodesics"):
             paths, unit, between = scaled_paths(graph, landmarks)
         with self._stage("embedding"):
-            engine = engine_for(self.engine, self.n_jobs)
-            places, means = self._scaled(between, n_components, unit, engine)
+            places, means = self._scaled(between, n_components, unit)
             frame = self._frame(places, means, unit, graph.dtype)
             parted = self._parted = PartedTriangulation(paths, **frame)
             return parted.of_fitted(graph)
 
-    def _scaled(
-        self, between: Floats, n_components: int, unit: float, engine: Engine
-    ) -> tuple[Floats, Floats]:
+    def _scaled(self, between: Floats, n_components: int, unit: float) -> tuple[Floats, Floats]:
         """Return places for distances in a unit, and the mean squares; ``between`` is used up."""
-        values, vectors, means = engine.leading_eigenvectors(between, n_components)
+        values, vectors, means = classical_mds(between, n_components, n_jobs=self.n_jobs)
         places = vectors * np.sqrt(np.clip(values, 0, None))
         with np.errstate(over="ignore"):  # of lengths beyond the root of the largest number
             self.eigenvalues_ = values * np.square(unit)
-        return engine.least_stress(between, places) if self.scaling == "stress" else places, means
+        if self.scaling == "stress":
+            places = least_stress(between, places, n_jobs=self.n_jobs)
+        return places, means
 
     def _frame(self, places: Floats, means: Floats, unit: float, precision: Any) -> dict[str, Any]:
         """Return what places points beside some whose places are known."""

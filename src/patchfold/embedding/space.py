@@ -70,7 +70,7 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
     knn : str or object, default="auto"
         Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
         scikit-learn's ``KNeighborsTransformer``.
-    engine : {"auto", "threads"} or Engine, default="auto"
+    engine : {"auto", "threads"}, default="auto"
         Where the work runs. ``"auto"`` follows the type of X, and means threads on this machine.
     n_jobs : int or None, default=None
         Number of threads. Results do not depend on it.

@@ -135,7 +135,7 @@ class PatchTSNE(BasePatchEmbedding):
         Factor of the affinities in the first 250 steps.
     n_iter : int, default=500
         Number of steps after these 250.
-    engine : {"auto", "threads"}, distributed.Client or Engine, default="auto"
+    engine : {"auto", "threads"} or distributed.Client, default="auto"
         Where the work runs. ``"auto"`` follows the type of X: the graph of a Dask array or data
         frame is built on its cluster. All other work runs in threads on this machine.
     n_jobs : int or None, default=None

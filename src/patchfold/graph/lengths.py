@@ -17,6 +17,7 @@ from patchfold import divergences
 from patchfold.base.arrays import check_stored, to_numpy
 from patchfold.base.threads import map_blocks
 from patchfold.base.validation import check_choice, is_sparse
+from patchfold.divergences.pairing import paired
 from patchfold.graph.short_circuits import RECIPE, Steps, Typical, led_around
 from patchfold.supervision import UNKNOWN, Edges, changed_lengths, kinship
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from patchfold.base.engine import Engine
     from patchfold.divergences import Divergence
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.patches.gaussians import Patches
@@ -52,8 +52,8 @@ class Lengths:
     patches : Patches or None
         Their Gaussians, one per distinct point; None where lengths are Euclidean or given.
     divergence : str or callable
-    engine : Engine
-        Where the work runs.
+    n_jobs : int or None
+        Threads, as in scikit-learn. Results do not depend on their number.
     rule : LabelRule or None
         How labels change lengths.
     codes : array of shape (n,) or None
@@ -70,7 +70,7 @@ class Lengths:
     points: Any
     patches: Patches | None
     divergence: str | Divergence
-    engine: Engine
+    n_jobs: int | None = None
     rule: LabelRule | None = None
     codes: Codes | None = None
     typical: Typical | None = None
@@ -108,7 +108,7 @@ class Lengths:
 
     def divergences(self, i: Indices, j: Indices) -> Floats:
         """Return the divergences of the patches of pairs ``(i, j)``."""
-        return self.engine.divergences(self.patches, self._of(i), self._of(j), self.divergence)
+        return self._compared(self.patches, self._of(i), self._of(j))
 
     def apart(self, i: Indices, j: Indices) -> Floats:
         """Return how far the points that the patches ``i`` and ``j`` belong to are apart."""
@@ -181,8 +181,7 @@ class Lengths:
             return np.asarray(np.minimum(self.points, self.points.T))
         if self.patches is None:
             return cdist(self.points, self.points).astype(self.points.dtype, copy=False)
-        n_jobs = self.engine.n_jobs
-        matrix = divergences.pairwise(self.patches, self.divergence, n_jobs=n_jobs)
+        matrix = divergences.pairwise(self.patches, self.divergence, n_jobs=self.n_jobs)
         return np.asarray(to_numpy(matrix))
 
     def order(self, lengths: Floats, i: Indices, j: Indices) -> Floats:
@@ -237,8 +236,13 @@ class Lengths:
 
     def divergences_of_new(self, patches: Patches, i: Indices, j: Indices) -> Floats:
         """Return the divergences of the patches ``i`` of new points from ``j`` of fitted ones."""
-        j = self._of(j)
-        return self.engine.divergences(patches, i, j, self.divergence, self.patches)
+        return self._compared(patches, i, self._of(j), self.patches)
+
+    def _compared(
+        self, patches: Any, i: Indices, j: Indices, other: Patches | None = None
+    ) -> Floats:
+        values = paired(patches, i, j, self.divergence, other=other, n_jobs=self.n_jobs)
+        return np.asarray(to_numpy(values))
 
     def of_new(
         self, patches: Patches, near: Neighborhoods, values: Floats, graph: csr_array
@@ -278,7 +282,7 @@ class Lengths:
             lambda block: step_lengths(X[i[block]] - Z[j[block]]),
             len(i),
             3 * X.itemsize * X.shape[1],
-            self.engine.n_jobs,
+            self.n_jobs,
         )
         return np.concatenate(parts) if parts else np.empty(0, dtype=X.dtype)
 

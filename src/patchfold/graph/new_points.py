@@ -66,11 +66,11 @@ def _patches_of_new(graph: PatchGraph, X: Floats, found: Neighborhoods) -> Patch
     setting, fitted = graph.setting, graph.lengths.points
     recipe = cast("GaussianPatch", setting.recipe)
     members = found if setting.radius is not None else found.nearest(setting.patch_size)
-    engine = setting.engine
     # The ridge is that of the fitted patches, which copies of a row count once for.
     part = None if graph.copies is None else Part.of(fitted[graph.copies.first])
-    patches: Patches = engine.patches_of_new(recipe, X, fitted, members, graph.denoised, part)
-    return patches
+    if graph.denoised is None:
+        return recipe.gaussians(fitted, members, points=X, n_jobs=setting.n_jobs, part=part)
+    return graph.denoised.of_new(recipe, X, fitted, members, setting.n_jobs, part)
 
 
 def _nearest_of_new(

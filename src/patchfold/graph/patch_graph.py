@@ -26,7 +26,6 @@ from patchfold.supervision import label_rule
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from patchfold.base.engine import Engine
     from patchfold.divergences import Divergence
     from patchfold.graph.lengths import Lengths
     from patchfold.neighbors.copies import Copies
@@ -56,8 +55,6 @@ class GraphSetting:
     ----------
     degree : int or None
         Degree k of the graph; None where a radius decides. A given sparse graph has its own.
-    engine : Engine
-        Where the work runs.
     radius : float or None
         Join all points within this distance.
     divergence : str or callable
@@ -79,13 +76,14 @@ class GraphSetting:
         How neighbours are searched.
     random_state : int, RandomState or None
         Seed of an approximate search.
+    n_jobs : int or None
+        Threads, as in scikit-learn. Results do not depend on their number.
     n_candidates : int or None
         Neighbours among which the nearest patches are sought where there is no room for all pairs;
         None means ten times the degree.
     """
 
     degree: int | None
-    engine: Engine
     radius: float | None = None
     divergence: str | Divergence = "kl"
     recipe: GaussianPatch | None = None
@@ -97,6 +95,7 @@ class GraphSetting:
     needs: tuple[str, float] = ("n_neighbors", 0)
     knn: Any = "auto"
     random_state: Any = None
+    n_jobs: int | None = None
     n_candidates: int | None = None
 
     @property
@@ -222,9 +221,9 @@ class PatchGraph:
         n, m = points.shape
         judges = min(NEIGHBORS, n - 1)
         if self.reach is None or self.reach < judges:  # too few neighbours are found to judge by
-            size = {"n_samples": n, "n_features": m, "n_jobs": setting.engine.n_jobs}
+            size = {"n_samples": n, "n_features": m, "n_jobs": setting.n_jobs}
             search = neighbor_search(n_neighbors=judges, **size).build(points)
-        return Strangers.among(points, search, n_jobs=setting.engine.n_jobs)
+        return Strangers.among(points, search, n_jobs=setting.n_jobs)
 
     def place(self, X: Any) -> Neighborhoods:
         """Return the neighbours of new points among the fitted ones, and the lengths to them."""
