@@ -20,12 +20,11 @@ from patchfold.graph.edges import rows_of
 
 if TYPE_CHECKING:
     from anndata import AnnData
-    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
     from patchfold.analysis.bridges import Bridges
+    from patchfold.base.types import Floats
 
-    Floats = NDArray[np.floating[Any]]
 
 # With more variables than this, scanpy's principal components stand for them, as in scanpy.
 MOST_VARIABLES = 50

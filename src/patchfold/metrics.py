@@ -30,9 +30,8 @@ from patchfold.graph.geodesics import shortest_paths
 from patchfold.patches import GaussianPatch
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from patchfold.base.types import Doubles
 
-    Floats = NDArray[np.float64]
 
 __all__ = [
     "Coranking",
@@ -73,7 +72,7 @@ class IntrinsicDimension:
     """
 
     dimension: int
-    residual_variances: Floats
+    residual_variances: Doubles
 
 
 def intrinsic_dimension(
@@ -147,7 +146,7 @@ def intrinsic_dimension(
     return IntrinsicDimension(dimension, curve)
 
 
-def _last_that_counts(curve: Floats) -> int:
+def _last_that_counts(curve: Doubles) -> int:
     """Return the number of the last component that counts; of all, where none does."""
     # Components that were added make distances longer, and may be less alike: what counts is the
     # best so far.

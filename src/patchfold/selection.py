@@ -28,11 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
+    from patchfold.base.types import Floats
     from patchfold.base.validation import Warned
 
-    Floats = NDArray[np.floating[Any]]
     Own = Callable[[Any, Any], float]
 
 __all__ = ["NAMES", "Selection", "select_n_neighbors"]

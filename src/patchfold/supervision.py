@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.floating[Any]]
-    Codes = NDArray[np.intp]
+    from patchfold.base.types import Floats, Indices, Mask
+
+    Codes = Indices
     Kin = NDArray[np.int8]
 
 __all__ = ["Cut", "Dissimilarity", "Edges", "LabelRule", "MinSum"]
@@ -265,7 +266,7 @@ def kinship(a: Codes, b: Codes) -> Kin:
     return np.where(known, np.where(a == b, SAME, DIFFERENT), UNKNOWN).astype(np.int8)
 
 
-def _missing(labels: NDArray[Any]) -> NDArray[np.bool_]:
+def _missing(labels: NDArray[Any]) -> Mask:
     if labels.dtype.kind in "iuf":
         return np.asarray((labels == UNLABELLED) | np.isnan(labels))
     if labels.dtype.kind == "O":

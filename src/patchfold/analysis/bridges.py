@@ -17,13 +17,11 @@ from patchfold.graph.short_circuits import judged, ways_around
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from patchfold.base.types import Floats, Indices, Mask
     from patchfold.graph.patch_graph import PatchGraph
     from patchfold.graph.short_circuits import Judgement
     from patchfold.neighbors.neighborhoods import Neighborhoods
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
-    Mask = NDArray[np.bool_]
 
 # An edge of score 1 has so many times the typical divergence, and its way around is at least so
 # many times as long. Chosen on seeds 100 to 102 of benchmarks/bridges.py. With 2 instead of 4,

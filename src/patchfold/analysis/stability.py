@@ -10,10 +10,8 @@ from sklearn.utils import check_random_state
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from patchfold.base.types import Doubles, Indices
 
-    Floats = NDArray[np.float64]
-    Indices = NDArray[np.intp]
 
 # The share of the points that a refit leaves out.
 LEFT_OUT = 0.2
@@ -22,7 +20,7 @@ LEFT_OUT = 0.2
 FEWEST_REFITS = 2
 
 
-def turn(plane: Floats, reference: Floats) -> Floats:
+def turn(plane: Doubles, reference: Doubles) -> Doubles:
     """Return the matrix that turns ``plane`` over ``reference`` (orthogonal Procrustes).
 
     With ``plane' reference = U S V'`` the sum of squared distances between the points of
@@ -32,7 +30,7 @@ def turn(plane: Floats, reference: Floats) -> Floats:
     return np.asarray(u @ vt)
 
 
-def laid_over(places: Any, reference: Any) -> Floats:
+def laid_over(places: Any, reference: Any) -> Doubles:
     """Move places over others, bring them to the same size, and turn them (Procrustes).
 
     They are not shrunk further where they have little in common, as least squares would.
@@ -55,7 +53,7 @@ def stability_of(
     *,
     n_refits: int,
     random_state: Any = None,
-) -> Floats:
+) -> Doubles:
     """Return how well every point keeps its place when the embedding is fitted to samples.
 
     Each refit leaves out a fifth of the points, in turn, and its places are laid over those of the
@@ -93,7 +91,7 @@ def stability_of(
     return np.asarray(np.clip(1 - np.sqrt(squares / count / 2), 0.0, 1.0))
 
 
-def _normalised(places: Any) -> tuple[Floats, float, Floats]:
+def _normalised(places: Any) -> tuple[Doubles, float, Doubles]:
     """Centre places, at a mean squared distance of one; return them, their size and the centre."""
     found = np.asarray(places, dtype=np.float64)
     middle = found.mean(axis=0)

@@ -14,9 +14,8 @@ from patchfold.base.validation import check_points
 from patchfold.evaluation.coranking import check_data, check_size, largest_sum
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from patchfold.base.types import Doubles, Indices
 
-    Floats = NDArray[np.float64]
 
 # Neighbours in the embedding whose ranks in the data count.
 NEIGHBORS = 15
@@ -35,7 +34,7 @@ def trust(
     metric: str = "euclidean",
     random_state: Any = 0,
     n_jobs: int | None = None,
-) -> Floats:
+) -> Doubles:
     """Return how far the neighbours of each point in an embedding are its neighbours in the data.
 
     ``1 - sum(rank - K) / worst`` over the K nearest of a point in the embedding whose rank in the
@@ -89,7 +88,7 @@ def pointwise_trust(
     random_state: Any = 0,
     n_jobs: int | None = None,
     most_ranked: int = MOST_RANKED,
-) -> list[Floats]:
+) -> list[Doubles]:
     """Return the :func:`trust` of every point in every embedding; the data are ranked once.
 
     Parameters
@@ -125,7 +124,7 @@ def pointwise_trust(
     quick = not precomputed and len(drawn) == n and X.shape[1] >= QUICK_FEATURES
     centred = X - X.mean(axis=0, dtype=np.float64) if quick else None
 
-    def score(block: slice) -> Floats:
+    def score(block: slice) -> Doubles:
         whose = np.concatenate([who[block] for who in near], axis=1)
         if centred is not None:
             nearer = _nearer(X, centred, block, whose)
@@ -146,7 +145,7 @@ def pointwise_trust(
     return list(np.concatenate(map_blocks(score, n, row_bytes, n_jobs), axis=1))
 
 
-def _nearer(X: Any, centred: Floats, block: slice, whose: NDArray[np.intp]) -> NDArray[np.intp]:
+def _nearer(X: Any, centred: Doubles, block: slice, whose: Indices) -> Indices:
     """Count the points that are nearer to each row of a block than some of them, by their places.
 
     Products of matrices give the squared distances up to a known error, quickly for many features.
@@ -168,7 +167,7 @@ def _nearer(X: Any, centred: Floats, block: slice, whose: NDArray[np.intp]) -> N
     return low
 
 
-def _squares(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+def _squares(x: Doubles, y: Doubles) -> tuple[Doubles, Doubles]:
     """Return the squared distances of rows, and for each row of x how wrong they are at most."""
     own, others = (np.square(rows).sum(axis=1) for rows in (x, y))
     squares = x @ y.T
@@ -180,13 +179,13 @@ def _squares(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     return squares, 4 * (x.shape[1] + 8) * eps * (own + others.max())
 
 
-def _counted(ordered: Floats, gaps: Floats, side: Literal["left", "right"]) -> NDArray[np.intp]:
+def _counted(ordered: Doubles, gaps: Doubles, side: Literal["left", "right"]) -> Indices:
     """Count the entries of every sorted row that are below some values, or up to them."""
     pairs = zip(ordered, gaps, strict=True)
     return np.stack([np.searchsorted(row, values, side=side) for row, values in pairs])
 
 
-def _nearest(plane: Floats, k: int) -> NDArray[np.intp]:
+def _nearest(plane: Doubles, k: int) -> Indices:
     """Return the k nearest other points in an embedding."""
     _, found = KDTree(plane).query(plane, k + 1)
     found = np.asarray(found, dtype=np.intp)

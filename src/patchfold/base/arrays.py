@@ -10,6 +10,8 @@ from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array, 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from patchfold.base.types import Indices
+
 # The standard has no type to annotate with.
 Array = Any
 
@@ -45,7 +47,7 @@ def to_numpy(x: Array) -> NDArray[Any]:
     return np.from_dlpack(x.detach().cpu() if is_torch_array(x) else x)
 
 
-def put(array: Array, rows: NDArray[np.intp], values: Array) -> None:
+def put(array: Array, rows: Indices, values: Array) -> None:
     """Write ``values`` into some rows of an array, in place."""
     if is_numpy_array(array):
         array[rows] = values

@@ -14,9 +14,8 @@ from scipy.spatial import KDTree
 from patchfold.base.threads import one_blas_thread
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from patchfold.base.types import Indices
 
-    Indices = NDArray[np.intp]
 
 # Bytes of points from which the order matters.
 LARGE = 2**20

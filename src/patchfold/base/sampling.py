@@ -8,10 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.floating[Any]]
-    Indices = NDArray[np.intp]
+    from patchfold.base.types import Indices
 
 
 # A width is chosen on so many rows. It is a single number, and the time to try many grows with the

@@ -18,15 +18,11 @@ from patchfold.graph.short_circuits import RECIPE
 from patchfold.neighbors.search import exact_suits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
+    from patchfold.base.types import Stage
     from patchfold.distributed.connection import Cluster
     from patchfold.graph.patch_graph import GraphSetting
     from patchfold.graph.short_circuits import Evidence, Typical
     from patchfold.patches.recipe import GaussianPatch
-
-    Stage = Callable[[str], AbstractContextManager[None]]
 
 
 # Recall of an approximate search below which a fit warns.

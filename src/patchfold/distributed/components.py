@@ -12,18 +12,12 @@ from scipy.sparse.csgraph import connected_components
 from patchfold.distributed.halo import take_rows
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Indices, Mask
     from patchfold.distributed.halo import Exchange
     from patchfold.distributed.links import Links
 
-    Indices = NDArray[np.intp]
-    Mask = NDArray[np.bool_]
 
-
-def components(
-    exchange: Exchange, links: list[Any], kept: list[Any]
-) -> tuple[list[Any], NDArray[np.intp]]:
+def components(exchange: Exchange, links: list[Any], kept: list[Any]) -> tuple[list[Any], Indices]:
     """Return the component of every row of the tables, as futures, and their sizes.
 
     ``kept`` are futures of masks: which edges join. This process holds one number for every

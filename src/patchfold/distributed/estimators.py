@@ -16,9 +16,7 @@ from patchfold.distributed.graph import ClusterGraph
 from patchfold.distributed.halo import take_rows
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.floating[Any]]
+    from patchfold.base.types import Floats
 
 
 class FitsOnCluster(BaseEstimator):

@@ -16,14 +16,11 @@ from patchfold.patches.fitting import Part, patch_means
 from patchfold.patches.gaussians import Patches, used_ranks
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats, Indices
     from patchfold.distributed.halo import Table
     from patchfold.distributed.searching import Found
     from patchfold.patches.recipe import GaussianPatch
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 # The fields of patches that are sent, and their order of axes in memory there: a direction is
 # contiguous in memory, which decides the last bits of products, and pickling would not keep it.

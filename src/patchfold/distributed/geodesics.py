@@ -18,13 +18,10 @@ from patchfold.base.row_order import places as places_of
 from patchfold.distributed.halo import taken
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats, Indices
     from patchfold.distributed.halo import Exchange
     from patchfold.distributed.links import Links
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 # Landmarks whose geodesics are exchanged together: more make fewer tasks, and need more memory.
 TOGETHER = 64

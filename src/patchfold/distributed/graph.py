@@ -17,9 +17,9 @@ from patchfold.graph.edges import symmetric, with_edges, with_incoming
 from patchfold.neighbors.neighborhoods import Neighborhoods
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
+    from patchfold.base.types import Floats, Indices
     from patchfold.distributed.connection import Cluster
     from patchfold.distributed.fitting import Packed, PartPatches
     from patchfold.distributed.links import Links
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from patchfold.distributed.searching import Found, Search
     from patchfold.graph.patch_graph import GraphSetting
     from patchfold.graph.short_circuits import Typical
-
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,11 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Indices, Mask
     from patchfold.distributed.connection import Cluster
-
-    Indices = NDArray[np.intp]
 
 
 class Nodes(NamedTuple):
@@ -53,7 +50,7 @@ class Table:
         return len(self.nodes.ids)
 
     @property
-    def is_own(self) -> NDArray[np.bool_]:
+    def is_own(self) -> Mask:
         """Which rows are own ones."""
         mask = np.zeros(len(self), dtype=bool)
         mask[self.own] = True

@@ -19,13 +19,9 @@ from patchfold.graph.components import FEW
 from patchfold.neighbors.points import SearchedPoints, k_nearest
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats, Indices
     from patchfold.distributed.fitting import Packed, Width
     from patchfold.distributed.graph import ClusterGraph
-
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 
 class Queries(NamedTuple):

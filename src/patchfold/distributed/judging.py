@@ -20,16 +20,11 @@ from patchfold.graph.components import spanning_tree
 from patchfold.graph.short_circuits import RECIPE
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats, Indices, Mask
     from patchfold.distributed.halo import Exchange
     from patchfold.distributed.links import Links, Mirror
     from patchfold.distributed.ways import Walked
     from patchfold.graph.short_circuits import Evidence
-
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
-    Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

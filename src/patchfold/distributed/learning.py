@@ -15,15 +15,11 @@ from patchfold.graph.short_circuits import RECIPE, Evidence, Typical, common_nei
 from patchfold.neighbors.neighborhoods import edge_starts
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats, Indices, Mask
     from patchfold.distributed.connection import Cluster
     from patchfold.distributed.halo import Exchange
     from patchfold.distributed.links import Compared, Links
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
-    Mask = NDArray[np.bool_]
 
 # Bounds that parts count at once.
 COUNTED = 1024

@@ -18,16 +18,11 @@ from patchfold.distributed.halo import Nodes, table_of, taken
 from patchfold.neighbors.neighborhoods import edge_starts
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats, Indices, Mask
     from patchfold.distributed.connection import Cluster
     from patchfold.distributed.fitting import Packed, Width
     from patchfold.distributed.halo import Exchange, Table
     from patchfold.distributed.searching import Found
-
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
-    Mask = NDArray[np.bool_]
 
 
 class Chosen(NamedTuple):

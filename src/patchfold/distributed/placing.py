@@ -22,8 +22,7 @@ from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.patches.fitting import Part, patch_means
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats, Indices
     from patchfold.distributed.fitting import PartPatches
     from patchfold.distributed.graph import ClusterGraph
     from patchfold.distributed.links import Links
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     from patchfold.graph.short_circuits import Typical
     from patchfold.patches.recipe import GaussianPatch
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 # The number of the part of new rows: none.
 NEW = -1

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from patchfold.base.types import Floats, Indices
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 # Steps towards the direction in which a sample varies most; it need not be exact.
 STEPS = 20

@@ -6,7 +6,7 @@ rows in its halo, and a wider halo that has all of them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,12 +16,8 @@ from patchfold.distributed.searching import Found
 from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats, Indices
     from patchfold.distributed.halo import Table
-
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 
 def neighbours_at(found: Found, places: Indices) -> Nodes:

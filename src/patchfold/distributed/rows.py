@@ -24,12 +24,9 @@ from patchfold.patches.fitting import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats, Indices
     from patchfold.distributed.connection import Cluster
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 # Bytes of points that a part has at most; steps need some thirty times as much for a while.
 PART_BYTES = 2**25

@@ -26,12 +26,9 @@ from patchfold.neighbors.points import SearchedPoints, k_nearest
 from patchfold.neighbors.search import exact_suits
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats, Indices, Mask
     from patchfold.distributed.connection import Cluster
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 # Bounds are lowered by this share of what they are computed of, far more than rounding.
 SLACK = 1e-9
@@ -256,7 +253,7 @@ def _approximate(nodes: Nodes, points: Floats, some: Indices, k: int) -> tuple[N
     return nodes.at(found), distances.reshape(-1, k)
 
 
-def _others(found: Indices, own: Indices) -> NDArray[np.bool_]:
+def _others(found: Indices, own: Indices) -> Mask:
     """Tell which neighbours to keep: all but the point itself, or the last."""
     others = np.asarray(found != own[:, None])
     others[others.all(axis=1), -1] = False

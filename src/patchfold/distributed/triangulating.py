@@ -11,14 +11,10 @@ from patchfold.distributed.graph import located
 from patchfold.mapping.nystrom import Triangulation
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats, Indices
     from patchfold.distributed.graph import ClusterGraph
     from patchfold.distributed.halo import Table
     from patchfold.distributed.placing import Placed, Placing
-
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 
 def scaled_paths(graph: ClusterGraph, landmarks: Indices) -> tuple[list[Any], float, Floats]:

@@ -24,17 +24,13 @@ from patchfold.graph.edges import symmetric
 from patchfold.graph.short_circuits import RECIPE
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats, Indices, Mask
     from patchfold.distributed.connection import Cluster
     from patchfold.distributed.geodesics import Ground
     from patchfold.distributed.halo import Exchange
     from patchfold.distributed.links import Links
     from patchfold.graph.short_circuits import Evidence
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
-    Mask = NDArray[np.bool_]
 
 # Regions reach farther than any way around by this share, more than rounding.
 SLACK = 1e-6

@@ -21,12 +21,11 @@ from patchfold.graph.short_circuits import RECIPE
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from patchfold.base.types import Floats, Indices
     from patchfold.distributed.connection import Cluster
     from patchfold.distributed.halo import Exchange
     from patchfold.distributed.links import Links
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 # Bytes of an edge, which is stored at both ends: the number of the other end, and the length.
 EDGE_BYTES = 2 * (4 + 8)

@@ -21,7 +21,7 @@ from patchfold.divergences.registry import BUILT_IN, resolve
 from patchfold.patches.gaussians import Patches, aligned
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from patchfold.base.types import Indices
 
 
 # Numbers in the used directions from which compiled code compares patches. For so many, numpy takes
@@ -212,7 +212,7 @@ def _on_used_directions(
     return on_edges
 
 
-def _edge_order(patches: Patches, i: NDArray[np.intp]) -> NDArray[np.intp]:
+def _edge_order(patches: Patches, i: Indices) -> Indices:
     """Return an order of edges in which those from nearby patches are together."""
     return np.argsort(row_order.places(row_order.walk(to_numpy(patches.means)))[i], kind="stable")
 
@@ -322,7 +322,7 @@ def _check_patches(patches: Any) -> None:
         raise TypeError(msg)
 
 
-def _edges(name: str, ends: Any, n: int) -> NDArray[np.intp]:
+def _edges(name: str, ends: Any, n: int) -> Indices:
     """Check one end of the edges, and make negative indices count from the end."""
     ends = np.asarray(ends)
     if ends.ndim != 1 or (ends.size and ends.dtype.kind not in "iu"):

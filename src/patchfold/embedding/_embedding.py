@@ -19,14 +19,10 @@ from patchfold.mapping import check_map, fit_map, predict_map
 from patchfold.mapping.kernel_ridge import check_kernel_memory
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats, Indices
     from patchfold.graph.patch_graph import GraphSetting, PatchGraph
     from patchfold.neighbors.copies import Copies
     from patchfold.neighbors.neighborhoods import Neighborhoods
-
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 
 class BasePatchEmbedding(

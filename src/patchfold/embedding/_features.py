@@ -14,15 +14,11 @@ from patchfold.mapping.loadings import fitted_slopes, map_slopes, neighbors_to_f
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats, Indices
     from patchfold.graph.patch_graph import PatchGraph
     from patchfold.mapping.inverse import Inverse
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.neighbors.protocol import NeighborSearch
-
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 
 class FeaturesMixin:

@@ -10,12 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats
     from patchfold.graph.patch_graph import PatchGraph
     from patchfold.patches.strangers import Strangers
-
-    Floats = NDArray[np.floating[Any]]
 
 
 class StrangersMixin:

@@ -13,13 +13,9 @@ from patchfold.base.validation import check_count, collected_warnings
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats, Indices
     from patchfold.graph.patch_graph import PatchGraph
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 # A refit leaves out one of so few points.
 FEWEST_POINTS = 5

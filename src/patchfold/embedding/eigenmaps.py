@@ -19,14 +19,11 @@ from patchfold.solvers.eigenvectors import bottom_eigenvectors
 from patchfold.supervision import Cut, label_rule
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats, Indices
     from patchfold.graph.patch_graph import GraphSetting, PatchGraph
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.patches import GaussianPatch
 
-    Floats = NDArray[np.floating[Any]]
-    Indices = NDArray[np.intp]
 
 KERNELS = ("gaussian", "exponential")
 # bandwidth="median" is enlarged until the longest edge that the graph needs to stay connected keeps

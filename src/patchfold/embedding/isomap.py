@@ -20,16 +20,13 @@ from patchfold.mapping.nystrom import Triangulation, drift
 from patchfold.solvers.scaling import classical_mds, least_stress, triangulation
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats, Indices
     from patchfold.distributed.graph import ClusterGraph
     from patchfold.graph.patch_graph import GraphSetting, PatchGraph
     from patchfold.neighbors.copies import Copies
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.patches import GaussianPatch
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 # Where geodesics of all points are known, new ones are placed by those to so many of them: as good
 # as all, and what has to be kept for it stays far below n x n.

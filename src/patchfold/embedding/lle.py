@@ -16,13 +16,11 @@ from patchfold.solvers.eigenvectors import bottom_eigenvectors, fix_signs
 from patchfold.supervision import Cut, label_rule
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats
     from patchfold.graph.patch_graph import GraphSetting, PatchGraph
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.patches import GaussianPatch
 
-    Floats = NDArray[np.floating[Any]]
 
 WEIGHTS = ("euclidean", "entropic")
 

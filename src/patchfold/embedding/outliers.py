@@ -27,7 +27,8 @@ from patchfold.patches.strangers import NEIGHBORS, Strangers
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.floating[Any]]
+    from patchfold.base.types import Floats
+
 
 AUTO = "auto"
 

@@ -22,14 +22,11 @@ from patchfold.neighbors import DEFAULT_NEIGHBORS
 from patchfold.patches import GaussianPatch
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Doubles, Floats
     from patchfold.graph.patch_graph import GraphSetting, PatchGraph
     from patchfold.neighbors.copies import Copies
     from patchfold.neighbors.neighborhoods import Neighborhoods
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 # Neighbours for each unit of perplexity; those beyond have next to no affinity (van der Maaten,
 # JMLR 15, 2014).
@@ -356,7 +353,7 @@ class PatchTSNE(BasePatchEmbedding):
 
 def gaussian_exponents(
     near: Neighborhoods, perplexity: float, n_jobs: int | None = None
-) -> NDArray[np.float64]:
+) -> Doubles:
     """Return ``b_i d_ij^2``, less their least, for every edge, the rows having the perplexity.
 
     The affinities ``exp(-exponent)``, divided by their sum, have the entropy ``log(perplexity)``;
@@ -366,7 +363,7 @@ def gaussian_exponents(
     target = np.log(perplexity)
     tie = TIE * np.finfo(near.distances.dtype).eps
 
-    def calibrate(block: slice) -> NDArray[np.float64]:
+    def calibrate(block: slice) -> Doubles:
         bounds = near.indptr[block.start : block.stop + 1]
         starts, degrees = bounds[:-1] - bounds[0], np.diff(bounds)
         d = near.distances[bounds[0] : bounds[-1]].astype(np.float64)
@@ -399,7 +396,7 @@ def joint_affinities(near: Neighborhoods, exponents: Floats) -> csr_array:
     return csr_array((conditional + conditional.T) / (2 * n))
 
 
-def spectral_start(P: csr_array, n_components: int, random_state: Any) -> NDArray[np.float64]:
+def spectral_start(P: csr_array, n_components: int, random_state: Any) -> Doubles:
     """Return the leading eigenvectors of the random walk on the affinities, small, with noise.
 
     They are found by a randomised decomposition, roughly: that suffices for a start, takes the same

@@ -19,11 +19,8 @@ from patchfold.base.validation import check_choice, check_count, check_points, c
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from patchfold.base.types import Doubles, Floats, Indices
 
-    Floats = NDArray[np.float64]
-    AnyFloats = NDArray[np.floating[Any]]
-    Indices = NDArray[np.intp]
 
 METRICS = ("euclidean", "precomputed")
 
@@ -44,18 +41,18 @@ class Coranking:
         ``Q_NX(K)``, the mean share of the K nearest neighbours that are kept.
     """
 
-    trustworthiness: Floats
-    continuity: Floats
-    overlap: Floats
+    trustworthiness: Doubles
+    continuity: Doubles
+    overlap: Doubles
 
     @property
-    def lcmc(self) -> Floats:
+    def lcmc(self) -> Doubles:
         """``Q_NX(K) - K / (n - 1)``, see :func:`lcmc`."""
         sizes, n = self._sizes()
         return self.overlap - sizes / (n - 1)
 
     @property
-    def rnx(self) -> Floats:
+    def rnx(self) -> Doubles:
         """``R_NX(K) = ((n - 1) Q_NX(K) - K) / (n - 1 - K)``: 0 for a random embedding, at most 1.
 
         Lee, Renard, Bernard, Dupont and Verleysen, "Type 1 and 2 mixtures of Kullback-Leibler
@@ -287,7 +284,7 @@ def largest_sum(sizes: Any, n: int) -> Any:
     return most * (2 * (n - sizes) - most - 1) / 2
 
 
-def _nearest(distances: AnyFloats, k: int) -> Any:
+def _nearest(distances: Floats, k: int) -> Any:
     """Mark the ``k`` least values of every row, the first of equal ones."""
     last = np.partition(distances, k - 1, axis=1)[:, k - 1, None]
     near = distances <= last
@@ -297,7 +294,7 @@ def _nearest(distances: AnyFloats, k: int) -> Any:
     return near
 
 
-def _excess(distances: AnyFloats, chosen: Any, k: int) -> int:
+def _excess(distances: Floats, chosen: Any, k: int) -> int:
     """Sum ``rank - k`` over the chosen points; equal distances are ranked by index."""
     rows, columns = np.nonzero(chosen)
     values = distances[rows, columns][:, None]
@@ -307,7 +304,7 @@ def _excess(distances: AnyFloats, chosen: Any, k: int) -> int:
     return int(nearer.sum()) + len(rows) - k * len(rows)
 
 
-def _ranks(distances: AnyFloats, own: Indices) -> Indices:
+def _ranks(distances: Floats, own: Indices) -> Indices:
     """Rank the columns of each row by distance; the point itself has rank 0."""
     distances = np.array(distances)
     distances[np.arange(len(own)), own] = -np.inf
@@ -317,7 +314,7 @@ def _ranks(distances: AnyFloats, own: Indices) -> Indices:
     return ranks
 
 
-def _crossings(near: Indices, far: Indices, n: int) -> tuple[Indices, Floats]:
+def _crossings(near: Indices, far: Indices, n: int) -> tuple[Indices, Doubles]:
     """Prepare the sums over pairs with ``near <= K < far``, for all K.
 
     A pair counts from ``K = near`` to ``K = far - 1``. The cumulated sums of the two arrays are the
@@ -330,11 +327,11 @@ def _crossings(near: Indices, far: Indices, n: int) -> tuple[Indices, Floats]:
     return number, np.bincount(near, weights=far, minlength=n) - np.arange(n) * leaving
 
 
-def _rows_of_distances(points: Any, sources: Indices) -> Callable[[slice], AnyFloats]:
+def _rows_of_distances(points: Any, sources: Indices) -> Callable[[slice], Floats]:
     return lambda block: cdist(points[sources[block]], points)
 
 
-def check_data(X: Any, n: int, metric: str, sources: Indices) -> Callable[[slice], AnyFloats]:
+def check_data(X: Any, n: int, metric: str, sources: Indices) -> Callable[[slice], Floats]:
     """Return a function that gives the distances from a block of sources to all points."""
     precomputed = check_choice("metric", metric, METRICS) == "precomputed"
     data = check_points(X, min_samples=1 if precomputed else 3)

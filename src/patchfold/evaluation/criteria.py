@@ -31,10 +31,8 @@ from patchfold.supervision import encode
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from patchfold.base.types import Floats, Indices
 
-    Floats = NDArray[np.floating[Any]]
-    Indices = NDArray[np.intp]
 
 # Points from which ranks and geodesics are taken.
 SOURCES = 500

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Mapping
 
-    from numpy.typing import NDArray
+    from patchfold.base.types import Doubles
+
 
 # Features are shown beside the other columns while there are no more than so many of them, and of
 # values in all: pixels of images say nothing one by one, and would be most of the page.
@@ -283,7 +284,7 @@ def explore(
 
 def _page_of(
     fitted: list[Fitted],
-    X: NDArray[np.float64],
+    X: Doubles,
     feature_names: list[str],
     parts: dict[str, Any],
     n_jobs: int | None,

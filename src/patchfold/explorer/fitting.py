@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
+    from patchfold.base.types import Doubles
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.patches.gaussians import Patches
 
-    Floats = NDArray[np.float64]
     Progress = Callable[[int, int, str], None]
 
 # The slider where the caller names no k: (up to so many points, values). Each step is a fit and a
@@ -74,17 +74,17 @@ class Fitted:
     method: str
     divergence: str | None
     k: int | None
-    plane: Floats
+    plane: Doubles
     graph: csr_array
     measure: str
-    colours: Floats
-    ellipses: Floats | None
+    colours: Doubles
+    ellipses: Doubles | None
     notes: tuple[str, ...] = ()
-    known: dict[str, Floats] = field(default_factory=dict)
+    known: dict[str, Doubles] = field(default_factory=dict)
 
 
 def choose_k(
-    X: Floats,
+    X: Doubles,
     methods: Sequence[str],
     divergences: Sequence[str],
     *,
@@ -99,7 +99,7 @@ def choose_k(
 
 
 def fit_all(
-    X: Floats,
+    X: Doubles,
     methods: Sequence[str],
     divergences: Sequence[str],
     ks: Sequence[int],
@@ -149,7 +149,7 @@ def fit_all(
 
 def fit_beside(
     embeddings: Mapping[Any, Any],
-    X: Floats,
+    X: Doubles,
     methods: Sequence[str],
     divergences: Sequence[str],
     n_neighbors: int | str | None,
@@ -207,7 +207,7 @@ def compressed(X: NDArray[Any]) -> tuple[NDArray[Any], tuple[str, ...]]:
 
 
 def from_estimators(
-    estimators: Mapping[Any, Any], X: Floats, n_jobs: int | None = None
+    estimators: Mapping[Any, Any], X: Doubles, n_jobs: int | None = None
 ) -> list[Fitted]:
     """Take what estimators of any library have found, or coordinates.
 
@@ -234,7 +234,7 @@ def from_estimators(
     return fitted
 
 
-def known_of(estimator: Any, X: Floats) -> dict[str, Floats]:
+def known_of(estimator: Any, X: Doubles) -> dict[str, Doubles]:
     """Return what the patches of a fitted estimator know of every point, by name.
 
     The local dimension, the logarithm of the density, and how strange a point is among its
@@ -254,8 +254,8 @@ def known_of(estimator: Any, X: Floats) -> dict[str, Floats]:
 
 
 def _own(
-    estimator: Any, X: Floats, n_jobs: int | None
-) -> tuple[Floats, csr_array, str, Floats, Floats | None]:
+    estimator: Any, X: Doubles, n_jobs: int | None
+) -> tuple[Doubles, csr_array, str, Doubles, Doubles | None]:
     """Return what a page shows of an estimator of this library, fitted to ``X``."""
     divergence, patches, members = estimator.divergence, estimator.patches_, None
     if divergence != "precomputed":
@@ -268,7 +268,7 @@ def _own(
     return _found(estimator.embedding_, estimator.graph_, patches, members, measure, n_jobs)
 
 
-def _space(X: Floats, n_jobs: int | None) -> PatchSpace:
+def _space(X: Doubles, n_jobs: int | None) -> PatchSpace:
     """Fit the patches that stand behind coordinates of others."""
     k = max(min(GIVEN_NEIGHBORS, len(X) // 2), 1)
     space = PatchSpace(n_neighbors=k, divergence=COLOURING, n_jobs=n_jobs, random_state=0)
@@ -276,7 +276,7 @@ def _space(X: Floats, n_jobs: int | None) -> PatchSpace:
     return space
 
 
-def _parts(space: PatchSpace, X: Floats, n_jobs: int | None) -> tuple[Any, Neighborhoods]:
+def _parts(space: PatchSpace, X: Doubles, n_jobs: int | None) -> tuple[Any, Neighborhoods]:
     recipe = cast("GaussianPatch", space.patch_)
     return space.patches_, _members(space, recipe, X, n_jobs)
 
@@ -289,7 +289,7 @@ def _found(
     measure: Any,
     n_jobs: int | None,
     known_values: Values | None = None,
-) -> tuple[Floats, csr_array, str, Floats, Floats | None]:
+) -> tuple[Doubles, csr_array, str, Doubles, Doubles | None]:
     """Return what a page shows of an embedding: plane, graph, measure, colours and ellipses.
 
     ``known_values`` are those of the same patches along the edges of other graphs.
@@ -312,9 +312,11 @@ class Values:
     """Divergences of patches along edges, each found once: views of the same k share most edges."""
 
     def __init__(self) -> None:
-        self._known: dict[Any, tuple[NDArray[np.int64], Floats]] = {}
+        self._known: dict[Any, tuple[NDArray[np.int64], Doubles]] = {}
 
-    def along(self, graph: csr_array, patches: Patches, measure: Any, n_jobs: int | None) -> Floats:
+    def along(
+        self, graph: csr_array, patches: Patches, measure: Any, n_jobs: int | None
+    ) -> Doubles:
         """Return the divergence along each edge of a graph, by its rows."""
         n = graph.shape[0]
         rows = np.repeat(np.arange(n), np.diff(graph.indptr))
@@ -345,13 +347,15 @@ def slider(n: int) -> tuple[int, ...]:
     return tuple(k for k in values if k <= n // 2) or (max(n // 2, 1),)
 
 
-def _patches(space: PatchSpace, X: Floats) -> Patches:
+def _patches(space: PatchSpace, X: Doubles) -> Patches:
     """Return the patches of a graph that is shown beside another."""
     _fit(space, X)
     return cast("Patches", space.patches_)
 
 
-def _members(estimator: Any, recipe: GaussianPatch, X: Floats, n_jobs: int | None) -> Neighborhoods:
+def _members(
+    estimator: Any, recipe: GaussianPatch, X: Doubles, n_jobs: int | None
+) -> Neighborhoods:
     """Return the points that the patches of an estimator are made of, themselves left out."""
     if estimator.radius is not None:
         found = find_neighbors(X, radius=estimator.radius, n_jobs=n_jobs)
@@ -359,7 +363,7 @@ def _members(estimator: Any, recipe: GaussianPatch, X: Floats, n_jobs: int | Non
     return find_neighbors(X, recipe.reach(estimator.n_neighbors_, len(X)), n_jobs=n_jobs)
 
 
-def _fit(estimator: Any, X: Floats) -> tuple[str, ...]:
+def _fit(estimator: Any, X: Doubles) -> tuple[str, ...]:
     """Fit an estimator and return its warnings, which the page shows beside the embedding."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)

@@ -23,12 +23,9 @@ from patchfold.patches.denoising import fit_denoised
 from patchfold.patches.sample import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
-    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
+    from patchfold.base.types import Floats, Indices, Stage
     from patchfold.neighbors.copies import DistinctNeighbors
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.neighbors.protocol import NeighborSearch
@@ -37,9 +34,6 @@ if TYPE_CHECKING:
     from patchfold.patches.recipe import GaussianPatch
     from patchfold.supervision import Codes
 
-    Stage = Callable[[str], AbstractContextManager[None]]
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 # An edge this many times the median length comes from the exponential of Dissimilarity.
 STRETCH = 1e6

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -15,10 +15,8 @@ from patchfold.neighbors.exact import ExactNeighbors
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
+    from patchfold.base.types import Floats, Indices, Mask
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
     Pair = tuple[float, float, int, int]
     Closest = Callable[[Indices], Iterator[Pair]]
 
@@ -147,7 +145,7 @@ def _pairs(gaps: Floats, ties: Floats, i: Indices, j: Indices) -> Iterator[Pair]
     return zip(*(part.tolist() for part in (gaps, ties, low, high)), strict=True)
 
 
-def spanning_tree(i: Indices, j: Indices, values: Floats, n: int) -> NDArray[np.bool_]:
+def spanning_tree(i: Indices, j: Indices, values: Floats, n: int) -> Mask:
     """Tell which edges are those of the minimum spanning tree, equal values in the given order."""
     order = np.argsort(values, kind="stable")
     ranks = np.empty(len(order))

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from patchfold.graph.geodesics import shortest_paths
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
+    from patchfold.base.types import Floats, Indices
 
 
 def landmark_ways(

@@ -20,12 +20,9 @@ from patchfold.base.row_order import places
 from patchfold.base.threads import map_slices
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats, Indices
     from patchfold.neighbors.neighborhoods import Neighborhoods
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 # Sources times edges from which compiled code is used. SciPy visits as many in the time that the
 # import of the compiler takes, which is less than half a second.

@@ -24,15 +24,12 @@ from patchfold.supervision import UNKNOWN, Edges, changed_lengths, kinship
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats, Indices, Mask
     from patchfold.divergences import Divergence
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.patches.gaussians import Patches
     from patchfold.supervision import Codes, Kin, LabelRule
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 # What ``lengths`` may be: distances in a graph without short circuits, or the divergence itself.
 KINDS = ("pruned", "divergence")
@@ -314,7 +311,7 @@ class Lengths:
 
 def trusted_of_new(
     near: Neighborhoods, disagreement: Floats, distances: Floats, graph: csr_array
-) -> NDArray[np.bool_]:
+) -> Mask:
     """Tell which edges of new points to the points of a graph are trusted.
 
     The edge along which patches disagree least always is. New points do not influence each other.

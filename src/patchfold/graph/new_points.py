@@ -17,15 +17,12 @@ from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.patches.fitting import Part
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats, Indices
     from patchfold.graph.patch_graph import PatchGraph
     from patchfold.neighbors.protocol import NeighborSearch
     from patchfold.patches.gaussians import Patches
     from patchfold.patches.recipe import GaussianPatch
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 # New points are compared with all fitted ones in blocks of about this many pairs.
 BLOCK_PAIRS = 2**20

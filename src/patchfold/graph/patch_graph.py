@@ -24,8 +24,7 @@ from patchfold.patches.strangers import NEIGHBORS, Strangers
 from patchfold.supervision import label_rule
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Indices
     from patchfold.divergences import Divergence
     from patchfold.graph.lengths import Lengths
     from patchfold.neighbors.copies import Copies
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
     from patchfold.patches.recipe import GaussianPatch
     from patchfold.supervision import LabelRule
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 # What ``graph`` may be: the nearest points, or the nearest patches under the divergence.
 KINDS = ("neighbors", "divergence")

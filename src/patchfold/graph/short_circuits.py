@@ -37,7 +37,7 @@ Steps are functions on arrays of edges. :mod:`patchfold.graph.building` calls th
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -50,12 +50,9 @@ from patchfold.patches.covariances import AUTO_RIDGE
 from patchfold.patches.recipe import GaussianPatch
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
-    Mask = NDArray[np.bool_]
+    from patchfold.base.types import Floats, Indices, Mask
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,8 @@ import numpy as np
 from patchfold.base.compiling import compiled
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from patchfold.base.types import Floats, Indices, Mask
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 # Sources relaxed at once. More sources share one walk through the graph; but the farther apart they
 # are, the more often a point gets another turn, and their distances leave the cache. A constant,
@@ -38,7 +36,7 @@ WRITTEN = 8
 
 
 @compiled
-def detours(indptr: Indices, indices: Indices, lengths: Floats, slack: float) -> NDArray[np.bool_]:
+def detours(indptr: Indices, indices: Indices, lengths: Floats, slack: float) -> Mask:
     """Tell which edges are longer, by more than ``slack``, than a path over one other point."""
     shorter = np.zeros(len(indices), np.bool_)
     n = len(indptr) - 1
@@ -197,7 +195,7 @@ def resume_each(
     outer_lengths: Floats,
     known: Floats,
     far: Floats,
-    changed: NDArray[np.bool_],
+    changed: Mask,
 ) -> None:
     """Relax each row of ``far`` until nothing improves, from what is known of points outside.
 
@@ -256,7 +254,7 @@ def _spread(
     head: Indices,
     tail: Indices,
     after: Indices,
-    changed: NDArray[np.bool_],
+    changed: Mask,
 ) -> None:
     """Relax from points that have improved, nearest first."""
     buckets = len(head)

@@ -25,10 +25,7 @@ from patchfold.base.validation import check_positive, checked_points
 from patchfold.neighbors.points import SearchedPoints
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.floating[Any]]
-    Indices = NDArray[np.intp]
+    from patchfold.base.types import Floats, Indices
 
 
 # While GRNN chooses a bandwidth it holds the distances of some rows to all points. It takes fewer

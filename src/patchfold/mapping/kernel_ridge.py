@@ -23,10 +23,7 @@ from patchfold.base.sampling import CHOICE_ROWS, choice_rows
 from patchfold.base.validation import checked_points
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.floating[Any]]
-    Indices = NDArray[np.intp]
+    from patchfold.base.types import Floats
 
 
 # The choices of kernel ridge regression: kernel widths in median distances, and ridges beside the

@@ -23,10 +23,8 @@ from patchfold.solvers.scaling import CLOSE, NEAR, settled
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from patchfold.base.types import Floats, Indices
 
-    Floats = NDArray[np.floating[Any]]
-    Indices = NDArray[np.intp]
 
 # A denominator below this share of the degree is kept there: eigenvalues reach degrees only for
 # isolated points.

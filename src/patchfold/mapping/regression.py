@@ -17,10 +17,7 @@ from patchfold.mapping.grnn import GRNN
 from patchfold.mapping.kernel_ridge import DistanceScaler, kernel_ridge
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.floating[Any]]
-    Indices = NDArray[np.intp]
+    from patchfold.base.types import Floats
 
 
 MAPS = ("nystrom", "krr", "grnn")

@@ -17,7 +17,8 @@ from patchfold.neighbors.points import (
 from patchfold.neighbors.protocol import built, check_fewer_than_samples
 
 if TYPE_CHECKING:
-    from patchfold.neighbors.neighborhoods import Floats, Neighborhoods
+    from patchfold.base.types import Floats
+    from patchfold.neighbors.neighborhoods import Neighborhoods
 
 
 class ApproximateNeighbors:

@@ -18,10 +18,7 @@ from patchfold.base.threads import block_slices, map_blocks
 from patchfold.base.validation import is_sparse
 
 if TYPE_CHECKING:
-    from patchfold.neighbors.neighborhoods import (
-        Floats,
-        Indices,
-    )
+    from patchfold.base.types import Floats, Indices
     from patchfold.neighbors.points import SearchedPoints
 
 

@@ -12,11 +12,8 @@ from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
 from patchfold.neighbors.protocol import NeighborSearch, check_stored_search
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Indices
     from patchfold.neighbors.fitted_rows import RowTable
-
-    Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,8 +12,7 @@ from patchfold.base.threads import map_blocks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.floating[Any]]
-    Indices = NDArray[np.intp]
+    from patchfold.base.types import Floats, Indices
 
 
 # An odd number whose bits are as good as random (the golden ratio times 2^64).

@@ -15,15 +15,10 @@ from scipy import sparse
 
 from patchfold.base.arrays import check_follows, check_stored
 from patchfold.base.threads import block_slices, map_blocks, n_threads
+from patchfold.base.types import Floats, Indices
 from patchfold.base.validation import check_points, is_sparse
 from patchfold.neighbors.candidates import Scan, Tree
-from patchfold.neighbors.neighborhoods import (
-    Floats,
-    Indices,
-    Neighborhoods,
-    edge_starts,
-    nearest_first,
-)
+from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts, nearest_first
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,7 +6,7 @@ an old neighbour's neighbour. Compiled code takes one point at a time, and gathe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,10 +16,8 @@ from patchfold.base.threads import map_blocks
 from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from patchfold.base.types import Floats, Indices
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 # Bytes that count for a row when rows are cut into blocks; it reads points from all over memory.
 ROW_BYTES = 2**15

@@ -14,16 +14,12 @@ from patchfold.neighbors.protocol import check_stored_search
 from patchfold.patches.fitting import patch_means
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.neighbors.protocol import NeighborSearch
     from patchfold.patches.fitting import Part
     from patchfold.patches.gaussians import Patches
     from patchfold.patches.recipe import GaussianPatch
-
-    Floats = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, eq=False)

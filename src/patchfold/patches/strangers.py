@@ -17,15 +17,11 @@ from patchfold.base.arrays import to_numpy
 from patchfold.patches.recipe import GaussianPatch
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Doubles, Floats, Indices
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.neighbors.protocol import NeighborSearch
     from patchfold.patches.gaussians import Patches
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
-    Doubles = NDArray[np.float64]
 
 # Neighbours that judge a point, and the shrinkage of their covariance. Chosen on nine tables
 # and on swiss rolls, where 8 to 40 neighbours and 0.02 to 0.1 are about as good

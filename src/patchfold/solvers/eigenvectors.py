@@ -24,9 +24,7 @@ from patchfold.base.validation import ignored_warnings, warn_user
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.floating[Any]]
+    from patchfold.base.types import Floats, Indices
 
 
 # From so many eigenvectors on, `Limits.dense_of_many` counts instead of `Limits.dense`.
@@ -134,7 +132,7 @@ def bottom_eigenvectors(
     skip: int,
     *,
     kernel: Floats | None = None,
-    parts: NDArray[np.intp] | None = None,
+    parts: Indices | None = None,
     limits: Limits = LIMITS,
 ) -> tuple[Floats, Floats]:
     """Return eigenpairs ``skip`` to ``skip + count - 1`` of a sparse positive semi-definite matrix.
@@ -314,7 +312,7 @@ def _widest_level(M: Any) -> int:
     return int(np.bincount(hops[hops >= 0]).max())
 
 
-def _kernels(kernel: Floats, parts: NDArray[np.intp]) -> csr_array:
+def _kernels(kernel: Floats, parts: Indices) -> csr_array:
     """Return the kernels of the parts of a graph as columns of unit length."""
     lengths = np.sqrt(np.bincount(parts, kernel**2))
     return csr_array((kernel / lengths[parts], (np.arange(len(parts)), parts)))

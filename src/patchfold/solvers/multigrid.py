@@ -18,9 +18,8 @@ from scipy.sparse import csr_array, csr_matrix, diags_array
 from patchfold.solvers.eigenvectors import LIMITS
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from patchfold.base.types import Floats
 
-    Floats = NDArray[np.floating[Any]]
 
 # More levels than any graph has: each has at most half as many points as the one before.
 LEVELS = 40

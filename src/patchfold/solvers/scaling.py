@@ -12,9 +12,7 @@ from patchfold.base.threads import map_slices, one_blas_thread
 from patchfold.solvers import eigenvectors
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.floating[Any]]
+    from patchfold.base.types import Floats
 
 
 # Rows and columns of a tile of the matrix. A tile is small enough that a product with a block of

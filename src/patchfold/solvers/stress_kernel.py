@@ -9,7 +9,7 @@ gets there sooner (de Leeuw and Heiser, 1980).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,9 +17,7 @@ from patchfold.base.compiling import compiled_freely
 from patchfold.solvers.scaling import FIRST_STEP, NO_DIRECTION, STEP
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.floating[Any]]
+    from patchfold.base.types import Floats
 
 
 @compiled_freely
