@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from patchfold.analysis.bridges import Bridges
-    from patchfold.base.types import Floats
+    from patchfold.base.types import Auto, Floats
 
 
 # With more variables than this, scanpy's principal components stand for them, as in scanpy.
@@ -40,7 +40,7 @@ SCALE_NEIGHBOR = 7
 def graph(
     adata: AnnData,
     *,
-    n_neighbors: int | str = 15,
+    n_neighbors: int | Auto = 15,
     use_rep: str | None = None,
     layer: str | None = None,
     n_pcs: int | None = None,
@@ -104,7 +104,7 @@ def isomap(
     adata: AnnData,
     n_components: int = 2,
     *,
-    n_neighbors: int | str = 15,
+    n_neighbors: int | Auto = 15,
     use_rep: str | None = None,
     layer: str | None = None,
     n_pcs: int | None = None,
@@ -215,7 +215,7 @@ def bridges(
     groupby: str | None = None,
     *,
     min_score: float = 1.0,
-    n_neighbors: int | str = 15,
+    n_neighbors: int | Auto = 15,
     use_rep: str | None = None,
     layer: str | None = None,
     n_pcs: int | None = None,

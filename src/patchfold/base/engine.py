@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
+from patchfold.base.types import EngineName
 from patchfold.base.validation import check_choice
 
 # Beside a client of a Dask cluster; "auto" follows the type of the data.
-NAMES = ("auto", "threads")
+NAMES = get_args(EngineName)
 
 
 def is_client(engine: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
@@ -35,7 +35,7 @@ class BasePatchEmbedding(
     eigenvalues_: Floats
 
     @ordinary_arithmetic
-    def fit(self, X: Any, y: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the graph and embed it.
 
         A warning tells if a plot of the first two components cannot be read, and names the points

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from patchfold.base.types import KernelName, LaplacianName
 from patchfold.base.validation import check_choice, warn_user
 from patchfold.embedding._embedding import BasePatchEmbedding
 from patchfold.evaluation.legibility import visible_share
@@ -19,13 +20,26 @@ from patchfold.solvers.eigenvectors import bottom_eigenvectors
 from patchfold.supervision import Cut, label_rule
 
 if TYPE_CHECKING:
-    from patchfold.base.types import Floats, Indices
+    from patchfold.base.types import (
+        Auto,
+        Engine,
+        Floats,
+        GraphName,
+        Indices,
+        LengthName,
+        OutOfSample,
+        RuleName,
+        Seed,
+    )
+    from patchfold.divergences import Divergence
     from patchfold.graph.patch_graph import GraphSetting, PatchGraph
     from patchfold.neighbors.neighborhoods import Neighborhoods
+    from patchfold.neighbors.search import Knn
     from patchfold.patches import GaussianPatch
+    from patchfold.supervision import LabelRule
 
 
-KERNELS = ("gaussian", "exponential")
+KERNELS = get_args(KernelName)
 # bandwidth="median" is enlarged until the longest edge that the graph needs to stay connected keeps
 # the weight exp(-5), about 0.007.
 LEAST_EXPONENT = 5.0
@@ -36,7 +50,7 @@ LOOSE = 1e-6
 # benchmarks/real.py and seeds 4 and 5 of the rolls in docs/stability.md: one weight of 0.25 for all
 # data makes the same pictures readable, but short-circuits rolls.
 WEIGHTS, VISIBLE = (0.03, 0.1, 0.3), 0.55
-LAPLACIANS = ("unnormalized", "random-walk", "symmetric")
+LAPLACIANS = get_args(LaplacianName)
 # Bytes that the weights, the Laplacian and its solver need for each edge (benchmarks/memory.py).
 SOLVER_BYTES = 30
 
@@ -156,6 +170,7 @@ class PatchEigenmaps(BasePatchEmbedding):
     """
 
     eigenvalues_: Floats
+    bandwidth: Any
     bandwidth_: float
     short_circuit_weight_: float
 
@@ -165,21 +180,21 @@ class PatchEigenmaps(BasePatchEmbedding):
         self,
         n_components: int = 2,
         *,
-        n_neighbors: int | str = 15,
-        divergence: Any = "kl",
+        n_neighbors: int | Auto = 15,
+        divergence: str | Divergence = "kl",
         patch: GaussianPatch | None = None,
-        lengths: str = "pruned",
-        graph: str = "neighbors",
+        lengths: LengthName = "pruned",
+        graph: GraphName = "neighbors",
         radius: float | None = None,
-        supervision: Any = None,
-        out_of_sample: Any = "nystrom",
-        knn: Any = "auto",
-        kernel: str = "gaussian",
-        bandwidth: Any = np.inf,
-        laplacian: str = "random-walk",
-        engine: Any = "auto",
+        supervision: RuleName | LabelRule | None = None,
+        out_of_sample: OutOfSample = "nystrom",
+        knn: Knn = "auto",
+        kernel: KernelName = "gaussian",
+        bandwidth: float | Literal["median"] = np.inf,
+        laplacian: LaplacianName = "random-walk",
+        engine: Engine = "auto",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from patchfold.base.memory import check_memory
 from patchfold.base.sampling import drawn_rows
+from patchfold.base.types import ScalingName
 from patchfold.base.validation import check_choice, check_count, warn_user
 from patchfold.distributed.estimators import is_on_cluster
 from patchfold.distributed.triangulating import PartedTriangulation, scaled_paths
@@ -20,12 +21,25 @@ from patchfold.mapping.nystrom import Triangulation, drift
 from patchfold.solvers.scaling import classical_mds, least_stress, triangulation
 
 if TYPE_CHECKING:
-    from patchfold.base.types import Floats, Indices
+    from patchfold.base.types import (
+        Auto,
+        Engine,
+        Floats,
+        GraphName,
+        Indices,
+        LengthName,
+        OutOfSample,
+        RuleName,
+        Seed,
+    )
     from patchfold.distributed.graph import ClusterGraph
+    from patchfold.divergences import Divergence
     from patchfold.graph.patch_graph import GraphSetting, PatchGraph
     from patchfold.neighbors.copies import Copies
     from patchfold.neighbors.neighborhoods import Neighborhoods
+    from patchfold.neighbors.search import Knn
     from patchfold.patches import GaussianPatch
+    from patchfold.supervision import LabelRule
 
 
 # Where geodesics of all points are known, new ones are placed by those to so many of them: as good
@@ -36,7 +50,7 @@ PLACING_POINTS = 1000
 # Fashion-MNIST distances in the plane then have a rank correlation of 0.997 with those of 2000.
 EXACT_BYTES, LANDMARKS = 2 * 2**30, 500
 
-SCALINGS = ("stress", "classical")
+SCALINGS = get_args(ScalingName)
 
 # Drift from which partial_fit suggests a fit. On swiss rolls of which a third or a half came first,
 # it was 0.02 to 0.05, and places had a rank correlation of 0.999 with those of one fit; on spheres,
@@ -189,20 +203,20 @@ class PatchIsomap(BasePatchEmbedding):
         self,
         n_components: int = 2,
         *,
-        n_neighbors: int | str = 15,
-        divergence: Any = "kl",
+        n_neighbors: int | Auto = 15,
+        divergence: str | Divergence = "kl",
         patch: GaussianPatch | None = None,
-        lengths: str = "pruned",
-        scaling: str = "stress",
-        graph: str = "neighbors",
+        lengths: LengthName = "pruned",
+        scaling: ScalingName = "stress",
+        graph: GraphName = "neighbors",
         radius: float | None = None,
-        supervision: Any = None,
-        out_of_sample: Any = "nystrom",
-        knn: Any = "auto",
-        landmarks: int | str | None = "auto",
-        engine: Any = "auto",
+        supervision: RuleName | LabelRule | None = None,
+        out_of_sample: OutOfSample = "nystrom",
+        knn: Knn = "auto",
+        landmarks: int | Auto | None = "auto",
+        engine: Engine = "auto",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
@@ -224,7 +238,7 @@ class PatchIsomap(BasePatchEmbedding):
 
     @available_if(_can_grow)  # type: ignore[untyped-decorator]
     @ordinary_arithmetic
-    def partial_fit(self, X: Any, y: Any = None) -> PatchIsomap:
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Add rows to the fitted ones, which keep their places; the first call is a ``fit``.
 
         The graph is built again from all rows, as if they had been fitted together. The landmarks

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from scipy.sparse import csr_array, eye_array
 
+from patchfold.base.types import WeightName
 from patchfold.base.validation import check_choice, check_positive, warn_user
 from patchfold.embedding._embedding import BasePatchEmbedding
 from patchfold.graph.edges import rows_of
@@ -16,13 +17,25 @@ from patchfold.solvers.eigenvectors import bottom_eigenvectors, fix_signs
 from patchfold.supervision import Cut, label_rule
 
 if TYPE_CHECKING:
-    from patchfold.base.types import Floats
+    from patchfold.base.types import (
+        Auto,
+        Engine,
+        Floats,
+        GraphName,
+        LengthName,
+        OutOfSample,
+        RuleName,
+        Seed,
+    )
+    from patchfold.divergences import Divergence
     from patchfold.graph.patch_graph import GraphSetting, PatchGraph
     from patchfold.neighbors.neighborhoods import Neighborhoods
+    from patchfold.neighbors.search import Knn
     from patchfold.patches import GaussianPatch
+    from patchfold.supervision import LabelRule
 
 
-WEIGHTS = ("euclidean", "entropic")
+WEIGHTS = get_args(WeightName)
 
 # Differences outside this range are brought near one before they are multiplied.
 LEAST, LARGEST = 1e-140, 1e140
@@ -146,20 +159,20 @@ class PatchLLE(BasePatchEmbedding):
         self,
         n_components: int = 2,
         *,
-        n_neighbors: int | str = 15,
-        divergence: Any = "kl",
+        n_neighbors: int | Auto = 15,
+        divergence: str | Divergence = "kl",
         patch: GaussianPatch | None = None,
-        lengths: str = "pruned",
-        graph: str = "neighbors",
+        lengths: LengthName = "pruned",
+        graph: GraphName = "neighbors",
         radius: float | None = None,
-        supervision: Any = None,
-        out_of_sample: Any = "nystrom",
-        knn: Any = "auto",
-        weights: str = "euclidean",
+        supervision: RuleName | LabelRule | None = None,
+        out_of_sample: OutOfSample = "nystrom",
+        knn: Knn = "auto",
+        weights: WeightName = "euclidean",
         reg: float = 1e-3,
-        engine: Any = "auto",
+        engine: Engine = "auto",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
@@ -27,10 +27,11 @@ from patchfold.patches.strangers import NEIGHBORS, Strangers
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from patchfold.base.types import Floats
+    from patchfold.base.types import Auto, Floats, Seed
+    from patchfold.neighbors.search import Knn
 
 
-AUTO = "auto"
+AUTO: Final = "auto"
 
 # Without a known contamination, an outlier is as strange as one fitted point in so many.
 ONE_IN = 100
@@ -85,10 +86,10 @@ class PatchOutliers(OutlierMixin, BaseEstimator):
         self,
         *,
         n_neighbors: int = NEIGHBORS,
-        contamination: Any = AUTO,
-        knn: Any = "auto",
+        contamination: float | Auto = AUTO,
+        knn: Knn = "auto",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.contamination = contamination
@@ -97,7 +98,7 @@ class PatchOutliers(OutlierMixin, BaseEstimator):
         self.random_state = random_state
 
     @ordinary_arithmetic
-    def fit(self, X: Any, y: Any = None) -> PatchOutliers:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Judge every point by its neighbours, and find the score below which it is an outlier.
 
         Parameters
@@ -196,7 +197,7 @@ class PatchOutliers(OutlierMixin, BaseEstimator):
         return np.where(self.decision_function(X) < 0, -1, 1)
 
     def _check_contamination(self) -> None:
-        share = self.contamination
+        share: Any = self.contamination
         if isinstance(share, str) and share == AUTO:
             return
         number = isinstance(share, Real) and not isinstance(share, bool | np.bool_)

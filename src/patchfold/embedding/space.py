@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix
@@ -17,7 +17,11 @@ from patchfold.graph import edges
 from patchfold.neighbors.neighborhoods import Neighborhoods
 
 if TYPE_CHECKING:
+    from patchfold.base.types import Auto, Engine, GraphName, LengthName, RuleName, Seed
+    from patchfold.divergences import Divergence
+    from patchfold.neighbors.search import Knn
     from patchfold.patches import GaussianPatch
+    from patchfold.supervision import LabelRule
 
 # A graph is judged by an Isomap of it, which so many landmarks make cheap beside the graph.
 JUDGING_LANDMARKS = 50
@@ -113,17 +117,17 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
     def __init__(
         self,
         *,
-        n_neighbors: int | str = 15,
-        divergence: Any = "kl",
+        n_neighbors: int | Auto = 15,
+        divergence: str | Divergence = "kl",
         patch: GaussianPatch | None = None,
-        lengths: str = "pruned",
-        graph: str = "neighbors",
+        lengths: LengthName = "pruned",
+        graph: GraphName = "neighbors",
         radius: float | None = None,
-        supervision: Any = None,
-        knn: Any = "auto",
-        engine: Any = "auto",
+        supervision: RuleName | LabelRule | None = None,
+        knn: Knn = "auto",
+        engine: Engine = "auto",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
         verbose: int = 0,
     ) -> None:
         self.n_neighbors = n_neighbors
@@ -140,7 +144,7 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         self.verbose = verbose
 
     @ordinary_arithmetic
-    def fit(self, X: Any, y: Any = None) -> PatchSpace:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Fit patches and their graph; ``X`` and ``y`` as in the other estimators."""
         refuse_collection(self, X, "a sample of it")
         if is_client(self.engine):

@@ -22,10 +22,23 @@ from patchfold.neighbors import DEFAULT_NEIGHBORS
 from patchfold.patches import GaussianPatch
 
 if TYPE_CHECKING:
-    from patchfold.base.types import Doubles, Floats
+    from patchfold.base.types import (
+        Auto,
+        Doubles,
+        Engine,
+        Floats,
+        GraphName,
+        LengthName,
+        OutOfSample,
+        RuleName,
+        Seed,
+    )
+    from patchfold.divergences import Divergence
     from patchfold.graph.patch_graph import GraphSetting, PatchGraph
     from patchfold.neighbors.copies import Copies
     from patchfold.neighbors.neighborhoods import Neighborhoods
+    from patchfold.neighbors.search import Knn
+    from patchfold.supervision import LabelRule
 
 
 # Neighbours for each unit of perplexity; those beyond have next to no affinity (van der Maaten,
@@ -187,22 +200,22 @@ class PatchTSNE(BasePatchEmbedding):
         self,
         n_components: int = 2,
         *,
-        n_neighbors: int | str = 15,
-        divergence: Any = "kl",
+        n_neighbors: int | Auto = 15,
+        divergence: str | Divergence = "kl",
         patch: GaussianPatch | None = None,
-        lengths: str = "divergence",
-        graph: str = "neighbors",
+        lengths: LengthName = "divergence",
+        graph: GraphName = "neighbors",
         radius: float | None = None,
-        supervision: Any = None,
-        out_of_sample: Any = "nystrom",
-        knn: Any = "auto",
+        supervision: RuleName | LabelRule | None = None,
+        out_of_sample: OutOfSample = "nystrom",
+        knn: Knn = "auto",
         perplexity: float = 30.0,
-        learning_rate: Any = "auto",
+        learning_rate: float | Auto = "auto",
         early_exaggeration: float = 12.0,
         n_iter: int = 500,
-        engine: Any = "auto",
+        engine: Engine = "auto",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -16,6 +16,7 @@ from scipy.spatial.distance import cdist
 from patchfold import divergences
 from patchfold.base.arrays import check_stored, to_numpy
 from patchfold.base.threads import map_blocks
+from patchfold.base.types import LengthName
 from patchfold.base.validation import check_choice, is_sparse
 from patchfold.divergences.pairing import paired
 from patchfold.graph.short_circuits import RECIPE, Steps, Typical, led_around
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 # What ``lengths`` may be: distances in a graph without short circuits, or the divergence itself.
-KINDS = ("pruned", "divergence")
+KINDS = get_args(LengthName)
 
 # The mean is taken over all pairs, or over a sample of about this many, which has three digits.
 MEAN_PAIRS = 2**19

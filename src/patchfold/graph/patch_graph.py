@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from patchfold.base.arrays import check_follows, to_numpy
+from patchfold.base.types import GraphName
 from patchfold.base.validation import check_count
 from patchfold.graph import new_points
 from patchfold.neighbors.given import at_zero
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 
 # What ``graph`` may be: the nearest points, or the nearest patches under the divergence.
-KINDS = ("neighbors", "divergence")
+KINDS = get_args(GraphName)
 
 # Euclidean neighbours looked at for each neighbour wanted under the divergence, where not all pairs
 # can be: benchmarks/candidates.py reports how many of the true ones are among them.

@@ -14,9 +14,7 @@ from sklearn.base import (
 )
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import (
-    check_is_fitted,
-)
+from sklearn.utils.validation import check_is_fitted
 
 from patchfold.base.memory import check_memory
 from patchfold.base.sampling import CHOICE_ROWS, choice_rows

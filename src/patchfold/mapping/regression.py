@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from joblib import parallel_config
-from sklearn.base import (
-    clone,
-)
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from patchfold.base.types import MapName
 from patchfold.base.validation import check_choice
 from patchfold.mapping.grnn import GRNN
 from patchfold.mapping.kernel_ridge import DistanceScaler, kernel_ridge
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from patchfold.base.types import Floats
 
 
-MAPS = ("nystrom", "krr", "grnn")
+MAPS = get_args(MapName)
 
 
 def check_map(value: Any) -> Any:

@@ -5,17 +5,16 @@ from __future__ import annotations
 from copy import copy
 from importlib.util import find_spec
 from threading import RLock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, get_args
 
 import numpy as np
 
+from patchfold.base.types import KnnName
 from patchfold.base.validation import check_choice, check_count, check_points
 from patchfold.neighbors.approximate import ApproximateNeighbors
 from patchfold.neighbors.exact import ExactNeighbors, RadiusNeighbors
 from patchfold.neighbors.given import TransformerNeighbors
-from patchfold.neighbors.points import (
-    TREE_FEATURES,
-)
+from patchfold.neighbors.points import TREE_FEATURES
 from patchfold.neighbors.protocol import (
     GraphTransformer,
     NeighborSearch,
@@ -36,7 +35,7 @@ T = TypeVar("T")
 DEFAULT_NEIGHBORS = 15
 
 
-KNN_NAMES = ("auto", "exact", "approximate")
+KNN_NAMES = get_args(KnnName)
 
 
 # "auto" searches exactly up to these sizes. A scan is quadratic (on 20 000 x 784 it takes
@@ -112,6 +111,10 @@ class SharedNeighbors:
         """Tell whether these are the points that neighbours were found of."""
         points = None if self._first is None else self._first.points
         return points is not None and points.dtype == X.dtype and np.array_equal(points, X)
+
+
+# What the parameter ``knn`` may be.
+Knn: TypeAlias = KnnName | NeighborSearch | GraphTransformer | SharedNeighbors
 
 
 class _FoundNeighbors:
