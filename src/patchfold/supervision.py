@@ -13,9 +13,9 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d
 
+from patchfold.base.estimators import BaseEstimator
 from patchfold.base.validation import check_choice, check_positive
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
 from patchfold.base.engine import is_client
 from patchfold.base.validation import check_columns, warn_user
@@ -17,9 +17,12 @@ from patchfold.distributed.halo import take_rows
 
 if TYPE_CHECKING:
     from patchfold.base.types import Floats
+    from patchfold.embedding._base import BasePatchGraph as Estimator
+else:
+    from sklearn.base import BaseEstimator as Estimator
 
 
-class FitsOnCluster(BaseEstimator):
+class FitsOnCluster(Estimator):
     """An embedding whose graph is built on a Dask cluster, if there is one.
 
     It is embedded there, too, by an estimator that has a way (:meth:`_embed_in_parts`). Others

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from patchfold import divergences, selection
 from patchfold.analysis.bridges import Bridges, suspicious_edges
 from patchfold.base.engine import check_engine
+from patchfold.base.estimators import BaseEstimator, TransformerMixin
 from patchfold.base.memory import check_memory
 from patchfold.base.progress import shown
 from patchfold.base.validation import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
+from patchfold.base.estimators import ClassNamePrefixFeaturesOutMixin
 from patchfold.base.validation import check_count, is_sparse, warn_user
 from patchfold.distributed.connection import connected
 from patchfold.distributed.estimators import FitsOnCluster, is_on_cluster, refuse_collection

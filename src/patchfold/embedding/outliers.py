@@ -6,9 +6,9 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from patchfold.base.estimators import BaseEstimator, OutlierMixin
 from patchfold.base.validation import (
     can_change,
     check_columns,

@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import cdist
-from sklearn.base import (
-    BaseEstimator,
-    MultiOutputMixin,
-    RegressorMixin,
-)
 from sklearn.utils.validation import (
     check_array,
     check_consistent_length,
     check_is_fitted,
 )
 
+from patchfold.base.estimators import BaseEstimator, MultiOutputMixin, RegressorMixin
 from patchfold.base.sampling import CHOICE_ROWS, choice_rows
 from patchfold.base.threads import map_blocks
 from patchfold.base.validation import check_positive, checked_points

@@ -8,14 +8,11 @@ import numpy as np
 from joblib import parallel_config
 from scipy.linalg import eigh
 from scipy.spatial.distance import cdist, pdist
-from sklearn.base import (
-    BaseEstimator,
-    TransformerMixin,
-)
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from patchfold.base.estimators import BaseEstimator, TransformerMixin
 from patchfold.base.memory import check_memory
 from patchfold.base.sampling import CHOICE_ROWS, choice_rows
 from patchfold.base.validation import checked_points

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array
-from sklearn.base import BaseEstimator
 
 from patchfold.base.arrays import Array, floating, to_numpy
+from patchfold.base.estimators import BaseEstimator
 from patchfold.base.types import Auto, CenterName, CovarianceName
 from patchfold.base.validation import check_choice, check_count, check_points
 from patchfold.neighbors import ExactNeighbors, find_neighbors
