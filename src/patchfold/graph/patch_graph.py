@@ -76,9 +76,6 @@ class GraphSetting:
         Seed of an approximate search.
     n_jobs : int or None
         Threads, as in scikit-learn. Results do not depend on their number.
-    n_candidates : int or None
-        Neighbours among which the nearest patches are sought where there is no room for all pairs;
-        None means ten times the degree.
     """
 
     degree: int | None
@@ -94,7 +91,6 @@ class GraphSetting:
     knn: Any = "auto"
     random_state: Any = None
     n_jobs: int | None = None
-    n_candidates: int | None = None
 
     @property
     def precomputed(self) -> bool:
@@ -108,9 +104,8 @@ class GraphSetting:
 
     @property
     def pool(self) -> int:
-        """How many Euclidean neighbours are candidates for the nearest patches."""
-        k = self.degree or 0
-        return max(k, self.n_candidates or CANDIDATES * k)
+        """How many Euclidean neighbours are candidates where there is no room for all pairs."""
+        return CANDIDATES * (self.degree or 0)
 
 
 @dataclass(frozen=True, eq=False)
