@@ -1,1 +1,1 @@
-"""What a fitted graph or embedding knows of its points: suspicious edges, trust, stability."""
+"""What a fitted graph knows of its points: suspicious edges, strangers, trust, stability."""

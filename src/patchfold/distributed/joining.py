@@ -1,7 +1,7 @@
 """Components of a graph on a cluster, joined one closest pair at a time.
 
-The pairs are those of :func:`patchfold.graph.components.bridges`: the minimum spanning tree between
-components under the order (distance, rows).
+The pairs are those of :func:`patchfold.graph.components.joining_edges`: the minimum spanning tree
+between components under the order (distance, rows).
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from patchfold.analysis.strangers import NEIGHBORS, Strangers
 from patchfold.base.estimators import BaseEstimator, OutlierMixin
 from patchfold.base.validation import (
     can_change,
@@ -22,7 +23,6 @@ from patchfold.base.validation import (
 from patchfold.embedding._base import ordinary_arithmetic
 from patchfold.neighbors.fitted_rows import RowTable
 from patchfold.neighbors.search import neighbor_search
-from patchfold.patches.strangers import NEIGHBORS, Strangers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

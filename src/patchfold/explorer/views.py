@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from patchfold.base.types import Doubles, Floats
-    from patchfold.explorer.fitting import Fitted
+    from patchfold.explorer.embeddings import Fitted
     from patchfold.explorer.loadings import Loadings
     from patchfold.explorer.packing import ArrayStore
 

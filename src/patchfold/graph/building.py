@@ -317,7 +317,7 @@ def _join(
             closest = components.closest_by_gaps(lengths.gaps)
         else:
             closest = components.closest_points(lengths.points, setting.n_jobs)
-        a, b = components.bridges(labels, closest)
+        a, b = components.joining_edges(labels, closest)
     extra = lengths.order(lengths.plain(a, b), a, b).astype(values.dtype, copy=False)
     ends = np.concatenate([i, a]), np.concatenate([j, b])
     matrix = edges.symmetric(*ends, np.concatenate([values, extra]), n)

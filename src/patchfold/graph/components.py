@@ -41,7 +41,7 @@ def longest_needed(graph: csr_array) -> float:
     return float(values[int(tree.max()) - 1]) if len(tree) else 0.0
 
 
-def bridges(labels: Indices, closest: Closest) -> tuple[Indices, Indices]:
+def joining_edges(labels: Indices, closest: Closest) -> tuple[Indices, Indices]:
     """Join components one closest pair at a time until one remains (SA-Isomap, section 2.1).
 
     The pairs are the minimum spanning tree between components under the order

@@ -20,8 +20,6 @@ from patchfold.graph import new_points
 from patchfold.neighbors.given import at_zero
 from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.neighbors.protocol import check_stored_search
-from patchfold.neighbors.search import neighbor_search
-from patchfold.patches.strangers import NEIGHBORS, Strangers
 from patchfold.supervision import label_rule
 
 if TYPE_CHECKING:
@@ -188,7 +186,7 @@ class PatchGraph:
 
     def __getstate__(self) -> dict[str, Any]:
         # What can be computed again, or is of use in a fit only, is not in a file.
-        left_out = ("strangers", "removed", "patches_of_rows")
+        left_out = ("removed", "patches_of_rows")
         return {name: value for name, value in vars(self).items() if name not in left_out}
 
     @property
@@ -204,19 +202,6 @@ class PatchGraph:
         """The Gaussian of every row; those of copies are written out when first asked for."""
         which = self.lengths.patch_of
         return self.patches if self.patches is None or which is None else self.patches[which]
-
-    @cached_property
-    def strangers(self) -> Strangers:
-        """The points as judges of how strange others are; computed when it is first asked for."""
-        search, setting, points = self.search, self.setting, self.lengths.points
-        if search is None:
-            raise ValueError("strangers are told by points, and the graph has distances")
-        n, m = points.shape
-        judges = min(NEIGHBORS, n - 1)
-        if self.reach is None or self.reach < judges:  # too few neighbours are found to judge by
-            size = {"n_samples": n, "n_features": m, "n_jobs": setting.n_jobs}
-            search = neighbor_search(n_neighbors=judges, **size).build(points)
-        return Strangers.among(points, search, n_jobs=setting.n_jobs)
 
     def place(self, X: Any) -> Neighborhoods:
         """Return the neighbours of new points among the fitted ones, and the lengths to them."""

@@ -7,15 +7,15 @@ import pytest
 from scipy.stats import kstest, multivariate_normal
 
 from patchfold import GaussianPatch
-from patchfold.datasets import make_manifold
-from patchfold.neighbors import ExactNeighbors
-from patchfold.patches.strangers import (
+from patchfold.analysis.strangers import (
     LEAST,
     SHRINKAGE,
     Strangers,
     log_likelihoods,
     neighbor_likelihoods,
 )
+from patchfold.datasets import make_manifold
+from patchfold.neighbors import ExactNeighbors
 
 
 def judges(data, n_neighbors=15):

@@ -11,7 +11,7 @@ from patchfold import divergences as known
 from patchfold.base.validation import check_choice, check_count, check_points
 from patchfold.embedding.methods import METHODS
 from patchfold.explorer.columns import best_to_colour, pack_column, pack_ids, with_text
-from patchfold.explorer.fitting import (
+from patchfold.explorer.embeddings import (
     Fitted,
     choose_k,
     compressed,

@@ -14,10 +14,12 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from patchfold.base.arrays import to_numpy
+from patchfold.neighbors.search import neighbor_search
 from patchfold.patches.recipe import GaussianPatch
 
 if TYPE_CHECKING:
     from patchfold.base.types import Doubles, Floats, Indices
+    from patchfold.graph.patch_graph import PatchGraph
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.neighbors.protocol import NeighborSearch
     from patchfold.patches.gaussians import Patches
@@ -73,6 +75,19 @@ class Strangers:
         near = search.query().nearest(n_neighbors)
         own = neighbor_likelihoods(data, data, near, n_jobs)
         return cls(data, search, own, n_neighbors, n_jobs)
+
+    @classmethod
+    def of_graph(cls, graph: PatchGraph) -> Strangers:
+        """Judge the points of a graph, which has points and not only distances."""
+        search, points, n_jobs = graph.search, graph.lengths.points, graph.setting.n_jobs
+        n, m = points.shape
+        judges = min(NEIGHBORS, n - 1)
+        # Its own search may find too few neighbours to judge by.
+        if search is None or graph.reach is None or graph.reach < judges:
+            search = neighbor_search(
+                n_neighbors=judges, n_samples=n, n_features=m, n_jobs=n_jobs
+            ).build(points)
+        return cls.among(points, search, n_jobs=n_jobs)
 
     def likelihoods(self, X: Floats, same: Indices) -> Doubles:
         """Return the log-likelihoods of points; ``same`` tells which are fitted, -1 for none."""

@@ -12,8 +12,8 @@ from explorer_pages import data_of, roll, store_of, turned, unpacked
 from patchfold import PatchSpace
 from patchfold.divergences import paired
 from patchfold.embedding.methods import METHODS
-from patchfold.explorer import explore, fitting
-from patchfold.explorer.fitting import Values
+from patchfold.explorer import embeddings, explore
+from patchfold.explorer.embeddings import Values
 from patchfold.explorer.layout import placed
 
 
@@ -48,29 +48,29 @@ def test_classical_lle_is_scikit_learns() -> None:
 
 
 def test_the_slider_has_fewer_steps_for_many_points() -> None:
-    assert fitting.slider(20_000) == (6, 10, 15, 20, 30)
-    assert fitting.slider(50_000) == (10, 15, 20)
-    assert fitting.slider(200_000) == (15,)
+    assert embeddings.slider(20_000) == (6, 10, 15, 20, 30)
+    assert embeddings.slider(50_000) == (10, 15, 20)
+    assert embeddings.slider(200_000) == (15,)
 
 
 def test_no_patch_of_the_slider_has_more_than_half_of_the_points() -> None:
     for n in range(3, 70):
-        assert 1 <= max(fitting.slider(n)) <= max(n // 2, 1)
+        assert 1 <= max(embeddings.slider(n)) <= max(n // 2, 1)
     X, _ = roll(7)
     assert explore(X).notes == []
 
 
 @pytest.mark.slow
 def test_patches_that_would_fill_memory_are_of_principal_components() -> None:
-    few, notes = fitting.compressed(np.ones((100, 784)))
+    few, notes = embeddings.compressed(np.ones((100, 784)))
     assert few.shape == (100, 784)
     assert notes == ()
     # Rows that take no memory, as they are all the same.
-    n = 1 + fitting.MOST_BYTES // (fitting.DIRECTIONS * 4 * 120)
+    n = 1 + embeddings.MOST_BYTES // (embeddings.DIRECTIONS * 4 * 120)
     factors = np.random.default_rng(0).normal(size=(200, 3)).astype(np.float32)
     rows = factors @ np.random.default_rng(1).normal(size=(3, 120)).astype(np.float32)
-    points, (note,) = fitting.compressed(rows[np.arange(n) % 200])
-    assert points.shape == (n, fitting.COMPONENTS)
+    points, (note,) = embeddings.compressed(rows[np.arange(n) % 200])
+    assert points.shape == (n, embeddings.COMPONENTS)
     assert points.dtype == np.float32
     assert note.startswith("fitted to the leading 100 principal components of the 120 features")
     assert "which hold 100% of the variance" in note
@@ -82,8 +82,8 @@ def test_patches_that_would_fill_memory_are_of_principal_components() -> None:
 def test_the_classical_view_shows_the_patches_of_the_other() -> None:
     X, _ = roll(60)
     silent = {"n_jobs": None, "random_state": 0, "progress": lambda *_: None}
-    (alone,) = fitting.fit_all(X, ["isomap"], ["euclidean"], [8], **silent)
-    both = fitting.fit_all(X, ["isomap"], ["euclidean", "kl"], [8], **silent)
+    (alone,) = embeddings.fit_all(X, ["isomap"], ["euclidean"], [8], **silent)
+    both = embeddings.fit_all(X, ["isomap"], ["euclidean", "kl"], [8], **silent)
     assert [one.divergence for one in both] == ["euclidean", "kl"]
     np.testing.assert_array_equal(both[0].ellipses, alone.ellipses)
     np.testing.assert_array_equal(both[0].colours, alone.colours)
@@ -93,13 +93,13 @@ def test_the_classical_view_shows_the_patches_of_the_other() -> None:
 def test_a_page_knows_what_patches_know_once(copies: int) -> None:
     X = np.repeat(roll(60)[0], copies, axis=0)
     silent = {"n_jobs": None, "random_state": 0, "progress": lambda *_: None}
-    fits = fitting.fit_all(X, ["isomap"], ["euclidean", "kl"], [8, 12], **silent)
+    fits = embeddings.fit_all(X, ["isomap"], ["euclidean", "kl"], [8, 12], **silent)
     (known,) = [one.known for one in fits if one.known]
     space = PatchSpace(n_neighbors=12).fit(X)
     np.testing.assert_allclose(known["local dimension"], space.patches_.dimension())
     np.testing.assert_allclose(known["log density"], space.patches_.log_density())
     np.testing.assert_allclose(known["strangeness"], -space.score_samples(X), atol=1e-9)
-    assert fitting.known_of(PatchSpace(divergence="euclidean").fit(X), X) == {}
+    assert embeddings.known_of(PatchSpace(divergence="euclidean").fit(X), X) == {}
 
 
 def test_what_patches_know_stands_beside_the_columns_and_never_for_one() -> None:
