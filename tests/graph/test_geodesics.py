@@ -130,7 +130,7 @@ def test_the_compiled_functions_do_what_they_say_in_python(monkeypatch):
     graph = random_graph(np.random.default_rng(0), 90, 300, whole=True)
     expected = dijkstra(graph)
     for name in (
-        "detours",
+        "has_shortcut",
         "relax_each",
         "_dial",
         "rank_by_groups",
@@ -182,7 +182,7 @@ def test_detours_are_edges_longer_than_a_path_over_one_point(seed, n, degree, wh
     near[rows, graph.indices] = graph.data
     over = (near[:, :, None] + near[None, :, :]).min(axis=1)
     slack = 0.25
-    found = shortest_path_kernel.detours(graph.indptr, graph.indices, graph.data, slack)
+    found = shortest_path_kernel.has_shortcut(graph.indptr, graph.indices, graph.data, slack)
     np.testing.assert_array_equal(found, (over < near - slack)[rows, graph.indices])
     kept = geodesics._without_detours(graph)
     np.testing.assert_array_equal(dijkstra(kept), dijkstra(graph))

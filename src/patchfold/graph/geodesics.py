@@ -141,7 +141,7 @@ def _without_detours(graph: csr_array) -> csr_array:
     slack = 8 * float(np.finfo(np.float64).eps) * float(graph.data.sum(dtype=np.float64))
     starts, ends = graph.indptr.astype(np.intp), graph.indices.astype(np.intp)
     lengths = graph.data.astype(np.float64, copy=False)
-    kept = ~shortest_path_kernel.detours(starts, ends, lengths, slack)
+    kept = ~shortest_path_kernel.has_shortcut(starts, ends, lengths, slack)
     return csr_array(
         (lengths[kept], ends[kept], np.concatenate(([0], np.cumsum(kept)))[starts]), graph.shape
     )

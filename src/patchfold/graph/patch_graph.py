@@ -23,12 +23,13 @@ from patchfold.neighbors.protocol import check_stored_search
 from patchfold.supervision import label_rule
 
 if TYPE_CHECKING:
-    from patchfold.base.types import Indices
+    from patchfold.base.types import Indices, RuleName, Seed
     from patchfold.divergences import Divergence
     from patchfold.graph.lengths import Lengths
     from patchfold.neighbors.copies import Copies
     from patchfold.neighbors.fitted_rows import RowTable
     from patchfold.neighbors.protocol import NeighborSearch
+    from patchfold.neighbors.search import Knn
     from patchfold.patches.denoising import Denoised
     from patchfold.patches.gaussians import Patches
     from patchfold.patches.recipe import GaussianPatch
@@ -83,11 +84,11 @@ class GraphSetting:
     patch_size: int = 0
     pruned: bool = True
     by_divergence: bool = False
-    supervision: Any = None
+    supervision: RuleName | LabelRule | None = None
     joined: bool = True
     needs: tuple[str, float] = ("n_neighbors", 0)
-    knn: Any = "auto"
-    random_state: Any = None
+    knn: Knn = "auto"
+    random_state: Seed = None
     n_jobs: int | None = None
 
     @property

@@ -36,7 +36,7 @@ WRITTEN = 8
 
 
 @compiled
-def detours(indptr: Indices, indices: Indices, lengths: Floats, slack: float) -> Mask:
+def has_shortcut(indptr: Indices, indices: Indices, lengths: Floats, slack: float) -> Mask:
     """Tell which edges are longer, by more than ``slack``, than a path over one other point."""
     shorter = np.zeros(len(indices), np.bool_)
     n = len(indptr) - 1

@@ -217,7 +217,7 @@ def neighbor_search(
     return ApproximateNeighbors(n_neighbors, n_jobs=n_jobs, random_state=random_state)
 
 
-def exact_suits(knn: str, n_samples: int, n_features: int) -> bool:
+def exact_suits(knn: Any, n_samples: int, n_features: int) -> bool:
     """Tell whether a search of this name is exact for data of a given size.
 
     Examples
@@ -226,7 +226,7 @@ def exact_suits(knn: str, n_samples: int, n_features: int) -> bool:
     True
     """
     if knn != "auto":
-        return knn == "exact"
+        return bool(knn == "exact")
     limit = AUTO_TREE_SAMPLES if n_features <= TREE_FEATURES else AUTO_EXACT_SAMPLES
     quick = n_samples <= limit or n_samples**2 * (CHOOSING + n_features) <= AUTO_SCAN
     return quick or find_spec("pynndescent") is None
