@@ -6,8 +6,15 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
+
+from patchfold import selection
+from patchfold.base import types
+from patchfold.embedding.methods import METHODS
+from patchfold.patches.covariances import ESTIMATES
+from patchfold.supervision import RULES
 
 SOURCE = Path(__file__).parents[1] / "src"
 
@@ -15,7 +22,8 @@ START = """
 import numpy as np
 from sklearn.neighbors import KNeighborsRegressor, KNeighborsTransformer
 from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE
-from patchfold import PatchOutliers, PatchSpace
+from patchfold import PatchOutliers, PatchSpace, explore
+from patchfold.selection import select_n_neighbors
 X = np.zeros((3, 2))
 """
 RIGHT = [
@@ -40,7 +48,23 @@ WRONG = [
     "PatchLLE(weights='entropy')",
     "PatchEigenmaps(laplacian='signed')",
     "GaussianPatch(covariance='rigde')",
+    "explore(X, methods=['isomp'])",
+    "select_n_neighbors(PatchIsomap(), X, criterion='energie')",
 ]
+
+
+@pytest.mark.parametrize(
+    ("declared", "known"),
+    [
+        (types.CovarianceName, ESTIMATES),
+        (types.CriterionName, selection.NAMES),
+        (types.MethodName, METHODS),
+        (types.RuleName, RULES),
+    ],
+    ids=["covariance", "criterion", "methods", "supervision"],
+)
+def test_every_name_that_is_known_is_declared(declared, known):
+    assert get_args(declared) == tuple(known)
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from patchfold.base.validation import check_points
 from patchfold.evaluation.coranking import check_data, check_size, largest_sum
 
 if TYPE_CHECKING:
-    from patchfold.base.types import Doubles, Indices
+    from patchfold.base.types import Doubles, Indices, MetricName
 
 
 # Neighbours in the embedding whose ranks in the data count.
@@ -31,7 +31,7 @@ def trust(
     embedding: Any,
     n_neighbors: int = NEIGHBORS,
     *,
-    metric: str = "euclidean",
+    metric: MetricName = "euclidean",
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> Doubles:

@@ -32,6 +32,19 @@ CovarianceName: TypeAlias = Literal[
     "low-rank",
     "hazan",
 ]
+CriterionName: TypeAlias = Literal[
+    "energy",
+    "residual-variance",
+    "stress",
+    "trustworthiness",
+    "continuity",
+    "lcmc",
+    "area",
+    "visible-share",
+    "stability",
+    "cross-validation",
+    "agreement",
+]
 EngineName: TypeAlias = Literal["auto", "threads"]
 GraphName: TypeAlias = Literal["neighbors", "divergence"]
 KernelName: TypeAlias = Literal["gaussian", "exponential"]
@@ -39,6 +52,10 @@ KnnName: TypeAlias = Literal["auto", "exact", "approximate"]
 LaplacianName: TypeAlias = Literal["unnormalized", "random-walk", "symmetric"]
 LengthName: TypeAlias = Literal["pruned", "divergence"]
 MapName: TypeAlias = Literal["nystrom", "krr", "grnn"]
+MethodName: TypeAlias = Literal["isomap", "lle", "eigenmaps", "tsne"]
+MetricName: TypeAlias = Literal["euclidean", "precomputed"]
+NodeName: TypeAlias = Literal["points", "means"]
+OrderName: TypeAlias = Literal["declared", "alphabetical"]
 RuleName: TypeAlias = Literal["dissimilarity", "cut", "min-sum"]
 ScalingName: TypeAlias = Literal["stress", "classical"]
 WeightName: TypeAlias = Literal["euclidean", "entropic"]

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from patchfold.base.threads import map_blocks
+from patchfold.base.types import MetricName
 from patchfold.base.validation import check_choice, check_count, check_points, check_sources
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from patchfold.base.types import Doubles, Floats, Indices
 
 
-METRICS = ("euclidean", "precomputed")
+METRICS = get_args(MetricName)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +76,7 @@ def coranking(
     X: Any,
     embedding: Any,
     *,
-    metric: str = "euclidean",
+    metric: MetricName = "euclidean",
     sources: Any = None,
     n_jobs: int | None = None,
 ) -> Coranking:
@@ -147,7 +148,7 @@ def local_quality(
     embedding: Any,
     n_neighbors: int,
     *,
-    metric: str = "euclidean",
+    metric: MetricName = "euclidean",
     sources: Any = None,
     ranks: bool = True,
     n_jobs: int | None = None,
@@ -193,7 +194,7 @@ def trustworthiness(
     embedding: Any,
     n_neighbors: int = 15,
     *,
-    metric: str = "euclidean",
+    metric: MetricName = "euclidean",
     n_jobs: int | None = None,
 ) -> float:
     """Return how far the neighbours in an embedding are neighbours in the data as well.
@@ -218,7 +219,7 @@ def continuity(
     embedding: Any,
     n_neighbors: int = 15,
     *,
-    metric: str = "euclidean",
+    metric: MetricName = "euclidean",
     n_jobs: int | None = None,
 ) -> float:
     """Return how far the neighbours in the data are still neighbours in an embedding.
@@ -239,7 +240,7 @@ def lcmc(
     embedding: Any,
     n_neighbors: int = 15,
     *,
-    metric: str = "euclidean",
+    metric: MetricName = "euclidean",
     n_jobs: int | None = None,
 ) -> float:
     """Return the share of the K nearest neighbours that are kept, minus what chance would keep.
@@ -258,7 +259,7 @@ def lcmc(
 
 
 def auc_log_rnx(
-    X: Any, embedding: Any, *, metric: str = "euclidean", n_jobs: int | None = None
+    X: Any, embedding: Any, *, metric: MetricName = "euclidean", n_jobs: int | None = None
 ) -> float:
     """Return one number for neighbourhoods of all sizes, in which small ones weigh most.
 
@@ -331,7 +332,7 @@ def _rows_of_distances(points: Any, sources: Indices) -> Callable[[slice], Float
     return lambda block: cdist(points[sources[block]], points)
 
 
-def check_data(X: Any, n: int, metric: str, sources: Indices) -> Callable[[slice], Floats]:
+def check_data(X: Any, n: int, metric: MetricName, sources: Indices) -> Callable[[slice], Floats]:
     """Return a function that gives the distances from a block of sources to all points."""
     precomputed = check_choice("metric", metric, METRICS) == "precomputed"
     data = check_points(X, min_samples=1 if precomputed else 3)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Mapping
 
-    from patchfold.base.types import Doubles
+    from patchfold.base.types import Auto, Doubles, MethodName
 
 
 # Features are shown beside the other columns while there are no more than so many of them, and of
@@ -152,8 +152,8 @@ def explore(
     feature_names: Iterable[Any] | None = None,
     images: Any = None,
     text: Any = None,
-    n_neighbors: Iterable[int | str] | None = None,
-    methods: Iterable[str] | None = None,
+    n_neighbors: Iterable[int | Auto] | None = None,
+    methods: Iterable[MethodName] | None = None,
     divergences: Iterable[str] = ("euclidean", "kl"),
     title: str | None = None,
     n_jobs: int | None = None,

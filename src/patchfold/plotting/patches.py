@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from array_api_compat import array_namespace
 
+from patchfold.base.types import NodeName
 from patchfold.base.validation import check_choice, check_count, check_positive
 from patchfold.plotting._axes import CURVE_COLOR, DOT_COLOR, double, new_axes, require_matplotlib
 from patchfold.plotting._edges import check_edges, draw_colorbar, draw_edges
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from patchfold.base.types import Doubles, Indices
     from patchfold.patches.gaussians import Patches
 
-NODES = ("points", "means")
+NODES = get_args(NodeName)
 
 
 def plot_patches(
@@ -33,7 +34,7 @@ def plot_patches(
     colors: Any = None,
     n_ellipses: int | None = 50,
     n_std: float = 1.0,
-    nodes: str = "points",
+    nodes: NodeName = "points",
     cmap: Any = "magma_r",
     norm: Any = None,
     label: str = "divergence",
