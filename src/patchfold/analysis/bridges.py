@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from patchfold.neighbors.neighborhoods import Neighborhoods
 
 
-# An edge of score 1 has so many times the typical divergence, and its way around is at least so
-# many times as long. Chosen on seeds 100 to 102 of benchmarks/bridges.py. With 2 instead of 4,
+# An edge of score 1 has DIVERGES times the typical divergence, and its way around is at least
+# LONG_WAY times as long. Chosen on seeds 100 to 102 of benchmarks/bridges.py. With 2 instead of 4,
 # twice as many edges are listed; with 6, short circuits of noisy rolls are missed.
 DIVERGES, LONG_WAY = 4.0, 10.0
 

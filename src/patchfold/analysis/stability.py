@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # The share of the points that a refit leaves out.
 LEFT_OUT = 0.2
 
-# With so many, every point takes part in at least one.
+# Refits of which every point takes part in at least one.
 FEWEST_REFITS = 2
 
 

@@ -33,7 +33,7 @@ NEIGHBORS, SHRINKAGE = 15, 0.03
 # Beyond the strangest fitted point, likelihoods fall off as they do among this share of the points.
 TAIL = 0.05
 
-# Patches of so many bytes are held at a time.
+# Bytes of patches that are held at a time.
 BLOCK_BYTES = 2**28
 
 # Likelihoods stay above this, so that sums and differences of them are finite.
@@ -115,7 +115,7 @@ class Strangers:
 
     @property
     def least_p(self) -> float:
-        """The least p-value that so many fitted points can show."""
+        """The least p-value that the fitted points can show, by their number."""
         return 1 / (len(self.own) + 1)
 
     @cached_property

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Bytes of points from which the order matters.
 LARGE = 2**20
 
-# Nearness is judged in so many random directions; they vary most where the data do.
+# Random directions in which nearness is judged; they vary most where the data do.
 DIRECTIONS = 4
 
 

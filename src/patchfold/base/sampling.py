@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from patchfold.base.types import Indices
 
 
-# A width is chosen on so many rows. It is a single number, and the time to try many grows with the
+# Rows on which a width is chosen. It is a single number, and the time to try many grows with the
 # square (GRNN) or the cube (kernel ridge) of the rows.
 CHOICE_ROWS = 1000
 

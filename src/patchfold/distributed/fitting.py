@@ -110,7 +110,7 @@ def fitted_patches(
     else:
         moved = table.filled(places, halo)
         denoised = moved, moved
-        points = moved.copy()  # nobody asks where the rows of others have been
+        points = moved.copy()  # the original places of other rows are not needed
         points[table.own] = own
     near = near_in(table, found, points.dtype)
     part = Part(scale, table.own)

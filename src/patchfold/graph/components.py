@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Closest = Callable[[Indices], Iterator[Pair]]
 
 
-# Components of at most so many points are looked at together, others one after the other.
+# Components of at most FEW points are looked at together, others one after the other.
 FEW = 64
 
 

@@ -1,4 +1,4 @@
-"""How long ways through a graph are at least."""
+"""Lower bounds of detours: how long a way through a graph is at least."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def landmark_ways(
     *,
     compiled_work: int | None = None,
 ) -> Floats:
-    """Return lower bounds of the geodesics between pairs, by those from so many landmarks.
+    """Return lower bounds of the geodesics between pairs, by those from ``landmarks`` points.
 
     ``|g(l, i) - g(l, j)| <= g(i, j)`` for every landmark ``l``. Landmarks are spread over the
     graph: the first is the point whose edges are the longest in sum, each of the others the point

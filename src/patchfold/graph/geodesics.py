@@ -31,7 +31,7 @@ COMPILED_WORK = 4 * 10**7
 # The same once the compiler is imported.
 LOADED_WORK = 10**6
 
-# If fewer than one point in so many is a source, sources are too far apart to go through the graph
+# If fewer than one point in SPARSE is a source, sources are too far apart to go through the graph
 # together, and are taken one after the other.
 SPARSE = 8
 

@@ -47,7 +47,7 @@ def place(graph: PatchGraph, X: Any) -> Neighborhoods:
         near = found if setting.degree is None else found.nearest(setting.degree)
         return with_lengths(near, lengths.of_unlabelled(near.distances))
     try:
-        with np.errstate(over="ignore", invalid="ignore"):  # who asks looks for what overflowed
+        with np.errstate(over="ignore", invalid="ignore"):  # callers check for infinities
             patches = _patches_of_new(graph, X, found)
             near, values = _nearest_of_new(graph, patches, found)
             return with_lengths(near, lengths.of_new(patches, near, values, graph.matrix))

@@ -156,7 +156,7 @@ class PatchGraph:
         return int(self.matrix.shape[0])
 
     def check(self, shape: tuple[int, int]) -> None:
-        """Refuse a graph out of a file that is not one of so many points and features.
+        """Refuse a graph from a file unless it has ``shape``: points and features.
 
         Compiled code reads its arrays, and does not look where they end.
         """

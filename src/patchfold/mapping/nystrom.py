@@ -127,7 +127,7 @@ class Triangulation:
 
         def place(block: slice) -> Floats:
             known = paths(block)
-            with np.errstate(over="ignore", invalid="ignore"):  # who asks looks for what overflowed
+            with np.errstate(over="ignore", invalid="ignore"):  # callers check for infinities
                 centred = -0.5 * (known**2 - self.squared_means)
                 # Row by row: a product of matrices has bits that depend on how many rows there are.
                 found: Floats = (centred[:, None, :] @ self.axes)[:, 0, :]

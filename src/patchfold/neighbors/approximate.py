@@ -64,7 +64,7 @@ class ApproximateNeighbors:
         self._order: Any = None
 
     def check(self, shape: tuple[int, int]) -> None:
-        """Refuse a search out of a file that is not one of so many points and features."""
+        """Refuse a search from a file unless it has ``shape``: points and features."""
         check_fewer_than_samples(check_count("n_neighbors", self.n_neighbors), shape[0])
         built(self, self._space).check(shape)
         if self._descent is not None:  # is built again when it is asked for

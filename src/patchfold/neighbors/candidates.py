@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from patchfold.neighbors.points import SearchedPoints
 
 
-# A tree is asked for so many candidates beyond k, which prove that no neighbour is missing.
+# Candidates beyond k that a tree is asked for: they prove that no neighbour is missing.
 TREE_SPARE = 8
 
 

@@ -1,4 +1,4 @@
-"""Rows that are there several times: found, taken once, and named again by their rows."""
+"""Duplicate rows: find them, keep one of each, and map results back to all rows."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class DistinctNeighbors:
         self.copies = copies
 
     def check(self, shape: tuple[int, int]) -> None:
-        """Refuse a search out of a file that is not one of so many points and features."""
+        """Refuse a search from a file unless it has ``shape``: points and features."""
         self.copies.check(shape[0])
         check_stored_search(self.search, (len(self.copies.first), shape[1]))
 

@@ -41,7 +41,7 @@ class RowTable:
         self._keys = keys[self._order]
 
     def check(self, shape: tuple[int, int]) -> None:
-        """Refuse a table out of a file that is not one of so many points and features."""
+        """Refuse a table from a file unless it has ``shape``: points and features."""
         check_stored("points", self._points, shape)
         right = RowTable(self._points)
         check_follows("order", self._order, right._order)

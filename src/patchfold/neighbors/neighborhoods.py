@@ -54,7 +54,7 @@ class Neighborhoods:
             )
 
     def check(self, shape: tuple[int, int]) -> None:
-        """Refuse neighbours out of a file that are not those of so many rows among so many."""
+        """Refuse neighbours from a file unless they are those of ``shape``: rows among points."""
         n_rows, n_columns = shape
         check_stored("indptr", self.indptr, (n_rows + 1,), "i")
         degrees = np.diff(self.indptr)

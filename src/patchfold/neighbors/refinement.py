@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # Bytes that count for a row when rows are cut into blocks; it reads points from all over memory.
 ROW_BYTES = 2**15
 
-# A distance is given up if it is too long after a multiple of so many features.
+# A distance is given up if it is too long after a multiple of PART features.
 PART = 64
 
 

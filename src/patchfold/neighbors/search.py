@@ -82,7 +82,7 @@ class SharedNeighbors:
         self._making = RLock()
 
     def search(self, n_neighbors: int, **setting: Any) -> NeighborSearch:
-        """Return a search of so many neighbours; ``setting`` is as in :func:`neighbor_search`."""
+        """Return a search of ``n_neighbors``; ``setting`` is as in :func:`neighbor_search`."""
         own = neighbor_search(self.knn, n_neighbors=n_neighbors, **setting)
         return _FoundNeighbors(own, n_neighbors, self)
 
@@ -128,7 +128,7 @@ class _FoundNeighbors:
         self._found: Neighborhoods | None = None
 
     def check(self, shape: tuple[int, int]) -> None:
-        """Refuse a search out of a file that is not one of so many points and features."""
+        """Refuse a search from a file unless it has ``shape``: points and features."""
         check_stored_search(self.origin, shape)
         built(self, self._found).check((shape[0], shape[0]))
         if self._shared is not None:

@@ -42,7 +42,7 @@ class Denoised:
     members: Neighborhoods | None = None
 
     def check(self, shape: tuple[int, int]) -> None:
-        """Refuse what is in a file and does not belong to so many points and features."""
+        """Refuse what a file holds unless it has ``shape``: points and features."""
         check_stored("places", self.places, shape)
         if self.search is not None:
             check_stored_search(self.search, shape)

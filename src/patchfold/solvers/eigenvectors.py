@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from patchfold.base.types import Floats, Indices
 
 
-# From so many eigenvectors on, `Limits.dense_of_many` counts instead of `Limits.dense`.
+# From MANY eigenvectors on, `Limits.dense_of_many` counts instead of `Limits.dense`.
 MANY = 20
 
 
-# Dense matrices of up to so many rows are decomposed by one thread of BLAS. Several wait for each
-# other at every column: beside two other busy processes, two threads took 40 times as long as one.
+# Dense matrices of up to ONE_THREAD rows are decomposed by one thread of BLAS. Several wait for
+# each other at every column: beside two other busy processes, two threads took 40 times as long.
 ONE_THREAD = 1000
 
 
@@ -92,7 +92,7 @@ class Limits:
     margin; the width of a graph is the size of its largest level.
     """
 
-    # Up to so many points a direct solver is as fast as an iterative one; the second number counts
+    # Points up to which a direct solver is as fast as an iterative one; the second number counts
     # where more than MANY eigenvectors are wanted.
     dense: int = 1000
     dense_of_many: int = 4000
@@ -109,14 +109,14 @@ class Limits:
     # Points of the coarsest graph of multigrid, which a direct method solves.
     coarsest: int = 1000
 
-    # An iteration for bottom eigenvectors has so many rounds of so many steps.
+    # Rounds of an iteration for bottom eigenvectors, and steps of a round.
     rounds: int = 10
     steps: int = 100
 
     # Passes of the search for leading eigenvectors; close eigenvalues need about thirty.
     passes: int = 500
 
-    # A matrix of at most so many rows is solved in full where an iteration gives up.
+    # Rows up to which a matrix is solved in full where an iteration gives up.
     fallback: int = 5000
 
     # Tells how many bytes are free before a large matrix is factorised.

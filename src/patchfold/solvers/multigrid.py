@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # More levels than any graph has: each has at most half as many points as the one before.
 LEVELS = 40
 
-# The degree of the graph of groups is estimated from so many groups.
+# Groups from which the degree of the graph of groups is estimated.
 SAMPLE = 100
 
 # Power iterations that estimate the largest eigenvalue, and the share added for what they miss.

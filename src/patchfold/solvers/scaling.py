@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 TILE_ROWS, TILE_COLUMNS = 64, 1024
 
 
-# Squared lengths of axes, as a share of the longest, have about so many units of rounding.
+# Units of rounding in the squared lengths of axes, as a share of the longest.
 ROUNDING = 64.0
 
 # Stress is least where a step takes away less than this share of it, or where its mean is below
