@@ -90,6 +90,7 @@ class WatchedIsomap(PatchIsomap):
 def on_cluster(folder: Path, memory: str, setting: dict[str, Any]) -> dict[str, Any]:
     """Fit from Parquet on two workers; return the seconds of the stages and the peak memory."""
     import dask.dataframe as dd
+
     from distributed import Client
 
     with tempfile.TemporaryDirectory() as name:

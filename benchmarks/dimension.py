@@ -18,7 +18,7 @@ import numpy as np
 
 from patchfold import PatchSpace
 from patchfold.datasets import make_manifold
-from patchfold.patches import recommended_patch
+from patchfold.graph.short_circuits import recommended_patch
 
 SAMPLES, FEATURES, OFF = 2000, 15, 0.1
 METHODS = ("patchfold", "MLE", "TwoNN")

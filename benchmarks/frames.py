@@ -22,7 +22,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from patchfold.explorer.columns import pack_column, pack_ids
-from patchfold.explorer.fitting import Fitted
+from patchfold.explorer.embeddings import Fitted
 from patchfold.explorer.layout import placed
 from patchfold.explorer.packing import ArrayStore
 from patchfold.explorer.page import assemble

@@ -67,10 +67,10 @@ def steps() -> dict[str, float]:
     from scipy.sparse.csgraph import dijkstra
 
     from patchfold import GaussianPatch, divergences
-    from patchfold.engines.scaling import classical_mds
     from patchfold.graph.edges import symmetric, undirected
     from patchfold.graph.geodesics import shortest_paths
     from patchfold.neighbors import find_neighbors
+    from patchfold.solvers.scaling import classical_mds
 
     compile_kernels()
     X, clock = points(), Clock()

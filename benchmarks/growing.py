@@ -17,8 +17,8 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from patchfold import PatchIsomap
+from patchfold.base.sampling import drawn_rows
 from patchfold.datasets import make_manifold
-from patchfold.engines.sampling import drawn_rows
 from patchfold.metrics import rank_correlation
 
 SETTING = {"landmarks": 200, "random_state": 0}

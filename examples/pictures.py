@@ -260,6 +260,7 @@ def memory() -> Figure:
 def beyond_one_machine() -> Figure:
     """Draw the rows of a roll by the part of a cluster that holds them, and their embedding."""
     import dask.array as da
+
     from distributed import Client
 
     X, t = make_swiss_roll(600, noise=0.3, random_state=0)

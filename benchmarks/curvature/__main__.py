@@ -88,7 +88,7 @@ def isomap(X, edges, removed, d):
     """Return the map of classical Isomap without some edges, its components joined."""
     i, j, lengths = (part[~removed] for part in edges)
     _, labels = components.n_components(orc.with_edges(i, j, lengths, len(X)))
-    a, b = components.bridges(labels, components.closest_points(X, 1))
+    a, b = components.joining_edges(labels, components.closest_points(X, 1))
     i, j = np.concatenate([i, a]), np.concatenate([j, b])
     lengths = np.concatenate([lengths, np.linalg.norm(X[a] - X[b], axis=1)])
     graph = orc.with_edges(i, j, lengths, len(X))

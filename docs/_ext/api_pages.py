@@ -21,14 +21,14 @@ GROUPS = {
         "GaussianPatch",
         "Patches",
         "graph.patch_graph.PatchGraph",
-        "graph.bridges.Bridges",
+        "analysis.bridges.Bridges",
         "graph.geodesics.shortest_paths",
     ],
     "New points and strangers": ["GRNN", "PatchOutliers"],
     "Looking": ["explore"],
 }
 # Public names of modules that are not in the root's list, but that a user meets.
-FURTHER_MODULES = ["explorer", "engines", "papers.tables"]
+FURTHER_MODULES = ["explorer", "papers.tables"]
 # A constant has no docstring: Python would show that of int, str or tuple.
 CONSTANTS = {
     "divergences.Divergence": "A function of two :class:`~patchfold.Patches` of equal length.",

@@ -13,19 +13,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from patchfold.base.memory import check_memory
+from patchfold.base.validation import check_count, ignored_warnings, is_sparse
 from patchfold.embedding import PatchIsomap, PatchSpace, PatchTSNE
-from patchfold.engines.memory import check_memory
-from patchfold.engines.validation import check_count, ignored_warnings, is_sparse
 from patchfold.graph.edges import rows_of
 
 if TYPE_CHECKING:
     from anndata import AnnData
-    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from patchfold.graph.bridges import Bridges
+    from patchfold.analysis.bridges import Bridges
+    from patchfold.base.types import Auto, Floats
 
-    Floats = NDArray[np.floating[Any]]
 
 # With more variables than this, scanpy's principal components stand for them, as in scanpy.
 MOST_VARIABLES = 50
@@ -41,7 +40,7 @@ SCALE_NEIGHBOR = 7
 def graph(
     adata: AnnData,
     *,
-    n_neighbors: int | str = 15,
+    n_neighbors: int | Auto = 15,
     use_rep: str | None = None,
     layer: str | None = None,
     n_pcs: int | None = None,
@@ -105,7 +104,7 @@ def isomap(
     adata: AnnData,
     n_components: int = 2,
     *,
-    n_neighbors: int | str = 15,
+    n_neighbors: int | Auto = 15,
     use_rep: str | None = None,
     layer: str | None = None,
     n_pcs: int | None = None,
@@ -216,7 +215,7 @@ def bridges(
     groupby: str | None = None,
     *,
     min_score: float = 1.0,
-    n_neighbors: int | str = 15,
+    n_neighbors: int | Auto = 15,
     use_rep: str | None = None,
     layer: str | None = None,
     n_pcs: int | None = None,

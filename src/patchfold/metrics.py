@@ -13,8 +13,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics.cluster import contingency_matrix
 
+from patchfold.analysis.trust import trust
+from patchfold.base.validation import check_count, check_points, warn_user
 from patchfold.embedding import PatchIsomap
-from patchfold.engines.validation import check_count, check_points, warn_user
 from patchfold.evaluation.coranking import (
     Coranking,
     auc_log_rnx,
@@ -25,14 +26,12 @@ from patchfold.evaluation.coranking import (
 )
 from patchfold.evaluation.correlations import rank_correlation, residual_variance, stress
 from patchfold.evaluation.legibility import Unreadable, unreadable, visible_share
-from patchfold.evaluation.trust import trust
 from patchfold.graph.geodesics import shortest_paths
 from patchfold.patches import GaussianPatch
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from patchfold.base.types import Doubles
 
-    Floats = NDArray[np.float64]
 
 __all__ = [
     "Coranking",
@@ -73,7 +72,7 @@ class IntrinsicDimension:
     """
 
     dimension: int
-    residual_variances: Floats
+    residual_variances: Doubles
 
 
 def intrinsic_dimension(
@@ -147,7 +146,7 @@ def intrinsic_dimension(
     return IntrinsicDimension(dimension, curve)
 
 
-def _last_that_counts(curve: Floats) -> int:
+def _last_that_counts(curve: Doubles) -> int:
     """Return the number of the last component that counts; of all, where none does."""
     # Components that were added make distances longer, and may be less alike: what counts is the
     # best so far.

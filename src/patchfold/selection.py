@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from sklearn.base import clone
 
-from patchfold.engines.validation import (
+from patchfold.base.validation import (
     check_choice,
     check_count,
     check_points,
@@ -28,11 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
-    from patchfold.engines.validation import Warned
+    from patchfold.base.types import CriterionName, Floats
+    from patchfold.base.validation import Warned
 
-    Floats = NDArray[np.floating[Any]]
     Own = Callable[[Any, Any], float]
 
 __all__ = ["NAMES", "Selection", "select_n_neighbors"]
@@ -50,7 +49,7 @@ CANDIDATES = (5, 10, 20, 40)
 SAMPLED_FROM, MOST_JUDGED = 400, 1000
 
 # The criterion of "auto": over all estimators it loses least against labels (docs/choosing-k.md).
-DEFAULT = "lcmc"
+DEFAULT: Final = "lcmc"
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +108,7 @@ def select_n_neighbors(
     X: Any,
     y: Any = None,
     *,
-    criterion: str | Own | Sequence[str | Own] = DEFAULT,
+    criterion: CriterionName | Own | Sequence[CriterionName | Own] = DEFAULT,
     candidates: Sequence[int] | None = None,
     cv: Any = 5,
     n_jobs: int | None = None,

@@ -13,18 +13,19 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d
 
-from patchfold.engines.validation import check_choice, check_positive
+from patchfold.base.estimators import BaseEstimator
+from patchfold.base.validation import check_choice, check_positive
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.floating[Any]]
-    Codes = NDArray[np.intp]
+    from patchfold.base.types import Floats, Indices, Mask
+
+    Codes = Indices
     Kin = NDArray[np.int8]
 
 __all__ = ["Cut", "Dissimilarity", "Edges", "LabelRule", "MinSum"]
@@ -265,7 +266,7 @@ def kinship(a: Codes, b: Codes) -> Kin:
     return np.where(known, np.where(a == b, SAME, DIFFERENT), UNKNOWN).astype(np.int8)
 
 
-def _missing(labels: NDArray[Any]) -> NDArray[np.bool_]:
+def _missing(labels: NDArray[Any]) -> Mask:
     if labels.dtype.kind in "iuf":
         return np.asarray((labels == UNLABELLED) | np.isnan(labels))
     if labels.dtype.kind == "O":

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from command_line import done, iris, told
 from patchfold import PatchSpace
-from patchfold.graph.bridges import COLUMNS
+from patchfold.analysis.bridges import COLUMNS
 
 WORDS = ("--target", "species", "--id", "name", "--drop", "petal width", "--neighbors", "8")
 

@@ -6,18 +6,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import dask.array as da
-import distributed
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.preprocessing import StandardScaler
 
+import distributed
 from command_line import COORDINATES, done, told
 from dask_cluster import without_workers
 from patchfold import PatchIsomap
 from patchfold.cli import streaming
 from patchfold.cli.streaming import Streamed, is_streamed, points_of, row_groups, shared_out
-from patchfold.engines.cluster import connection
+from patchfold.distributed import connection
 
 
 @pytest.fixture
@@ -165,7 +165,7 @@ def test_only_large_tables_and_patterns_are_streamed(rows, folder, monkeypatch):
     assert not is_streamed("broken.parquet", None)
     table = 8 * 70 * 4 / streaming.SHARE  # bytes that have to be free
     for free, streamed in ((table - 10, True), (table, False), (None, False)):
-        monkeypatch.setattr("patchfold.engines.memory.available_memory", lambda free=free: free)
+        monkeypatch.setattr("patchfold.base.memory.available_memory", lambda free=free: free)
         assert is_streamed("rows/0.parquet", None) == streamed
 
 
@@ -214,7 +214,7 @@ def test_memory_is_shared_out_to_workers_of_at_least_two_gigabytes(monkeypatch):
     assert shared_out("3GB") == (1, 3 * 10**9)
     assert shared_out("5GB") == (2, 2_500_000_000)
     assert shared_out("40GB") == (4, 10**10)
-    monkeypatch.setattr("patchfold.engines.memory.available_memory", lambda: 10**10)
+    monkeypatch.setattr("patchfold.base.memory.available_memory", lambda: 10**10)
     assert shared_out(None) == (4, int(streaming.WORKERS_SHARE * 10**10) // 4)
-    monkeypatch.setattr("patchfold.engines.memory.available_memory", lambda: None)
+    monkeypatch.setattr("patchfold.base.memory.available_memory", lambda: None)
     assert shared_out(None) == (4, "auto")

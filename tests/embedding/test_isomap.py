@@ -7,7 +7,7 @@ from sklearn.datasets import make_swiss_roll
 
 from equations import assert_equal_up_to_sign, normal
 from patchfold import GaussianPatch, PatchIsomap, metrics
-from patchfold.engines import memory
+from patchfold.base import memory
 from patchfold.graph.geodesics import shortest_paths
 
 

@@ -16,8 +16,8 @@ from equations import (
 )
 from patchfold import PatchLLE
 from patchfold.embedding.lle import centred_bottom, entropic_weights, euclidean_weights
-from patchfold.engines.eigenvectors import bottom_eigenvectors
 from patchfold.neighbors.neighborhoods import Neighborhoods
+from patchfold.solvers.eigenvectors import bottom_eigenvectors
 
 
 @pytest.mark.parametrize("reg", [1e-6, 1.0, 100.0])
@@ -147,7 +147,7 @@ def groups_written_in_themselves(count, size=5):
 
 def test_constant_is_no_part_of_the_embedding_where_three_groups_are_written_in_themselves():
     M = groups_written_in_themselves(3)
-    values, Y = centred_bottom(bottom_eigenvectors, M, 2)
+    values, Y = centred_bottom(M, 2)
     np.testing.assert_allclose(values, 0, atol=1e-13)
     np.testing.assert_allclose(Y.sum(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(Y.T @ Y, np.eye(2), atol=1e-12)
@@ -159,13 +159,13 @@ def test_constant_is_no_part_of_the_embedding_where_three_groups_are_written_in_
 def test_more_groups_than_dimensions_are_said_to_be_arbitrary():
     M = groups_written_in_themselves(4)
     with pytest.warns(UserWarning, match=r"more than 3 parts.*rounding decides which 2.*raise n_n"):
-        centred_bottom(bottom_eigenvectors, M, 2)
-    assert centred_bottom(bottom_eigenvectors, M, 3)[1].shape == (20, 3)  # without a warning
+        centred_bottom(M, 2)
+    assert centred_bottom(M, 3)[1].shape == (20, 3)  # without a warning
 
 
 def test_one_zero_eigenvalue_is_the_constant_and_left_out():
     M = groups_written_in_themselves(1, size=9)
-    values, Y = centred_bottom(bottom_eigenvectors, M, 2)
+    values, Y = centred_bottom(M, 2)
     expected = bottom_eigenvectors(M, 2, skip=1)
     np.testing.assert_array_equal(values, expected[0])
     np.testing.assert_array_equal(Y, expected[1])

@@ -6,8 +6,8 @@ from sklearn.datasets import make_swiss_roll
 
 from benchmarks.memory import CASES, estimate, in_a_process, points
 from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE, PatchSpace, PatchTSNE
-from patchfold.engines import memory
-from patchfold.engines.threads import CACHE_BYTES as BLOCKS  # which every fit has
+from patchfold.base import memory
+from patchfold.base.threads import CACHE_BYTES as BLOCKS  # which every fit has
 
 ROLL = make_swiss_roll(300, random_state=0)[0]
 

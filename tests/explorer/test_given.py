@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 import patchfold
 from explorer_pages import data_of, roll, store_of, unpacked
 from patchfold import PatchIsomap, PatchSpace
-from patchfold.evaluation.trust import pointwise_trust
+from patchfold.analysis.trust import pointwise_trust
 from patchfold.explorer import Explorer, explore
 from patchfold.explorer.given import OFFER
 from patchfold.explorer.layout import placed

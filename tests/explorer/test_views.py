@@ -8,13 +8,13 @@ from sklearn.base import clone
 
 from explorer_pages import data_of, roll, store_of, unpacked
 from patchfold import GaussianPatch, PatchIsomap, divergences
-from patchfold.explorer import Explorer, explore, fitting, views
+from patchfold.explorer import Explorer, embeddings, explore, views
 from patchfold.explorer.packing import ArrayStore
 
 
 def test_the_reference_is_the_middle_k_of_the_first_divergence_of_patches() -> None:
     X, _ = roll(60)
-    fits = fitting.fit_all(
+    fits = embeddings.fit_all(
         X,
         ["isomap"],
         ["euclidean", "hellinger", "kl"],
@@ -88,7 +88,7 @@ def test_lengths_stay_finite_in_single_precision_and_zero_has_no_sign() -> None:
 
 def test_a_graph_of_too_many_edges_is_left_out_and_counted() -> None:
     X, _ = roll(30)
-    fits = fitting.fit_all(
+    fits = embeddings.fit_all(
         X, ["isomap"], ["kl"], [5], n_jobs=None, random_state=0, progress=lambda *_: None
     )
     (view,) = views.views_of(fits, X)

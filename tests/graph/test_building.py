@@ -13,20 +13,17 @@ from sklearn.preprocessing import StandardScaler
 
 from equations import DATA, normal
 from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE, PatchSpace, PatchTSNE
-from patchfold.engines import engine_for
 from patchfold.graph.building import build_graph
-from patchfold.graph.patch_graph import CANDIDATES, GraphSetting
+from patchfold.graph.patch_graph import GraphSetting
 from patchfold.graph.short_circuits import recommended_patch
 from patchfold.neighbors import ExactNeighbors, SharedNeighbors
 from patchfold.supervision import encode
-
-THREADS = engine_for("threads")
 
 
 def setting(k, n, recipe=None, **others):
     """Return the setting that an estimator with this degree has by default."""
     recipe = recommended_patch(n) if recipe is None else recipe
-    return GraphSetting(k, THREADS, recipe=recipe, patch_size=recipe.reach(k, n), **others)
+    return GraphSetting(k, recipe=recipe, patch_size=recipe.reach(k, n), **others)
 
 
 def assert_same_rows(found, expected):
@@ -75,7 +72,7 @@ def test_stages_are_entered_in_their_order():
 
 def test_given_distances_are_not_kept():
     X, k = DATA["k > m"]
-    given = GraphSetting(k, THREADS, divergence="precomputed", supervision="dissimilarity")
+    given = GraphSetting(k, divergence="precomputed", supervision="dissimilarity")
     D = cdist(X, X)
     codes = encode(np.arange(len(X)) % 2, len(X), "PatchIsomap")
     built = build_graph(D, given, codes)
@@ -106,13 +103,6 @@ def test_a_given_search_that_finds_too_few_is_refused(name):
 # ------------------------------------------------------------------- pools of candidates
 
 
-def test_a_pool_has_ten_candidates_a_neighbour_or_as_many_as_given_but_never_fewer_than_k():
-    assert GraphSetting(8, THREADS).pool == 8 * CANDIDATES
-    assert GraphSetting(8, THREADS, n_candidates=30).pool == 30
-    assert GraphSetting(8, THREADS, n_candidates=3).pool == 8
-    assert GraphSetting(None, THREADS).pool == 0
-
-
 @pytest.mark.parametrize("pruned", [True, False])
 def test_a_pool_of_all_points_gives_what_all_pairs_give(pruned):
     X = np.random.default_rng(6).normal(size=(80, 3))
@@ -120,34 +110,40 @@ def test_a_pool_of_all_points_gives_what_all_pairs_give(pruned):
     chosen = setting(8, 80, by_divergence=True, pruned=pruned)
     everything = build_graph(X, chosen)
     with sklearn.config_context(working_memory=0.01):
-        pooled = build_graph(X, replace(chosen, n_candidates=79))
-        few = build_graph(X, replace(chosen, n_candidates=9))
+        pooled = build_graph(X, chosen)
         assert_same_rows(pooled.place(new), everything.place(new))
-    assert (everything.pooled, pooled.pooled, few.pooled) == (False, True, True)
-    assert (pooled.reach, few.reach) == (79, 9)
+    assert (everything.pooled, pooled.pooled) == (False, True)
+    assert pooled.reach == 79
     np.testing.assert_array_equal(pooled.matrix.toarray(), everything.matrix.toarray())
+
+
+def test_a_pool_of_some_points_misses_some_of_the_nearest_patches():
+    X = np.random.default_rng(6).normal(size=(300, 3))
+    chosen = setting(3, 300, by_divergence=True, pruned=False, joined=False)
+    everything = build_graph(X, chosen)
+    with sklearn.config_context(working_memory=0.01):
+        few = build_graph(X, chosen)
+    assert (few.pooled, few.reach) == (True, 30)
     assert abs(few.matrix - everything.matrix).max() > 0
 
 
 @pytest.mark.parametrize("name", ["euclidean", "kl"])
 def test_labels_choose_from_a_pool_of_all_points_as_from_all_pairs(name):
-    X, y = load_iris(return_X_y=True)
+    X, y = (rows[::2] for rows in load_iris(return_X_y=True))
     X = StandardScaler().fit_transform(X)
     recipe = None if name == "euclidean" else GaussianPatch(size=7)
     chosen = GraphSetting(
-        7,
-        THREADS,
+        8,
         divergence=name,
         recipe=recipe,
         patch_size=0 if recipe is None else 7,
         pruned=False,
         by_divergence=True,
         supervision="dissimilarity",
-        n_candidates=149,
     )
-    codes = encode(y, 150, "PatchIsomap")
+    codes = encode(y, 75, "PatchIsomap")
     expected = build_graph(X, chosen, codes)
-    with sklearn.config_context(working_memory=0.1):
+    with sklearn.config_context(working_memory=0.01):
         found = build_graph(X, chosen, codes)
     assert found.pooled
     assert not expected.pooled
@@ -192,7 +188,7 @@ def test_what_a_fit_leaves_is_frozen(estimator, names):
     fitted = estimator.fit(DATA["k > m"][0])
     parts = parts_of(fitted.patch_graph_, [])
     parts = parts_of(getattr(fitted, "_placing", None), parts)
-    assert {type(part).__name__ for part in parts} >= names | {"PatchGraph", "Lengths", "Threads"}
+    assert {type(part).__name__ for part in parts} >= names | {"PatchGraph", "Lengths"}
     for part in parts:
         for field in fields(part):
             with pytest.raises(FrozenInstanceError):

@@ -75,7 +75,7 @@ def assert_bridges_by_merging(X, labels):
     within = [(int(np.argmax(labels == label)), i) for i, label in enumerate(labels)]
     expected = slow.join(within, len(X), *2 * [cdist(X, X)])
     for closest in (rows_of_distances(X), components.closest_points(X)):
-        a, b = components.bridges(labels, closest)
+        a, b = components.joining_edges(labels, closest)
         assert list(zip(a.tolist(), b.tolist(), strict=True)) == sorted(expected)
 
 
@@ -98,7 +98,7 @@ def test_bridges_are_those_of_merging_closest_components_anywhere(case):
 
 
 def test_bridges_of_all_equal_points_are_the_lexicographically_first_pairs():
-    a, b = components.bridges(np.arange(5), rows_of_distances(np.ones((5, 2))))
+    a, b = components.joining_edges(np.arange(5), rows_of_distances(np.ones((5, 2))))
     np.testing.assert_array_equal(a, [0, 0, 0, 0])
     np.testing.assert_array_equal(b, [1, 2, 3, 4])
 
@@ -106,9 +106,9 @@ def test_bridges_of_all_equal_points_are_the_lexicographically_first_pairs():
 def test_bridges_do_not_depend_on_the_block_size():
     rng = np.random.default_rng(0)
     X, labels = rng.integers(0, 5, (80, 2)).astype(float), np.arange(80) % 9
-    expected = components.bridges(labels, rows_of_distances(X))
+    expected = components.joining_edges(labels, rows_of_distances(X))
     with sklearn.config_context(working_memory=1e-6):
-        found = components.bridges(labels, rows_of_distances(X))
+        found = components.joining_edges(labels, rows_of_distances(X))
     np.testing.assert_array_equal(found, expected)
 
 
@@ -119,7 +119,7 @@ def test_equal_gaps_are_told_apart_by_what_is_given_for_it(case, random):
     within = [(int(np.argmax(labels == label)), i) for i, label in enumerate(labels)]
     gaps, ties = cdist(X, X), np.array([[random.randrange(3) for _ in X] for _ in X], dtype=float)
     ties = ties + ties.T
-    a, b = components.bridges(
+    a, b = components.joining_edges(
         labels, components.closest_by_gaps(lambda block: (gaps[block], ties[block]))
     )
     expected = slow.join(within, len(X), gaps, ties)
@@ -127,13 +127,13 @@ def test_equal_gaps_are_told_apart_by_what_is_given_for_it(case, random):
 
 
 def test_one_component_needs_no_bridge():
-    a, b = components.bridges(np.zeros(4, dtype=np.intp), rows_of_distances(np.ones((4, 1))))
+    a, b = components.joining_edges(np.zeros(4, dtype=np.intp), rows_of_distances(np.ones((4, 1))))
     assert len(a) == len(b) == 0
 
 
 def test_bridges_are_shorter_by_either_end_of_an_asymmetric_matrix():
     D = np.array([[0.0, 9.0, 9.0], [1.0, 0.0, 9.0], [9.0, 2.0, 0.0]])
-    a, b = components.bridges(
+    a, b = components.joining_edges(
         np.arange(3), components.closest_by_gaps(lambda block: (D[block], D[block]))
     )
     assert list(zip(a, b, strict=True)) == [(0, 1), (1, 2)]
@@ -145,7 +145,7 @@ def test_large_and_small_components_are_joined_by_the_closest_of_all_pairs(dtype
     sizes = [200, 3, 90, 1, 70, 64, 65]
     X = np.concatenate([rng.normal(c, 1, (n, 9)) for c, n in enumerate(sizes)]).astype(dtype)
     labels = np.repeat(np.arange(len(sizes)), sizes)
-    expected = components.bridges(labels, rows_of_distances(X))
+    expected = components.joining_edges(labels, rows_of_distances(X))
     for n_jobs in (None, 2):
-        found = components.bridges(labels, components.closest_points(X, n_jobs))
+        found = components.joining_edges(labels, components.closest_points(X, n_jobs))
         np.testing.assert_array_equal(found, expected)

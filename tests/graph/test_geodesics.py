@@ -13,8 +13,8 @@ from scipy.sparse.csgraph import dijkstra
 
 import slow_reference as slow
 from graphs import as_graph, path, random_edges, random_graph
-from patchfold.engines import compiling
-from patchfold.graph import geodesics, relaxation
+from patchfold.base import compiling
+from patchfold.graph import geodesics, shortest_path_kernel
 from patchfold.graph.edges import symmetric
 from patchfold.graph.geodesics import continued_paths, shortest_paths
 from patchfold.neighbors.neighborhoods import Neighborhoods
@@ -130,7 +130,7 @@ def test_the_compiled_functions_do_what_they_say_in_python(monkeypatch):
     graph = random_graph(np.random.default_rng(0), 90, 300, whole=True)
     expected = dijkstra(graph)
     for name in (
-        "detours",
+        "has_shortcut",
         "relax_each",
         "_dial",
         "rank_by_groups",
@@ -139,7 +139,7 @@ def test_the_compiled_functions_do_what_they_say_in_python(monkeypatch):
         "_append",
         "write",
     ):
-        monkeypatch.setattr(relaxation, name, getattr(relaxation, name).py_func)
+        monkeypatch.setattr(shortest_path_kernel, name, getattr(shortest_path_kernel, name).py_func)
     np.testing.assert_array_equal(relaxed(graph), expected)
     np.testing.assert_array_equal(relaxed(graph, sparse=0), expected)
 
@@ -163,7 +163,7 @@ def test_two_halves_that_exchange_paths_end_with_those_of_the_whole_graph(seed, 
             (part.indptr.astype(np.intp), part.indices.astype(np.intp), part.data)
             for part in (inner, entering)
         ]
-        relaxation.resume_each(*parts[0], *parts[1], known, far[turn % 2], changed)
+        shortest_path_kernel.resume_each(*parts[0], *parts[1], known, far[turn % 2], changed)
         np.testing.assert_array_equal(changed, (far[turn % 2] < before).any(axis=0))
         still = 0 if changed.any() else still + 1
         entering, known = csr_array(graph[own][:, other]), far[turn % 2]
@@ -182,20 +182,22 @@ def test_detours_are_edges_longer_than_a_path_over_one_point(seed, n, degree, wh
     near[rows, graph.indices] = graph.data
     over = (near[:, :, None] + near[None, :, :]).min(axis=1)
     slack = 0.25
-    found = relaxation.detours(graph.indptr, graph.indices, graph.data, slack)
+    found = shortest_path_kernel.has_shortcut(graph.indptr, graph.indices, graph.data, slack)
     np.testing.assert_array_equal(found, (over < near - slack)[rows, graph.indices])
     kept = geodesics._without_detours(graph)
     np.testing.assert_array_equal(dijkstra(kept), dijkstra(graph))
 
 
 def test_groups_have_the_sources_nearest_to_their_first():
-    n = 3 * relaxation.LANES
+    n = 3 * shortest_path_kernel.LANES
     line = path(np.ones(n - 1))
     edges = line.indptr.astype(np.intp), line.indices.astype(np.intp)
-    np.testing.assert_array_equal(relaxation.rank_by_groups(*edges, np.arange(n)), np.arange(n))
+    np.testing.assert_array_equal(
+        shortest_path_kernel.rank_by_groups(*edges, np.arange(n)), np.arange(n)
+    )
     # Where only every third point is a source, these alone are counted.
     sources = np.arange(0, n, 3)
-    ranks = relaxation.rank_by_groups(*edges, sources)
+    ranks = shortest_path_kernel.rank_by_groups(*edges, sources)
     np.testing.assert_array_equal(ranks[sources], np.arange(len(sources)))
 
 

@@ -11,7 +11,6 @@ from sklearn.datasets import load_iris
 
 from equations import normal
 from patchfold import GaussianPatch, PatchIsomap, PatchSpace, PatchTSNE, divergences
-from patchfold.engines import engine_for
 from patchfold.graph.edges import undirected
 from patchfold.graph.lengths import Lengths, even_pairs, step_lengths
 from patchfold.graph.short_circuits import RECIPE, Typical, judged, recommended_patch
@@ -105,7 +104,7 @@ def test_lengths_are_divergences_until_something_is_typical_and_distances_then()
     X = normal(0, 60, 3)
     near = find_neighbors(X, 8)
     patches = GaussianPatch().fit(X, near)
-    plain = Lengths(X, patches, "kl", engine_for("threads"))
+    plain = Lengths(X, patches, "kl")
     i, j, _ = undirected(near)
     np.testing.assert_array_equal(plain.plain(i, j), divergences.paired(patches, i, j))
     learned = replace(plain, typical=Typical(distance=2.0, divergence=1.0))

@@ -13,6 +13,7 @@ from scipy.sparse.csgraph import dijkstra
 
 from graphs import random_graph
 from patchfold.graph.components import n_components, spanning_tree
+from patchfold.graph.detour_bounds import landmark_ways
 from patchfold.graph.edges import EdgeList, symmetric, undirected
 from patchfold.graph.short_circuits import (
     RECIPE,
@@ -26,7 +27,6 @@ from patchfold.graph.short_circuits import (
     reaches,
     recommended_patch,
 )
-from patchfold.graph.ways import landmark_ways
 from patchfold.neighbors import find_neighbors
 
 SEEDS = st.integers(0, 2**32 - 1)

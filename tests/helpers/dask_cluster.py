@@ -150,7 +150,7 @@ class NoClient:
 
 def without_workers(monkeypatch):
     """Let estimators fit as on a cluster, but in this process; return their engine."""
-    from patchfold.embedding import _on_cluster
+    from patchfold.distributed import estimators
 
-    monkeypatch.setattr(_on_cluster, "Cluster", InOnePlace)
+    monkeypatch.setattr(estimators, "Cluster", InOnePlace)
     return NoClient()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.datasets import make_swiss_roll
 
-from patchfold.evaluation.stability import turn
+from patchfold.analysis.stability import turn
 from patchfold.explorer.packing import ArrayStore
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from equations import (
     DATA,
 )
 from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE
-from patchfold.engines.scaling import triangulation
 from patchfold.mapping.nystrom import Triangulation, drift
 from patchfold.papers import isomap_kl
+from patchfold.solvers.scaling import triangulation
 
 NEW = [
     pytest.param(PatchIsomap(), id="isomap"),

@@ -217,7 +217,7 @@ def columns(selection: Any) -> dict[str, list[Any]]:
     """
     from pandas.api.types import is_numeric_dtype
 
-    from patchfold.explorer.building import MOST_FEATURES
+    from patchfold.explorer.explorer import MOST_FEATURES
 
     frame, target = selection.others, selection.roles.target
     names = list(frame.columns)

@@ -21,8 +21,8 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from patchfold.engines.arrays import check_stored
-from patchfold.engines.validation import check_count, check_positive
+from patchfold.base.arrays import check_stored
+from patchfold.base.validation import check_count, check_positive
 from patchfold.graph.patch_graph import check_csr
 from patchfold.mapping import GRNN, DistanceScaler
 

@@ -27,7 +27,7 @@ def chosen(option: str, allowed: tuple[str, ...]) -> dict[str, Any]:
     """Return what makes typer refuse other values of an option, and complete these."""
 
     def check(value: Any) -> Any:
-        from patchfold.engines.validation import check_choice
+        from patchfold.base.validation import check_choice
 
         try:
             for name in value if isinstance(value, list) else [value]:

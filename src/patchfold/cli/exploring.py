@@ -210,8 +210,8 @@ def _page(table: TableOptions, selection: Any, **parameters: Any) -> tuple[Any, 
 
 def _how(parameters: dict[str, Any], n: int, given: dict[str, Any]) -> str:
     """Say in a sentence what the page will show."""
-    from patchfold.explorer.building import FIRST
-    from patchfold.explorer.fitting import slider
+    from patchfold.explorer.embeddings import slider
+    from patchfold.explorer.explorer import FIRST
 
     methods = parameters["methods"] or (() if given else FIRST)
     if given:

@@ -22,7 +22,6 @@ from sklearn.pipeline import Pipeline
 import patchfold
 from patchfold.cli._model_checks import check_pipeline
 from patchfold.embedding.methods import METHODS
-from patchfold.engines.local import Threads
 from patchfold.graph.lengths import Lengths
 from patchfold.graph.patch_graph import GraphSetting, PatchGraph
 from patchfold.graph.short_circuits import Typical
@@ -73,7 +72,6 @@ TRUSTED = frozenset(
         RowTable,
         Sample,
         SearchedPoints,
-        Threads,
         Triangulation,
         Typical,
         _FoundNeighbors,

@@ -206,8 +206,8 @@ def _asked(
     quick: bool,
 ) -> tuple["Paper", list["Task"]]:
     """Return the paper's module and the tasks that the options ask for, or refuse the options."""
+    from patchfold.base.validation import check_choice
     from patchfold.datasets.registry import registry
-    from patchfold.engines.validation import check_choice
     from patchfold.papers.reproduction import load_paper
 
     try:

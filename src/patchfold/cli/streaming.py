@@ -68,7 +68,7 @@ def is_streamed(data: str, cluster: str | None) -> bool:
     path = Path(data)
     if path.suffix != ".parquet" or not path.is_file():
         return False
-    from patchfold.engines.memory import available_memory
+    from patchfold.base.memory import available_memory
 
     try:
         described = import_module("pyarrow.parquet").read_metadata(path)
@@ -80,7 +80,7 @@ def is_streamed(data: str, cluster: str | None) -> bool:
 
 def embed_streamed(asked: Streamed, estimator: Any) -> int:
     """Embed the rows of Parquet files, write them to one, and return their number."""
-    from patchfold.engines.cluster.connection import check_installed
+    from patchfold.distributed.connection import check_installed
 
     if asked.output.suffix != ".parquet":
         raise Refused(f"{asked.output}: rows on a cluster become Parquet; name it .parquet.")
@@ -241,7 +241,7 @@ def shared_out(memory: str | None) -> tuple[int, Any]:
     """Return how many workers to start on this machine, and what each may use."""
     from joblib import cpu_count
 
-    from patchfold.engines.memory import available_memory
+    from patchfold.base.memory import available_memory
 
     if memory is None:
         free = available_memory()

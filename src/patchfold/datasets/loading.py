@@ -19,14 +19,15 @@ import zlib
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from sklearn import datasets as shipped
 
+from patchfold.base.types import OrderName
+from patchfold.base.validation import check_choice, warn_user
 from patchfold.datasets.generated import GENERATED, Raw
 from patchfold.datasets.registry import Entry, checksum, registry
-from patchfold.engines.validation import check_choice, warn_user
 
 FOLDER_VARIABLE = "PATCHFOLD_DATA"
 
@@ -73,7 +74,7 @@ class Dataset:
     categories: dict[str, tuple[str, ...]] = field(repr=False)
 
 
-def load(name: str, *, categories: str = "declared") -> Dataset:
+def load(name: str, *, categories: OrderName = "declared") -> Dataset:
     """Load a data set by its registered name.
 
     Parameters
@@ -115,7 +116,7 @@ def load(name: str, *, categories: str = "declared") -> Dataset:
     ValueError: name='balence' is not known; did you mean 'balance'? Allowed: ...
     """
     entry = registry()[check_choice("name", name, registry())]
-    check_choice("categories", categories, ["declared", "alphabetical"])
+    check_choice("categories", categories, get_args(OrderName))
     source = _source(entry)
     raw = _read(entry, source)
     if entry.drop:

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
 
-from patchfold.engines.validation import check_choice, check_count
-
-Floats = NDArray[np.float64]
+from patchfold.base.types import Doubles, Mask
+from patchfold.base.validation import check_choice, check_count
 
 # In scikit-learn's units: a roll from radius 4.7 to 14.1, 21 wide, whose sheets are 6.3 apart.
 ROLL_WIDTH = 21.0
@@ -45,12 +43,12 @@ class Manifold:
         False for points that were thrown in anywhere.
     """
 
-    X: Floats
-    coordinates: Floats
-    inliers: NDArray[np.bool_]
-    _distances: Callable[[Floats], Floats]
+    X: Doubles
+    coordinates: Doubles
+    inliers: Mask
+    _distances: Callable[[Doubles], Doubles]
 
-    def geodesics(self) -> Floats:
+    def geodesics(self) -> Doubles:
         """Return the distances in the manifold, before noise, of all pairs: shape (n, n).
 
         NaN where there is none: from outliers, and between separate parts.
@@ -116,7 +114,7 @@ def make_manifold(
             raise ValueError(f"{parameter}={value!r} must be {allowed}.")
     random = check_random_state(random_state)
 
-    def uniform() -> Floats:
+    def uniform() -> Doubles:
         return np.asarray(random.uniform(size=n) ** (1 + uneven))
 
     X, coordinates, distances = MANIFOLDS[name](n, uniform)
@@ -132,16 +130,16 @@ def make_manifold(
 
 # ---------------------------------------------------------------- the manifolds
 
-Sampled = tuple[Floats, Floats, Callable[[Floats], Floats]]
+Sampled = tuple[Doubles, Doubles, Callable[[Doubles], Doubles]]
 
 
-def _swiss_roll(n: int, uniform: Callable[[], Floats]) -> Sampled:
+def _swiss_roll(n: int, uniform: Callable[[], Doubles]) -> Sampled:
     angle = 1.5 * np.pi * (1 + 2 * uniform())
     width = ROLL_WIDTH * uniform()
     return _rolled(angle, width), np.column_stack([spiral_length(angle), width]), _flat
 
 
-def _swiss_roll_with_hole(n: int, uniform: Callable[[], Floats]) -> Sampled:
+def _swiss_roll_with_hole(n: int, uniform: Callable[[], Doubles]) -> Sampled:
     parts = np.array([(a, w) for a in range(3) for w in range(3) if (a, w) != (1, 1)], dtype=float)
     part = parts[np.minimum((8 * uniform()).astype(int), 7)]
     angle = np.pi * (1.5 + part[:, 0] + uniform())
@@ -151,7 +149,7 @@ def _swiss_roll_with_hole(n: int, uniform: Callable[[], Floats]) -> Sampled:
     return _rolled(angle, width), flat, lambda c: around_rectangle(c, *hole)
 
 
-def _s_curve(n: int, uniform: Callable[[], Floats]) -> Sampled:
+def _s_curve(n: int, uniform: Callable[[], Doubles]) -> Sampled:
     angle = 3 * np.pi * (uniform() - 0.5)
     width = ROLL_WIDTH * uniform()
     across, up = np.sin(angle), np.sign(angle) * (np.cos(angle) - 1)
@@ -159,26 +157,26 @@ def _s_curve(n: int, uniform: Callable[[], Floats]) -> Sampled:
     return X, np.column_stack([S_RADIUS * angle, width]), _flat
 
 
-def _punctured_sphere(n: int, uniform: Callable[[], Floats]) -> Sampled:
+def _punctured_sphere(n: int, uniform: Callable[[], Doubles]) -> Sampled:
     angle = 2 * np.pi * uniform()
     height = (1 + SPHERE_TOP) * uniform() - 1
     return SPHERE_RADIUS * _on_sphere(angle, height), np.column_stack([angle, height]), _great
 
 
-def _toroidal_helix(n: int, uniform: Callable[[], Floats]) -> Sampled:
+def _toroidal_helix(n: int, uniform: Callable[[], Doubles]) -> Sampled:
     angle = 2 * np.pi * (np.arange(n) + uniform()) / n
     grid = np.linspace(0, 2 * np.pi, HELIX_PIECES + 1)
     pieces = np.linalg.norm(np.diff(_on_torus(grid), axis=0), axis=1)
     length = np.concatenate([[0.0], np.cumsum(pieces)])
 
-    def distances(coordinates: Floats) -> Floats:
+    def distances(coordinates: Doubles) -> Doubles:
         apart = _flat(coordinates)
         return np.asarray(np.minimum(apart, length[-1] - apart))
 
     return _on_torus(angle), np.interp(angle, grid, length)[:, None], distances
 
 
-def _two_rolls(n: int, uniform: Callable[[], Floats]) -> Sampled:
+def _two_rolls(n: int, uniform: Callable[[], Doubles]) -> Sampled:
     angle = TWO_ROLLS_START * (1 + 2 * uniform())
     width = TWO_ROLLS_WIDTH * uniform()
     second = np.arange(n) % 2
@@ -187,14 +185,14 @@ def _two_rolls(n: int, uniform: Callable[[], Floats]) -> Sampled:
     X = _rolled(angle, width) * (sign + np.array([0.0, 1.0, 0.0]))
     coordinates = np.column_stack([TWO_ROLLS_GROWTH * spiral_length(angle), width, second])
 
-    def distances(coordinates: Floats) -> Floats:
+    def distances(coordinates: Doubles) -> Doubles:
         apart = coordinates[:, None, 2] != coordinates[None, :, 2]
         return np.where(apart, np.nan, _flat(coordinates[:, :2]))
 
     return X, coordinates, distances
 
 
-MANIFOLDS: dict[str, Callable[[int, Callable[[], Floats]], Sampled]] = {
+MANIFOLDS: dict[str, Callable[[int, Callable[[], Doubles]], Sampled]] = {
     "swiss-roll": _swiss_roll,
     "swiss-roll-with-hole": _swiss_roll_with_hole,
     "s-curve": _s_curve,
@@ -204,7 +202,7 @@ MANIFOLDS: dict[str, Callable[[int, Callable[[], Floats]], Sampled]] = {
 }
 
 
-def spiral_length(angle: Floats) -> Floats:
+def spiral_length(angle: Doubles) -> Doubles:
     """Return the length of a spiral whose radius is its angle, from its centre.
 
     Examples
@@ -215,7 +213,7 @@ def spiral_length(angle: Floats) -> Floats:
     return np.asarray((angle * np.sqrt(1 + angle**2) + np.arcsinh(angle)) / 2)
 
 
-def around_rectangle(points: Floats, across: Floats, up: Floats) -> Floats:
+def around_rectangle(points: Doubles, across: Doubles, up: Doubles) -> Doubles:
     """Return the lengths of the shortest ways between points of the plane around a rectangle.
 
     A way is straight, or goes by corners of the rectangle.
@@ -249,7 +247,7 @@ def around_rectangle(points: Floats, across: Floats, up: Floats) -> Floats:
     return np.asarray(np.minimum.reduce(ways))
 
 
-def _unless_crossing(a: Floats, b: Floats, low: Floats, high: Floats) -> Floats:
+def _unless_crossing(a: Doubles, b: Doubles, low: Doubles, high: Doubles) -> Doubles:
     """Return the distances of ``a`` from ``b``, infinite where a rectangle lies between."""
     enter, leave = np.zeros((len(a), len(b))), np.ones((len(a), len(b)))
     for axis in range(2):
@@ -266,27 +264,27 @@ def _unless_crossing(a: Floats, b: Floats, low: Floats, high: Floats) -> Floats:
     return np.where(leave - enter > 1e-9, np.inf, cdist(a, b))
 
 
-def _flat(coordinates: Floats) -> Floats:
+def _flat(coordinates: Doubles) -> Doubles:
     return np.asarray(cdist(coordinates, coordinates))
 
 
-def _great(coordinates: Floats) -> Floats:
+def _great(coordinates: Doubles) -> Doubles:
     """Return distances along great circles, by the chord: exact for close points, too."""
     on_sphere = _on_sphere(*coordinates.T)
     chords = cdist(on_sphere, on_sphere)
     return np.asarray(2 * SPHERE_RADIUS * np.arcsin(np.minimum(chords / 2, 1.0)))
 
 
-def _rolled(angle: Floats, width: Floats) -> Floats:
+def _rolled(angle: Doubles, width: Doubles) -> Doubles:
     return np.column_stack([angle * np.cos(angle), width, angle * np.sin(angle)])
 
 
-def _on_sphere(angle: Floats, height: Floats) -> Floats:
+def _on_sphere(angle: Doubles, height: Doubles) -> Doubles:
     radius = np.sqrt(1 - height**2)
     return np.column_stack([radius * np.cos(angle), radius * np.sin(angle), height])
 
 
-def _on_torus(angle: Floats) -> Floats:
+def _on_torus(angle: Doubles) -> Doubles:
     large, small = TORUS_RADII
     radius = large + small * np.cos(WINDINGS * angle)
     height = small * np.sin(WINDINGS * angle)

@@ -8,21 +8,18 @@ the product of the directions of two patches.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from patchfold.engines.compiling import compiled
+from patchfold.base.compiling import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats, Indices
     from patchfold.patches.gaussians import Patches
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 # The squared length of a vector off a patch's directions is a difference of squares. If its share
 # of the whole is below this power of eps, the vector itself is formed instead. The difference costs

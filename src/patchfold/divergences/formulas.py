@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace
 
+from patchfold.base.arrays import Array, to_numpy
 from patchfold.divergences import geometry
-from patchfold.engines.arrays import Array, to_numpy
 from patchfold.patches.gaussians import Patches, aligned
 
 # Factored patches whose Jeffreys divergence is below this many root-eps a direction are compared

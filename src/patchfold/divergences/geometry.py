@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from array_api_compat import array_namespace
 
 if TYPE_CHECKING:
-    from patchfold.engines.arrays import Array
+    from patchfold.base.arrays import Array
     from patchfold.patches.gaussians import Patches
 
 

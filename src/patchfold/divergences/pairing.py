@@ -13,15 +13,15 @@ import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 from sklearn.utils import gen_batches
 
+from patchfold.base import row_order
+from patchfold.base.arrays import Array, to_numpy
+from patchfold.base.threads import block_rows, block_slices, map_blocks, map_slices
 from patchfold.divergences.formulas import Divergence, is_close, jeffreys, kl
 from patchfold.divergences.registry import BUILT_IN, resolve
-from patchfold.engines import locality
-from patchfold.engines.arrays import Array, to_numpy
-from patchfold.engines.threads import block_rows, block_slices, map_blocks, map_slices
 from patchfold.patches.gaussians import Patches, aligned
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from patchfold.base.types import Indices
 
 
 # Numbers in the used directions from which compiled code compares patches. For so many, numpy takes
@@ -106,7 +106,7 @@ def paired(
     values = map_slices(lambda block: compare(i[block], j[block]), edges, n_jobs)
     if not values:
         return xp.empty((0,), dtype=patches.means.dtype)
-    return xp.take(xp.concat(values), xp.asarray(locality.places(order)), axis=0)
+    return xp.take(xp.concat(values), xp.asarray(row_order.places(order)), axis=0)
 
 
 def pairwise(
@@ -206,15 +206,15 @@ def _on_used_directions(
                 part = rows[start : start + most]
                 values.append(_evaluate(function, *aligned(one[i[part]], other[j[part]])))
                 places.append(part)
-        order = locality.places(np.concatenate(places))
+        order = row_order.places(np.concatenate(places))
         return xp.take(xp.concat(values), xp.asarray(order))
 
     return on_edges
 
 
-def _edge_order(patches: Patches, i: NDArray[np.intp]) -> NDArray[np.intp]:
+def _edge_order(patches: Patches, i: Indices) -> Indices:
     """Return an order of edges in which those from nearby patches are together."""
-    return np.argsort(locality.places(locality.walk(to_numpy(patches.means)))[i], kind="stable")
+    return np.argsort(row_order.places(row_order.walk(to_numpy(patches.means)))[i], kind="stable")
 
 
 def _is_compiled(
@@ -322,7 +322,7 @@ def _check_patches(patches: Any) -> None:
         raise TypeError(msg)
 
 
-def _edges(name: str, ends: Any, n: int) -> NDArray[np.intp]:
+def _edges(name: str, ends: Any, n: int) -> Indices:
     """Check one end of the edges, and make negative indices count from the end."""
     ends = np.asarray(ends)
     if ends.ndim != 1 or (ends.size and ends.dtype.kind not in "iu"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from patchfold.base.validation import check_choice
 from patchfold.divergences.formulas import (
     Divergence,
     bhattacharyya,
@@ -17,7 +18,6 @@ from patchfold.divergences.formulas import (
     kl,
     wasserstein,
 )
-from patchfold.engines.validation import check_choice
 
 _REGISTRY: dict[str, Divergence] = {
     "kl": kl,

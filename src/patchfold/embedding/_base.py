@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from patchfold import divergences, selection
-from patchfold.embedding._memory import graph_bytes
-from patchfold.embedding._strangers import StrangersMixin
-from patchfold.engines import engine_for
-from patchfold.engines.memory import check_memory
-from patchfold.engines.progress import shown
-from patchfold.engines.validation import (
+from patchfold.analysis.bridges import Bridges, suspicious_edges
+from patchfold.base.engine import check_engine
+from patchfold.base.estimators import BaseEstimator, TransformerMixin
+from patchfold.base.memory import check_memory
+from patchfold.base.progress import shown
+from patchfold.base.validation import (
     can_change,
     check_choice,
     check_columns,
@@ -29,10 +29,11 @@ from patchfold.engines.validation import (
     is_sparse,
     warn_user,
 )
-from patchfold.graph.bridges import Bridges, suspicious_edges
+from patchfold.embedding._memory import graph_bytes
+from patchfold.embedding._strangers import StrangersMixin
+from patchfold.graph.all_rows import expanded
 from patchfold.graph.building import build_graph
 from patchfold.graph.lengths import KINDS as LENGTHS
-from patchfold.graph.merging import expanded
 from patchfold.graph.patch_graph import KINDS as GRAPHS
 from patchfold.graph.patch_graph import GraphSetting, PatchGraph
 from patchfold.graph.short_circuits import recommended_patch
@@ -138,7 +139,7 @@ class BasePatchGraph(StrangersMixin, TransformerMixin, BaseEstimator):
         label_rule(self.supervision)
         check_jobs(self.n_jobs)
         check_seed(self.random_state)
-        engine_for(self.engine, self.n_jobs)
+        check_engine(self.engine)
         check_choice("graph", self.graph, GRAPHS)
         check_choice("lengths", self.lengths, LENGTHS)
         if not callable(self.divergence):
@@ -267,7 +268,6 @@ class BasePatchGraph(StrangersMixin, TransformerMixin, BaseEstimator):
         k = self.n_neighbors_
         return GraphSetting(
             degree=k,
-            engine=engine_for(self.engine, self.n_jobs),
             radius=self.radius,
             divergence=self.divergence,
             recipe=self.patch_,
@@ -277,6 +277,7 @@ class BasePatchGraph(StrangersMixin, TransformerMixin, BaseEstimator):
             supervision=self.supervision,
             knn=self.knn,
             random_state=self.random_state,
+            n_jobs=self.n_jobs,
         )
 
     def _fit_chosen(self, X: Any, y: Any) -> None:

@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
-from patchfold.embedding._base import ordinary_arithmetic
+from patchfold.base.estimators import ClassNamePrefixFeaturesOutMixin
+from patchfold.base.validation import check_count, is_sparse, warn_user
+from patchfold.distributed.connection import connected
+from patchfold.distributed.estimators import FitsOnCluster, is_on_cluster, refuse_collection
+from patchfold.embedding._base import BasePatchGraph, ordinary_arithmetic
 from patchfold.embedding._features import FeaturesMixin
-from patchfold.embedding._on_cluster import FitsOnCluster, is_on_cluster, refuse_collection
 from patchfold.embedding._trust import TrustMixin
-from patchfold.engines.cluster.connection import connected
-from patchfold.engines.validation import check_count, is_sparse, warn_user
 from patchfold.evaluation.legibility import unreadable
 from patchfold.mapping import check_map, fit_map, predict_map
 from patchfold.mapping.kernel_ridge import check_kernel_memory
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats, Indices
     from patchfold.graph.patch_graph import GraphSetting, PatchGraph
     from patchfold.neighbors.copies import Copies
     from patchfold.neighbors.neighborhoods import Neighborhoods
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
-
-class BasePatchEmbedding(FeaturesMixin, TrustMixin, ClassNamePrefixFeaturesOutMixin, FitsOnCluster):
+class BasePatchEmbedding(
+    FeaturesMixin, TrustMixin, ClassNamePrefixFeaturesOutMixin, FitsOnCluster, BasePatchGraph
+):
     """An embedding of the graph of patches: ``fit``, ``fit_transform`` and ``transform``."""
 
     out_of_sample: Any
@@ -37,7 +35,7 @@ class BasePatchEmbedding(FeaturesMixin, TrustMixin, ClassNamePrefixFeaturesOutMi
     eigenvalues_: Floats
 
     @ordinary_arithmetic
-    def fit(self, X: Any, y: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the graph and embed it.
 
         A warning tells if a plot of the first two components cannot be read, and names the points

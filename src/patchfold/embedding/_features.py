@@ -6,23 +6,19 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from patchfold.engines.memory import check_memory
-from patchfold.engines.validation import check_points
+from patchfold.base.memory import check_memory
+from patchfold.base.validation import check_points
 from patchfold.mapping.inverse import fit_inverse
 from patchfold.mapping.loadings import fitted_slopes, map_slopes, neighbors_to_fit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats, Indices
     from patchfold.graph.patch_graph import PatchGraph
     from patchfold.mapping.inverse import Inverse
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.neighbors.protocol import NeighborSearch
-
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 
 class FeaturesMixin:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from scipy.spatial.distance import cdist
 
-from patchfold.engines.sampling import drawn_rows
-from patchfold.engines.threads import CACHE_BYTES
-from patchfold.engines.validation import is_sparse
+from patchfold.base.sampling import drawn_rows
+from patchfold.base.threads import CACHE_BYTES
+from patchfold.base.validation import is_sparse
 from patchfold.graph.short_circuits import RECIPE
 from patchfold.neighbors.points import TREE_FEATURES
 from patchfold.patches.covariances import check_full

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from patchfold.analysis.strangers import Strangers
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats
     from patchfold.graph.patch_graph import PatchGraph
-    from patchfold.patches.strangers import Strangers
-
-    Floats = NDArray[np.floating[Any]]
 
 
 class StrangersMixin:
@@ -23,6 +21,9 @@ class StrangersMixin:
 
     patch_graph_: PatchGraph
     _validate: Callable[..., Any]
+
+    # The fitted points as judges of others, and the graph that they are points of.
+    _judges: tuple[PatchGraph, Strangers] | None = None
 
     def score_samples(self, X: Any) -> Floats:
         """Return how well points fit the manifold of the fitted points: 0 is well, -10 is badly.
@@ -95,4 +96,11 @@ class StrangersMixin:
             raise ValueError(
                 f"{asked} needs points, and divergence='precomputed' has distances; fit points."
             )
-        return graph.strangers
+        if self._judges is None or self._judges[0] is not graph:
+            self._judges = graph, Strangers.of_graph(graph)
+        return self._judges[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the judges, which are found again on demand."""
+        state: Any = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_judges"}

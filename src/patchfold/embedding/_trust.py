@@ -6,20 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from patchfold.engines.validation import check_count, collected_warnings
-from patchfold.evaluation.stability import FEWEST_REFITS, stability_of
-from patchfold.evaluation.trust import NEIGHBORS, trust
+from patchfold.analysis.stability import FEWEST_REFITS, stability_of
+from patchfold.analysis.trust import NEIGHBORS, trust
+from patchfold.base.validation import check_count, collected_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats, Indices
     from patchfold.graph.patch_graph import PatchGraph
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 # A refit leaves out one of so few points.
 FEWEST_POINTS = 5

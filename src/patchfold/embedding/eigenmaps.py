@@ -3,31 +3,43 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from patchfold.base.types import KernelName, LaplacianName
+from patchfold.base.validation import check_choice, warn_user
 from patchfold.embedding._embedding import BasePatchEmbedding
-from patchfold.engines.validation import check_choice, warn_user
 from patchfold.evaluation.legibility import visible_share
 from patchfold.graph import components
 from patchfold.graph.edges import laplacian, symmetric
 from patchfold.mapping.nystrom import extended_eigenvectors, total_weights
 from patchfold.neighbors import DEFAULT_NEIGHBORS
+from patchfold.solvers.eigenvectors import bottom_eigenvectors
 from patchfold.supervision import Cut, label_rule
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import (
+        Auto,
+        Engine,
+        Floats,
+        GraphName,
+        Indices,
+        LengthName,
+        OutOfSample,
+        RuleName,
+        Seed,
+    )
+    from patchfold.divergences import Divergence
     from patchfold.graph.patch_graph import GraphSetting, PatchGraph
     from patchfold.neighbors.neighborhoods import Neighborhoods
+    from patchfold.neighbors.search import Knn
     from patchfold.patches import GaussianPatch
+    from patchfold.supervision import LabelRule
 
-    Floats = NDArray[np.floating[Any]]
-    Indices = NDArray[np.intp]
 
-KERNELS = ("gaussian", "exponential")
+KERNELS = get_args(KernelName)
 # bandwidth="median" is enlarged until the longest edge that the graph needs to stay connected keeps
 # the weight exp(-5), about 0.007.
 LEAST_EXPONENT = 5.0
@@ -38,7 +50,7 @@ LOOSE = 1e-6
 # benchmarks/real.py and seeds 4 and 5 of the rolls in docs/stability.md: one weight of 0.25 for all
 # data makes the same pictures readable, but short-circuits rolls.
 WEIGHTS, VISIBLE = (0.03, 0.1, 0.3), 0.55
-LAPLACIANS = ("unnormalized", "random-walk", "symmetric")
+LAPLACIANS = get_args(LaplacianName)
 # Bytes that the weights, the Laplacian and its solver need for each edge (benchmarks/memory.py).
 SOLVER_BYTES = 30
 
@@ -112,7 +124,7 @@ class PatchEigenmaps(BasePatchEmbedding):
         ``L = D - W`` (ELAP), or one of the two normalised ones. These share their spectrum; both
         give the embedding ``D^(-1/2) u`` for the eigenvectors ``u`` of ``D^(-1/2) L D^(-1/2)``, as
         scikit-learn's ``SpectralEmbedding`` does.
-    engine : {"auto", "threads"}, distributed.Client or Engine, default="auto"
+    engine : {"auto", "threads"} or distributed.Client, default="auto"
         Where the work runs. ``"auto"`` follows the type of X: the graph of a Dask array or data
         frame is built on its cluster. All other work runs in threads on this machine.
     n_jobs : int or None, default=None
@@ -158,6 +170,7 @@ class PatchEigenmaps(BasePatchEmbedding):
     """
 
     eigenvalues_: Floats
+    bandwidth: Any
     bandwidth_: float
     short_circuit_weight_: float
 
@@ -167,21 +180,21 @@ class PatchEigenmaps(BasePatchEmbedding):
         self,
         n_components: int = 2,
         *,
-        n_neighbors: int | str = 15,
-        divergence: Any = "kl",
+        n_neighbors: int | Auto = 15,
+        divergence: str | Divergence = "kl",
         patch: GaussianPatch | None = None,
-        lengths: str = "pruned",
-        graph: str = "neighbors",
+        lengths: LengthName = "pruned",
+        graph: GraphName = "neighbors",
         radius: float | None = None,
-        supervision: Any = None,
-        out_of_sample: Any = "nystrom",
-        knn: Any = "auto",
-        kernel: str = "gaussian",
-        bandwidth: Any = np.inf,
-        laplacian: str = "random-walk",
-        engine: Any = "auto",
+        supervision: RuleName | LabelRule | None = None,
+        out_of_sample: OutOfSample = "nystrom",
+        knn: Knn = "auto",
+        kernel: KernelName = "gaussian",
+        bandwidth: float | Literal["median"] = np.inf,
+        laplacian: LaplacianName = "random-walk",
+        engine: Engine = "auto",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
@@ -250,7 +263,7 @@ class PatchEigenmaps(BasePatchEmbedding):
         if self.laplacian != "unnormalized":
             root = np.sqrt(degrees)
             L = csr_array(L.multiply(1 / root[:, None]).multiply(1 / root[None, :]))
-        values, vectors = graph.setting.engine.bottom_eigenvectors(
+        values, vectors = bottom_eigenvectors(
             L,
             count,
             skip=len(labels),

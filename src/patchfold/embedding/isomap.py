@@ -3,34 +3,44 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from patchfold.base.memory import check_memory
+from patchfold.base.sampling import drawn_rows
+from patchfold.base.types import ScalingName
+from patchfold.base.validation import check_choice, check_count, warn_user
+from patchfold.distributed.estimators import is_on_cluster
+from patchfold.distributed.triangulating import PartedTriangulation, scaled_paths
 from patchfold.embedding._base import ordinary_arithmetic
 from patchfold.embedding._embedding import BasePatchEmbedding, widened
-from patchfold.embedding._on_cluster import is_on_cluster
-from patchfold.engines import engine_for
-from patchfold.engines.cluster.triangulating import PartedTriangulation, scaled_paths
-from patchfold.engines.memory import check_memory
-from patchfold.engines.sampling import drawn_rows
-from patchfold.engines.scaling import triangulation
-from patchfold.engines.validation import check_choice, check_count, warn_user
+from patchfold.graph.geodesics import shortest_paths
 from patchfold.mapping.nystrom import Triangulation, drift
+from patchfold.solvers.scaling import classical_mds, least_stress, triangulation
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from patchfold.engines import Engine
-    from patchfold.engines.cluster.graph import ClusterGraph
+    from patchfold.base.types import (
+        Auto,
+        Engine,
+        Floats,
+        GraphName,
+        Indices,
+        LengthName,
+        OutOfSample,
+        RuleName,
+        Seed,
+    )
+    from patchfold.distributed.graph import ClusterGraph
+    from patchfold.divergences import Divergence
     from patchfold.graph.patch_graph import GraphSetting, PatchGraph
     from patchfold.neighbors.copies import Copies
     from patchfold.neighbors.neighborhoods import Neighborhoods
+    from patchfold.neighbors.search import Knn
     from patchfold.patches import GaussianPatch
+    from patchfold.supervision import LabelRule
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 # Where geodesics of all points are known, new ones are placed by those to so many of them: as good
 # as all, and what has to be kept for it stays far below n x n.
@@ -40,7 +50,7 @@ PLACING_POINTS = 1000
 # Fashion-MNIST distances in the plane then have a rank correlation of 0.997 with those of 2000.
 EXACT_BYTES, LANDMARKS = 2 * 2**30, 500
 
-SCALINGS = ("stress", "classical")
+SCALINGS = get_args(ScalingName)
 
 # Drift from which partial_fit suggests a fit. On swiss rolls of which a third or a half came first,
 # it was 0.02 to 0.05, and places had a rank correlation of 0.999 with those of one fit; on spheres,
@@ -132,7 +142,7 @@ class PatchIsomap(BasePatchEmbedding):
         are placed by their geodesics to them. This needs memory for n x ``landmarks`` values
         instead of n x n. ``"auto"`` uses all points up to an n x n matrix of 2 GiB (16 000 points,
         23 000 in float32), and 500 landmarks beyond. None uses all points.
-    engine : {"auto", "threads"}, distributed.Client or Engine, default="auto"
+    engine : {"auto", "threads"} or distributed.Client, default="auto"
         Where the work runs. ``"auto"`` follows the type of X: Dask arrays and data frames are
         fitted on their cluster, all other data in threads on this machine. A client means its
         cluster.
@@ -193,20 +203,20 @@ class PatchIsomap(BasePatchEmbedding):
         self,
         n_components: int = 2,
         *,
-        n_neighbors: int | str = 15,
-        divergence: Any = "kl",
+        n_neighbors: int | Auto = 15,
+        divergence: str | Divergence = "kl",
         patch: GaussianPatch | None = None,
-        lengths: str = "pruned",
-        scaling: str = "stress",
-        graph: str = "neighbors",
+        lengths: LengthName = "pruned",
+        scaling: ScalingName = "stress",
+        graph: GraphName = "neighbors",
         radius: float | None = None,
-        supervision: Any = None,
-        out_of_sample: Any = "nystrom",
-        knn: Any = "auto",
-        landmarks: int | str | None = "auto",
-        engine: Any = "auto",
+        supervision: RuleName | LabelRule | None = None,
+        out_of_sample: OutOfSample = "nystrom",
+        knn: Knn = "auto",
+        landmarks: int | Auto | None = "auto",
+        engine: Engine = "auto",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
@@ -228,7 +238,7 @@ class PatchIsomap(BasePatchEmbedding):
 
     @available_if(_can_grow)  # type: ignore[untyped-decorator]
     @ordinary_arithmetic
-    def partial_fit(self, X: Any, y: Any = None) -> PatchIsomap:
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Add rows to the fitted ones, which keep their places; the first call is a ``fit``.
 
         The graph is built again from all rows, as if they had been fitted together. The landmarks
@@ -298,7 +308,7 @@ class PatchIsomap(BasePatchEmbedding):
         what = f"PatchIsomap with {len(landmarks)} landmarks of {len(graph)} points"
         check_memory(nbytes, what, "fit fewer landmarks")
         with self._stage("geodesics"):
-            geodesics = graph.setting.engine.geodesics(graph.matrix, landmarks)
+            geodesics = shortest_paths(graph.matrix, landmarks, n_jobs=self.n_jobs)
         with self._stage("embedding"):
             self._placing = placing.grown(geodesics, landmarks)
             new = replace(self._placing, paths=self._placing.paths[n:]).of_fitted(self.n_jobs)
@@ -332,7 +342,7 @@ class PatchIsomap(BasePatchEmbedding):
         count = self._landmark_count(len(graph), graph.matrix.data.itemsize)
         self.landmarks_ = landmarks = None if count is None else self._drawn(graph, count)
         with self._stage("geodesics"):
-            geodesics = graph.setting.engine.geodesics(graph.matrix, landmarks)
+            geodesics = shortest_paths(graph.matrix, landmarks, n_jobs=self.n_jobs)
             # In units of the largest one, squares neither overflow nor vanish.
             unit = float(geodesics.max()) or 1.0
             if np.isinf(unit):  # all points are connected
@@ -346,7 +356,7 @@ class PatchIsomap(BasePatchEmbedding):
             some = drawn_rows(len(graph), placing_points, 0) if landmarks is None else slice(None)
             paths = np.ascontiguousarray(geodesics[some].T)
             between = geodesics if landmarks is None else geodesics[:, landmarks]
-            places, means = self._scaled(between, n_components, unit, graph.setting.engine)
+            places, means = self._scaled(between, n_components, unit)
             frame = self._frame(places[some], means[some], unit, paths.dtype)
             placing = self._placing = Triangulation(paths, **frame)
             found = places * unit if landmarks is None else placing.of_fitted(self.n_jobs)
@@ -372,21 +382,20 @@ class PatchIsomap(BasePatchEmbedding):
         with self._stage("geodesics"):
             paths, unit, between = scaled_paths(graph, landmarks)
         with self._stage("embedding"):
-            engine = engine_for(self.engine, self.n_jobs)
-            places, means = self._scaled(between, n_components, unit, engine)
+            places, means = self._scaled(between, n_components, unit)
             frame = self._frame(places, means, unit, graph.dtype)
             parted = self._parted = PartedTriangulation(paths, **frame)
             return parted.of_fitted(graph)
 
-    def _scaled(
-        self, between: Floats, n_components: int, unit: float, engine: Engine
-    ) -> tuple[Floats, Floats]:
+    def _scaled(self, between: Floats, n_components: int, unit: float) -> tuple[Floats, Floats]:
         """Return places for distances in a unit, and the mean squares; ``between`` is used up."""
-        values, vectors, means = engine.leading_eigenvectors(between, n_components)
+        values, vectors, means = classical_mds(between, n_components, n_jobs=self.n_jobs)
         places = vectors * np.sqrt(np.clip(values, 0, None))
         with np.errstate(over="ignore"):  # of lengths beyond the root of the largest number
             self.eigenvalues_ = values * np.square(unit)
-        return engine.least_stress(between, places) if self.scaling == "stress" else places, means
+        if self.scaling == "stress":
+            places = least_stress(between, places, n_jobs=self.n_jobs)
+        return places, means
 
     def _frame(self, places: Floats, means: Floats, unit: float, precision: Any) -> dict[str, Any]:
         """Return what places points beside some whose places are known."""

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from scipy.sparse import csr_array, eye_array
 
+from patchfold.base.types import WeightName
+from patchfold.base.validation import check_choice, check_positive, warn_user
 from patchfold.embedding._embedding import BasePatchEmbedding
-from patchfold.engines.eigenvectors import fix_signs
-from patchfold.engines.validation import check_choice, check_positive, warn_user
 from patchfold.graph.edges import rows_of
 from patchfold.mapping.nystrom import weighted_places
 from patchfold.neighbors import DEFAULT_NEIGHBORS
+from patchfold.solvers.eigenvectors import bottom_eigenvectors, fix_signs
 from patchfold.supervision import Cut, label_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import (
+        Auto,
+        Engine,
+        Floats,
+        GraphName,
+        LengthName,
+        OutOfSample,
+        RuleName,
+        Seed,
+    )
+    from patchfold.divergences import Divergence
     from patchfold.graph.patch_graph import GraphSetting, PatchGraph
     from patchfold.neighbors.neighborhoods import Neighborhoods
+    from patchfold.neighbors.search import Knn
     from patchfold.patches import GaussianPatch
+    from patchfold.supervision import LabelRule
 
-    Floats = NDArray[np.floating[Any]]
 
-WEIGHTS = ("euclidean", "entropic")
+WEIGHTS = get_args(WeightName)
 
 # Differences outside this range are brought near one before they are multiplied.
 LEAST, LARGEST = 1e-140, 1e140
@@ -102,7 +111,7 @@ class PatchLLE(BasePatchEmbedding):
         lengths of the edges to the neighbours.
     reg : float, default=1e-3
         Regularisation of the local matrices; relative to their trace for Euclidean weights.
-    engine : {"auto", "threads"}, distributed.Client or Engine, default="auto"
+    engine : {"auto", "threads"} or distributed.Client, default="auto"
         Where the work runs. ``"auto"`` follows the type of X: the graph of a Dask array or data
         frame is built on its cluster. All other work runs in threads on this machine.
     n_jobs : int or None, default=None
@@ -150,20 +159,20 @@ class PatchLLE(BasePatchEmbedding):
         self,
         n_components: int = 2,
         *,
-        n_neighbors: int | str = 15,
-        divergence: Any = "kl",
+        n_neighbors: int | Auto = 15,
+        divergence: str | Divergence = "kl",
         patch: GaussianPatch | None = None,
-        lengths: str = "pruned",
-        graph: str = "neighbors",
+        lengths: LengthName = "pruned",
+        graph: GraphName = "neighbors",
         radius: float | None = None,
-        supervision: Any = None,
-        out_of_sample: Any = "nystrom",
-        knn: Any = "auto",
-        weights: str = "euclidean",
+        supervision: RuleName | LabelRule | None = None,
+        out_of_sample: OutOfSample = "nystrom",
+        knn: Knn = "auto",
+        weights: WeightName = "euclidean",
         reg: float = 1e-3,
-        engine: Any = "auto",
+        engine: Engine = "auto",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
@@ -212,8 +221,7 @@ class PatchLLE(BasePatchEmbedding):
             weights = self._weights(near, graph)
             W = csr_array((weights, near.indices, near.indptr), (n, n))
             R = eye_array(n, format="csr", dtype=W.dtype) - W
-            bottom = graph.setting.engine.bottom_eigenvectors
-            self.eigenvalues_, vectors = centred_bottom(bottom, (R.T @ R).tocsr(), n_components)
+            self.eigenvalues_, vectors = centred_bottom((R.T @ R).tocsr(), n_components)
             self.embedding_ = vectors.astype(near.distances.dtype, copy=False)
 
     def _bytes(self, points: Any, setting: GraphSetting) -> int:
@@ -237,9 +245,7 @@ class PatchLLE(BasePatchEmbedding):
         return euclidean_weights(near, centres if points is None else points, centres, self.reg)
 
 
-def centred_bottom(
-    bottom: Callable[..., tuple[Floats, Floats]], M: csr_array, count: int
-) -> tuple[Floats, Floats]:
+def centred_bottom(M: csr_array, count: int) -> tuple[Floats, Floats]:
     """Return the bottom eigenpairs of ``(I - W)'(I - W)`` but the constant, which it maps to zero.
 
     Where points have few neighbours, or labels cut edges, parts of the graph are written in
@@ -247,12 +253,12 @@ def centred_bottom(
     with them, and it is taken out again. If more than ``count`` are left, a warning says that
     there is no telling which are the embedding.
     """
-    values, vectors = bottom(M, count + 1, skip=0)
+    values, vectors = bottom_eigenvectors(M, count + 1, skip=0)
     largest = ZERO * float(abs(M).max())
     zeros = int((values <= largest).sum())
     if zeros <= 1 or float(np.abs(M.sum(axis=1)).max()) > largest * M.shape[0]:
         return values[1:], vectors[:, 1:]
-    if zeros == count + 1 and bottom(M, count + 2, skip=0)[0][-1] <= largest:
+    if zeros == count + 1 and bottom_eigenvectors(M, count + 2, skip=0)[0][-1] <= largest:
         warn_user(
             f"more than {zeros} parts of the graph of PatchLLE are written in themselves alone, "
             f"and rounding decides which {count} directions show them; raise n_neighbors or "

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from patchfold.embedding._base import ordinary_arithmetic
-from patchfold.engines.validation import (
+from patchfold.analysis.strangers import NEIGHBORS, Strangers
+from patchfold.base.estimators import BaseEstimator, OutlierMixin
+from patchfold.base.validation import (
     can_change,
     check_columns,
     check_count,
@@ -20,16 +20,18 @@ from patchfold.engines.validation import (
     checked_points,
     warn_user,
 )
+from patchfold.embedding._base import ordinary_arithmetic
 from patchfold.neighbors.fitted_rows import RowTable
 from patchfold.neighbors.search import neighbor_search
-from patchfold.patches.strangers import NEIGHBORS, Strangers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.floating[Any]]
+    from patchfold.base.types import Auto, Floats, Seed
+    from patchfold.neighbors.search import Knn
 
-AUTO = "auto"
+
+AUTO: Final = "auto"
 
 # Without a known contamination, an outlier is as strange as one fitted point in so many.
 ONE_IN = 100
@@ -84,10 +86,10 @@ class PatchOutliers(OutlierMixin, BaseEstimator):
         self,
         *,
         n_neighbors: int = NEIGHBORS,
-        contamination: Any = AUTO,
-        knn: Any = "auto",
+        contamination: float | Auto = AUTO,
+        knn: Knn = "auto",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.contamination = contamination
@@ -96,7 +98,7 @@ class PatchOutliers(OutlierMixin, BaseEstimator):
         self.random_state = random_state
 
     @ordinary_arithmetic
-    def fit(self, X: Any, y: Any = None) -> PatchOutliers:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Judge every point by its neighbours, and find the score below which it is an outlier.
 
         Parameters
@@ -195,7 +197,7 @@ class PatchOutliers(OutlierMixin, BaseEstimator):
         return np.where(self.decision_function(X) < 0, -1, 1)
 
     def _check_contamination(self) -> None:
-        share = self.contamination
+        share: Any = self.contamination
         if isinstance(share, str) and share == AUTO:
             return
         number = isinstance(share, Real) and not isinstance(share, bool | np.bool_)

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix
-from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
+from patchfold.base.engine import is_client
+from patchfold.base.estimators import ClassNamePrefixFeaturesOutMixin
+from patchfold.distributed.estimators import refuse_collection
 from patchfold.embedding._base import BasePatchGraph, ordinary_arithmetic
-from patchfold.embedding._on_cluster import refuse_collection
 from patchfold.embedding.isomap import PatchIsomap
-from patchfold.engines import is_client
 from patchfold.graph import edges
 from patchfold.neighbors.neighborhoods import Neighborhoods
 
 if TYPE_CHECKING:
+    from patchfold.base.types import Auto, Engine, GraphName, LengthName, RuleName, Seed
+    from patchfold.divergences import Divergence
+    from patchfold.neighbors.search import Knn
     from patchfold.patches import GaussianPatch
+    from patchfold.supervision import LabelRule
 
 # A graph is judged by an Isomap of it, which so many landmarks make cheap beside the graph.
 JUDGING_LANDMARKS = 50
@@ -70,7 +74,7 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
     knn : str or object, default="auto"
         Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
         scikit-learn's ``KNeighborsTransformer``.
-    engine : {"auto", "threads"} or Engine, default="auto"
+    engine : {"auto", "threads"}, default="auto"
         Where the work runs. ``"auto"`` follows the type of X, and means threads on this machine.
     n_jobs : int or None, default=None
         Number of threads. Results do not depend on it.
@@ -113,17 +117,17 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
     def __init__(
         self,
         *,
-        n_neighbors: int | str = 15,
-        divergence: Any = "kl",
+        n_neighbors: int | Auto = 15,
+        divergence: str | Divergence = "kl",
         patch: GaussianPatch | None = None,
-        lengths: str = "pruned",
-        graph: str = "neighbors",
+        lengths: LengthName = "pruned",
+        graph: GraphName = "neighbors",
         radius: float | None = None,
-        supervision: Any = None,
-        knn: Any = "auto",
-        engine: Any = "auto",
+        supervision: RuleName | LabelRule | None = None,
+        knn: Knn = "auto",
+        engine: Engine = "auto",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
         verbose: int = 0,
     ) -> None:
         self.n_neighbors = n_neighbors
@@ -140,7 +144,7 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         self.verbose = verbose
 
     @ordinary_arithmetic
-    def fit(self, X: Any, y: Any = None) -> PatchSpace:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Fit patches and their graph; ``X`` and ``y`` as in the other estimators."""
         refuse_collection(self, X, "a sample of it")
         if is_client(self.engine):

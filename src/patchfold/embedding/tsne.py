@@ -14,22 +14,32 @@ from sklearn.neighbors import sort_graph_by_row_values
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import randomized_svd
 
+from patchfold.base.threads import map_blocks, n_threads
+from patchfold.base.validation import check_choice, check_count, check_positive
 from patchfold.embedding._embedding import BasePatchEmbedding
-from patchfold.engines.threads import map_blocks, n_threads
-from patchfold.engines.validation import check_choice, check_count, check_positive
 from patchfold.mapping.nystrom import total_weights, weighted_places
 from patchfold.neighbors import DEFAULT_NEIGHBORS
 from patchfold.patches import GaussianPatch
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import (
+        Auto,
+        Doubles,
+        Engine,
+        Floats,
+        GraphName,
+        LengthName,
+        OutOfSample,
+        RuleName,
+        Seed,
+    )
+    from patchfold.divergences import Divergence
     from patchfold.graph.patch_graph import GraphSetting, PatchGraph
     from patchfold.neighbors.copies import Copies
     from patchfold.neighbors.neighborhoods import Neighborhoods
+    from patchfold.neighbors.search import Knn
+    from patchfold.supervision import LabelRule
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 # Neighbours for each unit of perplexity; those beyond have next to no affinity (van der Maaten,
 # JMLR 15, 2014).
@@ -135,7 +145,7 @@ class PatchTSNE(BasePatchEmbedding):
         Factor of the affinities in the first 250 steps.
     n_iter : int, default=500
         Number of steps after these 250.
-    engine : {"auto", "threads"}, distributed.Client or Engine, default="auto"
+    engine : {"auto", "threads"} or distributed.Client, default="auto"
         Where the work runs. ``"auto"`` follows the type of X: the graph of a Dask array or data
         frame is built on its cluster. All other work runs in threads on this machine.
     n_jobs : int or None, default=None
@@ -190,22 +200,22 @@ class PatchTSNE(BasePatchEmbedding):
         self,
         n_components: int = 2,
         *,
-        n_neighbors: int | str = 15,
-        divergence: Any = "kl",
+        n_neighbors: int | Auto = 15,
+        divergence: str | Divergence = "kl",
         patch: GaussianPatch | None = None,
-        lengths: str = "divergence",
-        graph: str = "neighbors",
+        lengths: LengthName = "divergence",
+        graph: GraphName = "neighbors",
         radius: float | None = None,
-        supervision: Any = None,
-        out_of_sample: Any = "nystrom",
-        knn: Any = "auto",
+        supervision: RuleName | LabelRule | None = None,
+        out_of_sample: OutOfSample = "nystrom",
+        knn: Knn = "auto",
         perplexity: float = 30.0,
-        learning_rate: Any = "auto",
+        learning_rate: float | Auto = "auto",
         early_exaggeration: float = 12.0,
         n_iter: int = 500,
-        engine: Any = "auto",
+        engine: Engine = "auto",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
@@ -356,7 +366,7 @@ class PatchTSNE(BasePatchEmbedding):
 
 def gaussian_exponents(
     near: Neighborhoods, perplexity: float, n_jobs: int | None = None
-) -> NDArray[np.float64]:
+) -> Doubles:
     """Return ``b_i d_ij^2``, less their least, for every edge, the rows having the perplexity.
 
     The affinities ``exp(-exponent)``, divided by their sum, have the entropy ``log(perplexity)``;
@@ -366,7 +376,7 @@ def gaussian_exponents(
     target = np.log(perplexity)
     tie = TIE * np.finfo(near.distances.dtype).eps
 
-    def calibrate(block: slice) -> NDArray[np.float64]:
+    def calibrate(block: slice) -> Doubles:
         bounds = near.indptr[block.start : block.stop + 1]
         starts, degrees = bounds[:-1] - bounds[0], np.diff(bounds)
         d = near.distances[bounds[0] : bounds[-1]].astype(np.float64)
@@ -399,7 +409,7 @@ def joint_affinities(near: Neighborhoods, exponents: Floats) -> csr_array:
     return csr_array((conditional + conditional.T) / (2 * n))
 
 
-def spectral_start(P: csr_array, n_components: int, random_state: Any) -> NDArray[np.float64]:
+def spectral_start(P: csr_array, n_components: int, random_state: Any) -> Doubles:
     """Return the leading eigenvectors of the random walk on the affinities, small, with noise.
 
     They are found by a randomised decomposition, roughly: that suffices for a start, takes the same

@@ -28,10 +28,8 @@ from patchfold.graph.geodesics import shortest_paths
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
+    from patchfold.base.types import Doubles, Indices
 
-    Floats = NDArray[np.float64]
-    Indices = NDArray[np.intp]
 
 # The estimator of a method that has none: the columns themselves, what a plane may lose.
 PASSTHROUGH = "passthrough"
@@ -53,9 +51,9 @@ class Geodesics:
     """
 
     sources: Indices
-    lengths: Floats
+    lengths: Doubles
 
-    def stress(self, plane: Floats, rows: Indices) -> float:
+    def stress(self, plane: Doubles, rows: Indices) -> float:
         """Return the stress of a plane of some rows, see :func:`patchfold.metrics.stress`.
 
         Parameters
@@ -231,7 +229,7 @@ def evaluate(
 
 def _mapped(
     method: Method, prepare: Any, features: Any, y: Any, train: Any, test: Any
-) -> tuple[Floats, Floats, Floats]:
+) -> tuple[Doubles, Doubles, Doubles]:
     """Fit one half and map the other; return both, and the points of the first."""
     model = Pipeline([("columns", clone(prepare)), ("embedding", _fresh(method.estimator))])
     plane = model.fit_transform(features.iloc[train], y[train] if method.supervised else None)
@@ -239,7 +237,7 @@ def _mapped(
     return np.asarray(plane), np.asarray(new), model[:1].transform(features.iloc[train])
 
 
-def _together(method: Method, prepare: Any, features: Any) -> tuple[Floats, Floats]:
+def _together(method: Method, prepare: Any, features: Any) -> tuple[Doubles, Doubles]:
     points = clone(prepare).fit_transform(features)
     return np.asarray(_fresh(method.estimator).fit_transform(points)), points
 
@@ -248,6 +246,6 @@ def _fresh(estimator: Any) -> Any:
     return estimator if isinstance(estimator, str) else clone(estimator)
 
 
-def _trust(points: Floats, plane: Floats) -> float:
+def _trust(points: Doubles, plane: Doubles) -> float:
     k = min(TRUST_NEIGHBORS, (len(points) - 1) // 2 - 1)
     return trustworthiness(points, plane, max(k, 1))

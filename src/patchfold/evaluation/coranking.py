@@ -8,24 +8,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from patchfold.engines.threads import map_blocks
-from patchfold.engines.validation import check_choice, check_count, check_points, check_sources
+from patchfold.base.threads import map_blocks
+from patchfold.base.types import MetricName
+from patchfold.base.validation import check_choice, check_count, check_points, check_sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from patchfold.base.types import Doubles, Floats, Indices
 
-    Floats = NDArray[np.float64]
-    AnyFloats = NDArray[np.floating[Any]]
-    Indices = NDArray[np.intp]
 
-METRICS = ("euclidean", "precomputed")
+METRICS = get_args(MetricName)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,18 +42,18 @@ class Coranking:
         ``Q_NX(K)``, the mean share of the K nearest neighbours that are kept.
     """
 
-    trustworthiness: Floats
-    continuity: Floats
-    overlap: Floats
+    trustworthiness: Doubles
+    continuity: Doubles
+    overlap: Doubles
 
     @property
-    def lcmc(self) -> Floats:
+    def lcmc(self) -> Doubles:
         """``Q_NX(K) - K / (n - 1)``, see :func:`lcmc`."""
         sizes, n = self._sizes()
         return self.overlap - sizes / (n - 1)
 
     @property
-    def rnx(self) -> Floats:
+    def rnx(self) -> Doubles:
         """``R_NX(K) = ((n - 1) Q_NX(K) - K) / (n - 1 - K)``: 0 for a random embedding, at most 1.
 
         Lee, Renard, Bernard, Dupont and Verleysen, "Type 1 and 2 mixtures of Kullback-Leibler
@@ -78,7 +76,7 @@ def coranking(
     X: Any,
     embedding: Any,
     *,
-    metric: str = "euclidean",
+    metric: MetricName = "euclidean",
     sources: Any = None,
     n_jobs: int | None = None,
 ) -> Coranking:
@@ -150,7 +148,7 @@ def local_quality(
     embedding: Any,
     n_neighbors: int,
     *,
-    metric: str = "euclidean",
+    metric: MetricName = "euclidean",
     sources: Any = None,
     ranks: bool = True,
     n_jobs: int | None = None,
@@ -196,7 +194,7 @@ def trustworthiness(
     embedding: Any,
     n_neighbors: int = 15,
     *,
-    metric: str = "euclidean",
+    metric: MetricName = "euclidean",
     n_jobs: int | None = None,
 ) -> float:
     """Return how far the neighbours in an embedding are neighbours in the data as well.
@@ -221,7 +219,7 @@ def continuity(
     embedding: Any,
     n_neighbors: int = 15,
     *,
-    metric: str = "euclidean",
+    metric: MetricName = "euclidean",
     n_jobs: int | None = None,
 ) -> float:
     """Return how far the neighbours in the data are still neighbours in an embedding.
@@ -242,7 +240,7 @@ def lcmc(
     embedding: Any,
     n_neighbors: int = 15,
     *,
-    metric: str = "euclidean",
+    metric: MetricName = "euclidean",
     n_jobs: int | None = None,
 ) -> float:
     """Return the share of the K nearest neighbours that are kept, minus what chance would keep.
@@ -261,7 +259,7 @@ def lcmc(
 
 
 def auc_log_rnx(
-    X: Any, embedding: Any, *, metric: str = "euclidean", n_jobs: int | None = None
+    X: Any, embedding: Any, *, metric: MetricName = "euclidean", n_jobs: int | None = None
 ) -> float:
     """Return one number for neighbourhoods of all sizes, in which small ones weigh most.
 
@@ -287,7 +285,7 @@ def largest_sum(sizes: Any, n: int) -> Any:
     return most * (2 * (n - sizes) - most - 1) / 2
 
 
-def _nearest(distances: AnyFloats, k: int) -> Any:
+def _nearest(distances: Floats, k: int) -> Any:
     """Mark the ``k`` least values of every row, the first of equal ones."""
     last = np.partition(distances, k - 1, axis=1)[:, k - 1, None]
     near = distances <= last
@@ -297,7 +295,7 @@ def _nearest(distances: AnyFloats, k: int) -> Any:
     return near
 
 
-def _excess(distances: AnyFloats, chosen: Any, k: int) -> int:
+def _excess(distances: Floats, chosen: Any, k: int) -> int:
     """Sum ``rank - k`` over the chosen points; equal distances are ranked by index."""
     rows, columns = np.nonzero(chosen)
     values = distances[rows, columns][:, None]
@@ -307,7 +305,7 @@ def _excess(distances: AnyFloats, chosen: Any, k: int) -> int:
     return int(nearer.sum()) + len(rows) - k * len(rows)
 
 
-def _ranks(distances: AnyFloats, own: Indices) -> Indices:
+def _ranks(distances: Floats, own: Indices) -> Indices:
     """Rank the columns of each row by distance; the point itself has rank 0."""
     distances = np.array(distances)
     distances[np.arange(len(own)), own] = -np.inf
@@ -317,7 +315,7 @@ def _ranks(distances: AnyFloats, own: Indices) -> Indices:
     return ranks
 
 
-def _crossings(near: Indices, far: Indices, n: int) -> tuple[Indices, Floats]:
+def _crossings(near: Indices, far: Indices, n: int) -> tuple[Indices, Doubles]:
     """Prepare the sums over pairs with ``near <= K < far``, for all K.
 
     A pair counts from ``K = near`` to ``K = far - 1``. The cumulated sums of the two arrays are the
@@ -330,11 +328,11 @@ def _crossings(near: Indices, far: Indices, n: int) -> tuple[Indices, Floats]:
     return number, np.bincount(near, weights=far, minlength=n) - np.arange(n) * leaving
 
 
-def _rows_of_distances(points: Any, sources: Indices) -> Callable[[slice], AnyFloats]:
+def _rows_of_distances(points: Any, sources: Indices) -> Callable[[slice], Floats]:
     return lambda block: cdist(points[sources[block]], points)
 
 
-def check_data(X: Any, n: int, metric: str, sources: Indices) -> Callable[[slice], AnyFloats]:
+def check_data(X: Any, n: int, metric: MetricName, sources: Indices) -> Callable[[slice], Floats]:
     """Return a function that gives the distances from a block of sources to all points."""
     precomputed = check_choice("metric", metric, METRICS) == "precomputed"
     data = check_points(X, min_samples=1 if precomputed else 3)

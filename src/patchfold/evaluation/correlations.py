@@ -8,16 +8,15 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.stats import rankdata
 
-from patchfold.engines.threads import block_slices, map_blocks
-from patchfold.engines.validation import check_points, check_sources
+from patchfold.base.threads import block_slices, map_blocks
+from patchfold.base.validation import check_points, check_sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from patchfold.base.types import Doubles
 
-    Floats = NDArray[np.float64]
-    Pairs = Callable[[slice], tuple[Floats, Floats]]
+    Pairs = Callable[[slice], tuple[Doubles, Doubles]]
 
 # Values whose standard deviation is a smaller share of their mean count as equal: a correlation
 # would be one of rounding errors.
@@ -105,13 +104,13 @@ def stress(
     """
     pairs, shape = _pairs(distances, embedding, sources, finite=False)
 
-    def sums(block: slice) -> Floats:
+    def sums(block: slice) -> Doubles:
         return np.stack([values.sum(axis=1) for values in pairs(block)])
 
     # In units of the mean, squares neither overflow nor vanish.
     units = [mean or 1.0 for mean in _total(sums, *shape, n_jobs) / (shape[0] * shape[1])]
 
-    def products(block: slice) -> Floats:
+    def products(block: slice) -> Doubles:
         d, e = (values / unit for values, unit in zip(pairs(block), units, strict=True))
         return np.stack([(x * y).sum(axis=1) for x, y in ((d, d), (e, e), (d, e))])
 
@@ -121,7 +120,7 @@ def stress(
     scale = de / ee
 
     # Not from the products above: rounding would leave only half the digits of their difference.
-    def residues(block: slice) -> Floats:
+    def residues(block: slice) -> Doubles:
         d, e = (values / unit for values, unit in zip(pairs(block), units, strict=True))
         return np.asarray(((d - scale * e) ** 2).sum(axis=1)[None])
 
@@ -189,7 +188,7 @@ def _pairs(
                 "points are joined."
             )
 
-    def pairs(block: slice) -> tuple[Floats, Floats]:
+    def pairs(block: slice) -> tuple[Doubles, Doubles]:
         others = np.arange(n) != rows[block, None]
         given, placed = D[block].astype(np.float64), cdist(Y[rows[block]], Y)
         if not finite:
@@ -212,10 +211,10 @@ def _correlation(
     """
 
     # Each row is summed by itself, so that no bit depends on the blocks.
-    def sums(block: slice) -> Floats:
+    def sums(block: slice) -> Doubles:
         return np.stack([values.sum(axis=1) for values in pairs(block)])
 
-    def products(block: slice) -> Floats:
+    def products(block: slice) -> Doubles:
         # In units of the mean, squares neither overflow nor vanish.
         a, b = ((values - m) / (m or 1.0) for values, m in zip(pairs(block), means, strict=True))
         return np.stack([(x * y).sum(axis=1) for x, y in ((a, a), (b, b), (a, b))])
@@ -230,14 +229,14 @@ def _correlation(
 
 
 def _total(
-    function: Callable[[slice], Floats], n_rows: int, n_columns: int, n_jobs: int | None
-) -> Floats:
+    function: Callable[[slice], Doubles], n_rows: int, n_columns: int, n_jobs: int | None
+) -> Doubles:
     """Sum the values of a function over all rows of pairs, a block of rows at a time."""
     parts = map_blocks(function, n_rows, 8 * 8 * n_columns, n_jobs)
     return np.asarray(np.concatenate(parts, axis=1).sum(axis=1))
 
 
-def _above_diagonal(distances: Any, name: str) -> Floats:
+def _above_diagonal(distances: Any, name: str) -> Doubles:
     values = np.asarray(distances)
     if values.ndim == 1:
         return np.asarray(check_points(values[:, None], name=name, min_samples=1)[:, 0])

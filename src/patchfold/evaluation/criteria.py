@@ -17,7 +17,6 @@ from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import check_random_state
 
-from patchfold.engines.eigenvectors import bottom_eigenvectors
 from patchfold.evaluation.coranking import coranking, local_quality
 from patchfold.evaluation.correlations import residual_variance
 from patchfold.evaluation.correlations import stress as stress_of
@@ -26,15 +25,14 @@ from patchfold.evaluation.sampling import draw, folds
 from patchfold.graph.components import n_components
 from patchfold.graph.edges import laplacian
 from patchfold.graph.geodesics import shortest_paths
+from patchfold.solvers.eigenvectors import bottom_eigenvectors
 from patchfold.supervision import encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from patchfold.base.types import Floats, Indices
 
-    Floats = NDArray[np.floating[Any]]
-    Indices = NDArray[np.intp]
 
 # Points from which ranks and geodesics are taken.
 SOURCES = 500

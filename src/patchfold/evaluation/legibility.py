@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold.engines.validation import check_count, check_points
+from patchfold.base.validation import check_count, check_points
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from patchfold.base.types import Doubles, Indices
 
-    Floats = NDArray[np.float64]
-    Indices = NDArray[np.intp]
 
 # Cells along a side of the raster: about as large as dots of a plot as wide as a hand.
 CELLS = 200
@@ -206,7 +204,7 @@ def _different(points: Any, rows: Indices) -> Indices:
     return np.asarray(np.unique(points[rows], axis=0, return_index=True)[1])
 
 
-def _to_blame(at: Floats, rows: Indices, share: float) -> tuple[int, ...]:
+def _to_blame(at: Doubles, rows: Indices, share: float) -> tuple[int, ...]:
     """Return the fewest of the farthest points without which the plot of ``rows`` can be read."""
     n = len(at)
     most = max(1, int(FEW * n))
@@ -232,7 +230,7 @@ def _to_blame(at: Floats, rows: Indices, share: float) -> tuple[int, ...]:
     return tuple(far[:blamed].tolist())
 
 
-def _plane(embedding: Any, min_samples: int = 2) -> Floats:
+def _plane(embedding: Any, min_samples: int = 2) -> Doubles:
     """Return the first two components, halved so that no extent overflows."""
     Y = check_points(embedding, name="embedding", min_samples=min_samples)
     at = np.zeros((len(Y), 2))
@@ -246,11 +244,11 @@ def _sample(n: int) -> Indices:
     return np.random.default_rng(0).choice(n, SAMPLE, replace=False)
 
 
-def _extent(at: Floats) -> tuple[Floats, Floats]:
+def _extent(at: Doubles) -> tuple[Doubles, Doubles]:
     return at.min(axis=0), at.max(axis=0)
 
 
-def _codes(at: Floats, low: Floats, high: Floats, cells: int = CELLS) -> Indices:
+def _codes(at: Doubles, low: Doubles, high: Doubles, cells: int = CELLS) -> Indices:
     """Return the cell of every point in the raster of the square around an extent."""
     extent = high - low
     side = float(extent.max()) or 1.0

@@ -9,9 +9,8 @@ import numpy as np
 from sklearn.model_selection import ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from patchfold.base.types import Indices
 
-    Indices = NDArray[np.intp]
     Split = tuple[Indices, Indices]
 
 

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import stats
 
-from patchfold.engines.validation import check_choice
+from patchfold.base.validation import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from patchfold.base.types import Doubles
 
 
 POST_HOC_TESTS = ("nemenyi", "bonferroni-dunn")
@@ -128,7 +126,7 @@ def compare(methods: Sequence[str], scores: Any, *, control: str = "") -> Compar
     )
 
 
-def average_ranks(scores: Any) -> Floats:
+def average_ranks(scores: Any) -> Doubles:
     """Return the mean rank of every method; equal scores share the mean of their ranks.
 
     Examples
@@ -136,7 +134,7 @@ def average_ranks(scores: Any) -> Floats:
     >>> average_ranks([[0.9, 0.8, 0.7], [0.6, 0.6, 0.5]])
     array([1.25, 1.75, 3.  ])
     """
-    ranks: Floats = stats.rankdata(-_check_scores(scores), axis=1).mean(axis=0)
+    ranks: Doubles = stats.rankdata(-_check_scores(scores), axis=1).mean(axis=0)
     return ranks
 
 
@@ -175,7 +173,7 @@ def friedman(scores: Any) -> Friedman:
     return Friedman(chi2, float(test.pvalue), float(f), p)
 
 
-def nemenyi(scores: Any) -> Floats:
+def nemenyi(scores: Any) -> Doubles:
     """Return the p-value of every pair of methods, corrected for comparing all pairs.
 
     ``|R_i - R_j| / sqrt(k (k + 1) / (6 N))`` times the root of two is compared with the
@@ -200,12 +198,12 @@ def nemenyi(scores: Any) -> Floats:
     """
     ranks = average_ranks(scores)
     apart = np.abs(ranks[:, None] - ranks) / _standard_error(len(ranks), len(scores))
-    p: Floats = stats.studentized_range.sf(np.sqrt(2) * apart, len(ranks), np.inf)
+    p: Doubles = stats.studentized_range.sf(np.sqrt(2) * apart, len(ranks), np.inf)
     np.fill_diagonal(p, 1.0)
     return p
 
 
-def bonferroni_dunn(scores: Any, control: int) -> Floats:
+def bonferroni_dunn(scores: Any, control: int) -> Doubles:
     """Return the p-value of every method against one, corrected for so many comparisons.
 
     ``|R_i - R_control| / sqrt(k (k + 1) / (6 N))`` is compared with the normal distribution, and
@@ -230,7 +228,7 @@ def bonferroni_dunn(scores: Any, control: int) -> Floats:
     """
     ranks = average_ranks(scores)
     apart = np.abs(ranks - ranks[control]) / _standard_error(len(ranks), len(scores))
-    p: Floats = np.minimum(2 * (len(ranks) - 1) * stats.norm.sf(apart), 1.0)
+    p: Doubles = np.minimum(2 * (len(ranks) - 1) * stats.norm.sf(apart), 1.0)
     p[control] = 1.0
     return p
 
@@ -294,7 +292,7 @@ def _standard_error(n_methods: int, n_datasets: int) -> float:
     return float(np.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets)))
 
 
-def _check_scores(scores: Any) -> Floats:
+def _check_scores(scores: Any) -> Doubles:
     array = np.asarray(scores, dtype=np.float64)
     if array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 3:
         raise ValueError(

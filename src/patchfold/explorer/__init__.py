@@ -4,6 +4,6 @@
 :class:`Explorer` holds the page, which a notebook shows inline.
 """
 
-from patchfold.explorer.building import Explorer, explore
+from patchfold.explorer.explorer import Explorer, explore
 
 __all__ = ["Explorer", "explore"]

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from patchfold.base.types import Doubles
     from patchfold.explorer.packing import ArrayStore
 
 # The code of a missing text.
@@ -120,7 +121,7 @@ def _is_missing(cell: Any) -> bool:
     return isinstance(cell, float | np.floating) and bool(np.isnan(cell))
 
 
-def _as_numbers(cells: list[Any]) -> NDArray[np.float64] | None:
+def _as_numbers(cells: list[Any]) -> Doubles | None:
     """Return numbers, NaN for missing; None where a cell is something else, or all are missing."""
     if all(cell is None for cell in cells):
         return None

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from patchfold.anndata import MOST_VARIABLES
-from patchfold.engines.arrays import to_numpy
-from patchfold.engines.validation import check_points
+from patchfold.base.arrays import to_numpy
+from patchfold.base.validation import check_points
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from numpy.typing import NDArray
+    from patchfold.base.types import Doubles
 
-    Floats = NDArray[np.float64]
 
 # What cells are compared by, in this order of preference.
 REDUCTIONS = ("X_pca", "X_pca_harmony", "X_scVI", "X_lsi")
@@ -76,7 +75,7 @@ def source_of(X: Any, embeddings: Mapping[Any, Any] | None) -> Source:
     return Source(coordinates(label, first), given, notes=[note])
 
 
-def coordinates(label: Any, given: Any, n: int | None = None) -> Floats:
+def coordinates(label: Any, given: Any, n: int | None = None) -> Doubles:
     """Return the coordinates of an array, or of a fitted estimator, as float64.
 
     Examples

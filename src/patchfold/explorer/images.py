@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from patchfold.base.types import Doubles
     from patchfold.explorer.packing import ArrayStore
 
     Bytes = NDArray[np.uint8]
@@ -208,7 +209,7 @@ def _range(pictures: NDArray[Any]) -> tuple[float, float]:
     return (low, high) if high > low else (low, low + 1)
 
 
-def _shares(small: int, large: int) -> NDArray[np.float64]:
+def _shares(small: int, large: int) -> Doubles:
     """Return how much of each of ``large`` pixels is in each of ``small`` ones; rows sum to 1."""
     edges = np.linspace(0, large, small + 1)
     place = np.arange(large)

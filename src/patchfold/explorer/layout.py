@@ -6,23 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold.engines.arrays import to_numpy
-from patchfold.engines.threads import map_blocks
+from patchfold.base.arrays import to_numpy
+from patchfold.base.threads import map_blocks
 from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Doubles
     from patchfold.patches.gaussians import Patches
 
-    Floats = NDArray[np.float64]
 
 # Ridge of the map from features to the plane, as a share of the points' mean squared length: less
 # than this share of a patch is noise to the map.
 RIDGE = 1e-3
 
 
-def placed(embedding: Any) -> Floats:
+def placed(embedding: Any) -> Doubles:
     """Return the first two components, centred, at a mean squared distance of one from the centre.
 
     So embeddings in different units can be laid over each other. A missing component is zero.
@@ -36,15 +34,15 @@ def placed(embedding: Any) -> Floats:
     return plane / (size or 1.0)
 
 
-def turned_ellipses(found: Floats, by: Floats) -> Floats:
+def turned_ellipses(found: Doubles, by: Doubles) -> Doubles:
     """Turn ellipses, as :func:`ellipses` returns them, with the plane they are in."""
     covariances = by.T @ found[:, [2, 3, 3, 4]].reshape(-1, 2, 2) @ by
     return np.column_stack([found[:, :2] @ by, covariances[:, [0, 0, 1], [0, 1, 1]]])
 
 
 def ellipses(
-    patches: Patches, members: Neighborhoods, plane: Floats, n_jobs: int | None = None
-) -> Floats:
+    patches: Patches, members: Neighborhoods, plane: Doubles, n_jobs: int | None = None
+) -> Doubles:
     """Carry the Gaussians of patches into the plane: centre and covariance of every ellipse.
 
     ``A`` is the linear map that predicts the places y of a patch's points from their features x
@@ -69,7 +67,7 @@ def ellipses(
     members = _with_self(members)
     widest, m = int(members.degrees.max()), X.shape[1]
 
-    def carry(block: slice) -> Floats:
+    def carry(block: slice) -> Doubles:
         rows = np.arange(block.start, block.stop)
         near = members[rows]
         result = np.empty((len(rows), 5))
@@ -90,7 +88,7 @@ def ellipses(
     return np.concatenate(map_blocks(carry, len(patches), row_bytes, n_jobs))
 
 
-def _regression(x: Floats, y: Floats) -> Floats:
+def _regression(x: Doubles, y: Doubles) -> Doubles:
     """Return A of ``y = A x`` by ridge regression, for stacks of centred points in rows."""
     products = x @ np.swapaxes(x, 1, 2)
     degree = products.shape[1]
@@ -99,7 +97,7 @@ def _regression(x: Floats, y: Floats) -> Floats:
     return np.asarray(np.swapaxes(np.linalg.solve(products, y), 1, 2) @ x)
 
 
-def _carried(patches: Patches, A: Floats) -> Floats:
+def _carried(patches: Patches, A: Doubles) -> Doubles:
     """Return ``A S A'`` as xx, xy, yy."""
     if patches.factored:
         along = A @ _double(patches.directions)
@@ -120,5 +118,5 @@ def _with_self(near: Neighborhoods) -> Neighborhoods:
     return Neighborhoods(starts, indices, np.zeros(len(indices)))
 
 
-def _double(x: Any) -> Floats:
+def _double(x: Any) -> Doubles:
     return to_numpy(x).astype(np.float64, copy=False)

@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
+    from patchfold.base.types import Doubles, Indices
     from patchfold.explorer.packing import ArrayStore
 
-    Floats = NDArray[np.float64]
-    Indices = NDArray[np.intp]
 
 # Features that the page keeps of every point.
 STRONGEST = 5
@@ -44,7 +43,7 @@ class Loadings:
     """
 
     features: Indices
-    moves: Floats
+    moves: Doubles
 
 
 def has_loadings(X: NDArray[Any], n_views: int) -> bool:
@@ -53,7 +52,7 @@ def has_loadings(X: NDArray[Any], n_views: int) -> bool:
 
 
 def loadings_of(
-    plane: Floats, upper: csr_array, X: NDArray[Any], n_jobs: int | None = None
+    plane: Doubles, upper: csr_array, X: NDArray[Any], n_jobs: int | None = None
 ) -> Loadings:
     """Find the features that move every point most.
 
@@ -92,7 +91,7 @@ def loadings_of(
     return Loadings(features, np.take_along_axis(moves, features[:, :, None], axis=1))
 
 
-def _largest(values: Floats, count: int) -> Indices:
+def _largest(values: Doubles, count: int) -> Indices:
     """Return the places of the largest values of every row, from the largest, equals in order.
 
     Examples

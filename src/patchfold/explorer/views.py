@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold.evaluation.stability import turn
-from patchfold.evaluation.trust import pointwise_trust
+from patchfold.analysis.stability import turn
+from patchfold.analysis.trust import pointwise_trust
 from patchfold.explorer.layout import turned_ellipses
 from patchfold.explorer.loadings import has_loadings, loadings_of, pack_loadings
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from patchfold.explorer.fitting import Fitted
+    from patchfold.base.types import Doubles, Floats
+    from patchfold.explorer.embeddings import Fitted
     from patchfold.explorer.loadings import Loadings
     from patchfold.explorer.packing import ArrayStore
 
-    Floats = NDArray[np.float64]
 
 # Graphs with more edges are left out, because the page would be slow to open. With 15 neighbours,
 # these are graphs of more than 300 000 points.
@@ -33,15 +33,15 @@ class View:
     """One pane of the page: an embedding, its patches, and the trust and loadings of its points."""
 
     fitted: Fitted
-    plane: Floats
-    ellipses: Floats | None
-    trust: Floats
+    plane: Doubles
+    ellipses: Doubles | None
+    trust: Doubles
     loadings: Loadings | None = None
 
 
 def views_of(
     fitted: list[Fitted],
-    X: Floats,
+    X: Doubles,
     *,
     named: bool = True,
     n_jobs: int | None = None,
@@ -126,7 +126,7 @@ def _pack_graph(fitted: Fitted, store: ArrayStore, most_edges: int) -> dict[str,
     }
 
 
-def _pack_ellipses(found: Floats, store: ArrayStore) -> dict[str, int]:
+def _pack_ellipses(found: Doubles, store: ArrayStore) -> dict[str, int]:
     """Keep centres, half axes of one standard deviation (long, short), and angles of ellipses."""
     xx, xy, yy = found[:, 2:].T
     mean, root = (xx + yy) / 2, np.hypot((xx - yy) / 2, xy)
@@ -138,6 +138,6 @@ def _pack_ellipses(found: Floats, store: ArrayStore) -> dict[str, int]:
     }
 
 
-def _single(values: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
+def _single(values: Floats) -> NDArray[np.float32]:
     """Return lengths in single precision, finite and without -0.0: the page sorts their bits."""
     return 0 + np.asarray(np.minimum(values, np.finfo(np.float32).max), dtype=np.float32)

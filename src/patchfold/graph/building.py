@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import sklearn
 
-from patchfold.engines.validation import is_sparse, warn_user
+from patchfold.base.validation import is_sparse, warn_user
 from patchfold.graph import components, edges
 from patchfold.graph.lengths import Lengths
 from patchfold.graph.patch_graph import GraphSetting, PatchGraph
@@ -19,15 +19,13 @@ from patchfold.neighbors.approximate import ApproximateNeighbors
 from patchfold.neighbors.fitted_rows import RowTable
 from patchfold.neighbors.given import given_neighbors, nearest_by_value
 from patchfold.neighbors.search import SharedNeighbors, neighbor_search
+from patchfold.patches.denoising import fit_denoised
 from patchfold.patches.sample import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
-    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
+    from patchfold.base.types import Floats, Indices, Stage
     from patchfold.neighbors.copies import DistinctNeighbors
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.neighbors.protocol import NeighborSearch
@@ -36,9 +34,6 @@ if TYPE_CHECKING:
     from patchfold.patches.recipe import GaussianPatch
     from patchfold.supervision import Codes
 
-    Stage = Callable[[str], AbstractContextManager[None]]
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 # An edge this many times the median length comes from the exponential of Dissimilarity.
 STRETCH = 1e6
@@ -72,9 +67,8 @@ def build_graph(
     Examples
     --------
     >>> import numpy as np
-    >>> from patchfold.engines import engine_for
     >>> X = np.array([[0.0], [1.0], [3.0], [7.0]])
-    >>> setting = GraphSetting(degree=1, engine=engine_for("threads"), divergence="euclidean")
+    >>> setting = GraphSetting(degree=1, divergence="euclidean")
     >>> build_graph(X, setting).matrix.toarray()
     array([[0., 1., 0., 0.],
            [1., 0., 2., 0.],
@@ -86,7 +80,7 @@ def build_graph(
     if setting.recipe is not None:
         with stage("patches"):
             patches, denoised = _fit_patches(X, found, setting, setting.recipe)
-    lengths = Lengths(X, patches, setting.divergence, setting.engine, setting.rule, codes)
+    lengths = Lengths(X, patches, setting.divergence, setting.n_jobs, setting.rule, codes)
     near = _choose_edges(found, lengths, setting, stage)
     _check_degrees(near, setting)
     with stage("divergences"):
@@ -146,7 +140,8 @@ def _search(X: Any, setting: GraphSetting, stage: Stage) -> _Found:
                 f"patch size={size} needs more than {size} samples, got {n}; lower the size."
             )
     with stage("neighbours"):
-        search, near = setting.engine.neighbors(_search_for(X, setting, reach), X)
+        search = _search_for(X, setting, reach).build(X)
+        near = search.query()
     if reach is None:
         return _Found(near, search, reach, pooled)
     fewest = int(near.degrees.min())
@@ -167,7 +162,7 @@ def _search_for(X: Floats, setting: GraphSetting, n_neighbors: int | None) -> Ne
         radius=setting.radius,
         n_samples=X.shape[0],
         n_features=X.shape[1],
-        n_jobs=setting.engine.n_jobs,
+        n_jobs=setting.n_jobs,
         random_state=setting.random_state,
     )
 
@@ -193,7 +188,11 @@ def _make_patches(
     if recipe.denoise and not approximate:
         size = None if setting.radius is not None else int(members.degrees.max())
         search = _search_for(X, setting, size)
-    patches, denoised = setting.engine.patches(recipe, X, members, search)
+    denoised = None
+    if recipe.denoise:
+        patches, denoised = fit_denoised(recipe, X, members, search, setting.n_jobs)
+    else:
+        patches = recipe.gaussians(X, members, n_jobs=setting.n_jobs)
     return patches.fitted_to(Sample(X, np.arange(len(patches)), members)), denoised
 
 
@@ -228,7 +227,7 @@ def _measure(
         return edges.shortest(near, pairs), lengths
     if setting.pruned:
         lengths, evidence = _evidence(near, ends, found, lengths, setting)
-        factors = judged(evidence, len(near), setting.engine.n_jobs).factors[evidence.own]
+        factors = judged(evidence, len(near), setting.n_jobs).factors[evidence.own]
         unit = cast("Typical", lengths.typical).distance
         distances = evidence.distances[evidence.own]
         plain = (distances / unit) * factors.astype(distances.dtype)
@@ -271,7 +270,7 @@ def _evidence(
     The edges to the nearest points tell what is typical, whatever the degree of the graph.
     """
     i, j, _ = ends
-    n, n_jobs = len(near), setting.engine.n_jobs
+    n, n_jobs = len(near), setting.n_jobs
     # Others may be found as candidates for the nearest patches.
     known = RECIPE.nearest if setting.degree is None else max(setting.degree, setting.patch_size)
     a, b, _ = edges.undirected(found.neighborhoods.nearest(min(RECIPE.nearest, known)))
@@ -317,8 +316,8 @@ def _join(
         if setting.precomputed or (lengths.patches is None and lengths.rule is not None):
             closest = components.closest_by_gaps(lengths.gaps)
         else:
-            closest = components.closest_points(lengths.points, setting.engine.n_jobs)
-        a, b = components.bridges(labels, closest)
+            closest = components.closest_points(lengths.points, setting.n_jobs)
+        a, b = components.joining_edges(labels, closest)
     extra = lengths.order(lengths.plain(a, b), a, b).astype(values.dtype, copy=False)
     ends = np.concatenate([i, a]), np.concatenate([j, b])
     matrix = edges.symmetric(*ends, np.concatenate([values, extra]), n)

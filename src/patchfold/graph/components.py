@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
-from patchfold.engines.threads import block_slices
+from patchfold.base.threads import block_slices
 from patchfold.graph.edges import symmetric
 from patchfold.neighbors.exact import ExactNeighbors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
+    from patchfold.base.types import Floats, Indices, Mask
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
     Pair = tuple[float, float, int, int]
     Closest = Callable[[Indices], Iterator[Pair]]
 
 
-# Components of at most so many points are looked at together, others one after the other.
+# Components of at most FEW points are looked at together, others one after the other.
 FEW = 64
 
 
@@ -43,7 +41,7 @@ def longest_needed(graph: csr_array) -> float:
     return float(values[int(tree.max()) - 1]) if len(tree) else 0.0
 
 
-def bridges(labels: Indices, closest: Closest) -> tuple[Indices, Indices]:
+def joining_edges(labels: Indices, closest: Closest) -> tuple[Indices, Indices]:
     """Join components one closest pair at a time until one remains (SA-Isomap, section 2.1).
 
     The pairs are the minimum spanning tree between components under the order
@@ -147,7 +145,7 @@ def _pairs(gaps: Floats, ties: Floats, i: Indices, j: Indices) -> Iterator[Pair]
     return zip(*(part.tolist() for part in (gaps, ties, low, high)), strict=True)
 
 
-def spanning_tree(i: Indices, j: Indices, values: Floats, n: int) -> NDArray[np.bool_]:
+def spanning_tree(i: Indices, j: Indices, values: Floats, n: int) -> Mask:
     """Tell which edges are those of the minimum spanning tree, equal values in the given order."""
     order = np.argsort(values, kind="stable")
     ranks = np.empty(len(order))

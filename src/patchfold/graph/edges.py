@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
-from patchfold.engines.threads import block_slices
+from patchfold.base.threads import block_slices
 from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
 
 if TYPE_CHECKING:
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
+    from patchfold.base.types import Floats, Indices, Mask
 
 
 def undirected(near: Neighborhoods) -> tuple[Indices, Indices, Indices]:
@@ -43,7 +42,7 @@ def undirected(near: Neighborhoods) -> tuple[Indices, Indices, Indices]:
 
 def united(
     first: tuple[Indices, Indices], second: tuple[Indices, Indices], n: int
-) -> tuple[Indices, Indices, NDArray[np.bool_], NDArray[np.bool_]]:
+) -> tuple[Indices, Indices, Mask, Mask]:
     """Return two sets of pairs of ``n`` points as one, in order, and which belong to either.
 
     Examples
@@ -76,7 +75,7 @@ class EdgeList:
     lengths: Floats
     n: int
 
-    def graph(self, kept: NDArray[np.bool_]) -> csr_array:
+    def graph(self, kept: Mask) -> csr_array:
         """Return the graph of the edges that are kept, as :func:`symmetric` builds it."""
         numbers = self.numbers
         chosen = kept[numbers.data]

@@ -2,7 +2,8 @@
 
 Paths are exact: the length of a path is the sum of its edges in order, in float64, and a geodesic
 is the least over all paths. That number does not depend on how it is found. So SciPy's way and the
-compiled one of :mod:`patchfold.graph.relaxation` agree to the last bit, for any number of threads.
+compiled one of :mod:`patchfold.graph.shortest_path_kernel` agree to the last bit, for any number of
+threads.
 """
 
 from __future__ import annotations
@@ -15,16 +16,13 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra, reverse_cuthill_mckee
 from sklearn.utils import gen_batches
 
-from patchfold.engines.locality import places
-from patchfold.engines.threads import map_slices
+from patchfold.base.row_order import places
+from patchfold.base.threads import map_slices
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats, Indices
     from patchfold.neighbors.neighborhoods import Neighborhoods
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 # Sources times edges from which compiled code is used. SciPy visits as many in the time that the
 # import of the compiler takes, which is less than half a second.
@@ -33,7 +31,7 @@ COMPILED_WORK = 4 * 10**7
 # The same once the compiler is imported.
 LOADED_WORK = 10**6
 
-# If fewer than one point in so many is a source, sources are too far apart to go through the graph
+# If fewer than one point in SPARSE is a source, sources are too far apart to go through the graph
 # together, and are taken one after the other.
 SPARSE = 8
 
@@ -125,10 +123,10 @@ def continued_paths(
     if paths.size < compiled_numbers:
         through = paths[near.indices] + lengths[:, None]
         return np.asarray(np.minimum.reduceat(through, near.indptr[:-1]))
-    from patchfold.graph import relaxation
+    from patchfold.graph import shortest_path_kernel
 
     result = np.full((len(near), paths.shape[1]), np.inf, dtype=paths.dtype)
-    relaxation.continue_paths(paths, near.indptr, near.indices, lengths, result)
+    shortest_path_kernel.continue_paths(paths, near.indptr, near.indices, lengths, result)
     return result
 
 
@@ -137,13 +135,13 @@ def _without_detours(graph: csr_array) -> csr_array:
 
     Graphs of divergences have many; graphs of distances have none.
     """
-    from patchfold.graph import relaxation
+    from patchfold.graph import shortest_path_kernel
 
     # More than rounding can change: no path is longer than all edges together.
     slack = 8 * float(np.finfo(np.float64).eps) * float(graph.data.sum(dtype=np.float64))
     starts, ends = graph.indptr.astype(np.intp), graph.indices.astype(np.intp)
     lengths = graph.data.astype(np.float64, copy=False)
-    kept = ~relaxation.detours(starts, ends, lengths, slack)
+    kept = ~shortest_path_kernel.has_shortcut(starts, ends, lengths, slack)
     return csr_array(
         (lengths[kept], ends[kept], np.concatenate(([0], np.cumsum(kept)))[starts]), graph.shape
     )
@@ -154,7 +152,7 @@ def _relaxed(
 ) -> Floats:
     """Return the shortest paths from the sources by compiled code."""
     # Here and not above: small data should not wait for the compiler to be imported.
-    from patchfold.graph import relaxation
+    from patchfold.graph import shortest_path_kernel
 
     order, compact = np.arange(graph.shape[0]), graph
     if len(sources) >= REORDERED:
@@ -172,9 +170,11 @@ def _relaxed(
 
         def solve(block: slice) -> None:
             rows = np.arange(len(sources))[block]
-            relaxation.relax_each(*edges, starts[rows], order, rows, lengths)
+            shortest_path_kernel.relax_each(*edges, starts[rows], order, rows, lengths)
     else:
-        nearby = np.argsort(relaxation.rank_by_groups(*edges[:2], starts)[starts], kind="stable")
+        nearby = np.argsort(
+            shortest_path_kernel.rank_by_groups(*edges[:2], starts)[starts], kind="stable"
+        )
         # Blocks reuse memory: to allocate it takes longer than to fill it.
         spare: list[Floats] = []
 
@@ -183,10 +183,10 @@ def _relaxed(
             try:
                 far = spare.pop()
             except IndexError:
-                far = np.empty((len(order), relaxation.LANES))
-            relaxation.relax(*edges, starts[rows], far)
-            relaxation.write(far, order, rows, lengths)
+                far = np.empty((len(order), shortest_path_kernel.LANES))
+            shortest_path_kernel.relax(*edges, starts[rows], far)
+            shortest_path_kernel.write(far, order, rows, lengths)
             spare.append(far)
 
-    map_slices(solve, list(gen_batches(len(sources), relaxation.LANES)), n_jobs)
+    map_slices(solve, list(gen_batches(len(sources), shortest_path_kernel.LANES)), n_jobs)
     return lengths

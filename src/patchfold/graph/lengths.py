@@ -7,35 +7,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from patchfold import divergences
-from patchfold.engines.arrays import check_stored, to_numpy
-from patchfold.engines.threads import map_blocks
-from patchfold.engines.validation import check_choice, is_sparse
+from patchfold.base.arrays import check_stored, to_numpy
+from patchfold.base.threads import map_blocks
+from patchfold.base.types import LengthName
+from patchfold.base.validation import check_choice, is_sparse
+from patchfold.divergences.pairing import paired
 from patchfold.graph.short_circuits import RECIPE, Typical
 from patchfold.supervision import UNKNOWN, Edges, changed_lengths, kinship
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
+    from patchfold.base.types import Floats, Indices, Mask
     from patchfold.divergences import Divergence
-    from patchfold.engines import Engine
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.patches.gaussians import Patches
     from patchfold.supervision import Codes, Kin, LabelRule
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 # What ``lengths`` may be: distances in a graph without short circuits, or the divergence itself.
-KINDS = ("pruned", "divergence")
+KINDS = get_args(LengthName)
 
 # The mean is taken over all pairs, or over a sample of about this many, which has three digits.
 MEAN_PAIRS = 2**19
@@ -52,8 +51,8 @@ class Lengths:
     patches : Patches or None
         Their Gaussians, one per distinct point; None where lengths are Euclidean or given.
     divergence : str or callable
-    engine : Engine
-        Where the work runs.
+    n_jobs : int or None
+        Threads, as in scikit-learn. Results do not depend on their number.
     rule : LabelRule or None
         How labels change lengths.
     codes : array of shape (n,) or None
@@ -70,7 +69,7 @@ class Lengths:
     points: Any
     patches: Patches | None
     divergence: str | Divergence
-    engine: Engine
+    n_jobs: int | None = None
     rule: LabelRule | None = None
     codes: Codes | None = None
     typical: Typical | None = None
@@ -108,7 +107,7 @@ class Lengths:
 
     def divergences(self, i: Indices, j: Indices) -> Floats:
         """Return the divergences of the patches of pairs ``(i, j)``."""
-        return self.engine.divergences(self.patches, self._of(i), self._of(j), self.divergence)
+        return self._compared(self.patches, self._of(i), self._of(j))
 
     def apart(self, i: Indices, j: Indices) -> Floats:
         """Return how far the points that the patches ``i`` and ``j`` belong to are apart."""
@@ -181,8 +180,7 @@ class Lengths:
             return np.asarray(np.minimum(self.points, self.points.T))
         if self.patches is None:
             return cdist(self.points, self.points).astype(self.points.dtype, copy=False)
-        n_jobs = self.engine.n_jobs
-        matrix = divergences.pairwise(self.patches, self.divergence, n_jobs=n_jobs)
+        matrix = divergences.pairwise(self.patches, self.divergence, n_jobs=self.n_jobs)
         return np.asarray(to_numpy(matrix))
 
     def order(self, lengths: Floats, i: Indices, j: Indices) -> Floats:
@@ -237,8 +235,13 @@ class Lengths:
 
     def divergences_of_new(self, patches: Patches, i: Indices, j: Indices) -> Floats:
         """Return the divergences of the patches ``i`` of new points from ``j`` of fitted ones."""
-        j = self._of(j)
-        return self.engine.divergences(patches, i, j, self.divergence, self.patches)
+        return self._compared(patches, i, self._of(j), self.patches)
+
+    def _compared(
+        self, patches: Any, i: Indices, j: Indices, other: Patches | None = None
+    ) -> Floats:
+        values = paired(patches, i, j, self.divergence, other=other, n_jobs=self.n_jobs)
+        return np.asarray(to_numpy(values))
 
     def of_new(
         self, patches: Patches, near: Neighborhoods, values: Floats, graph: csr_array
@@ -265,7 +268,7 @@ class Lengths:
         if self.typical is not None:
             disagreement, values = self.typical.disagreement(values), distances()
             values = np.where(
-                trusted_of_new(near, disagreement, values, graph, self.engine.n_jobs),
+                trusted_of_new(near, disagreement, values, graph, self.n_jobs),
                 values,
                 np.inf,
             )
@@ -280,7 +283,7 @@ class Lengths:
             lambda block: step_lengths(X[i[block]] - Z[j[block]]),
             len(i),
             3 * X.itemsize * X.shape[1],
-            self.engine.n_jobs,
+            self.n_jobs,
         )
         return np.concatenate(parts) if parts else np.empty(0, dtype=X.dtype)
 
@@ -316,7 +319,7 @@ def trusted_of_new(
     distances: Floats,
     graph: csr_array,
     n_jobs: int | None = None,
-) -> NDArray[np.bool_]:
+) -> Mask:
     """Tell which edges of new points to fitted ones are trusted.
 
     Those whose patches agree, the one along which they disagree least, and those around which one
@@ -334,7 +337,7 @@ def trusted_of_new(
     if not len(known) or not len(open_):
         return trusted
 
-    def led_around(block: slice) -> NDArray[np.bool_]:
+    def led_around(block: slice) -> Mask:
         edges = open_[block]
         counts = np.diff(starts)[rows[edges]]
         pairs = np.repeat(np.arange(len(edges)), counts)

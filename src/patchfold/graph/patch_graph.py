@@ -1,47 +1,43 @@
 """The graph of patches: the frozen result of the steps from points to lengths.
 
 :func:`~patchfold.graph.building.build_graph` makes it; estimators embed it and keep it, and new
-points find their place in it (:mod:`patchfold.graph.placing`).
+points find their place in it (:mod:`patchfold.graph.new_points`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from patchfold.engines.arrays import check_follows, to_numpy
-from patchfold.engines.validation import check_count
-from patchfold.graph import placing
+from patchfold.base.arrays import check_follows, to_numpy
+from patchfold.base.types import GraphName
+from patchfold.base.validation import check_count
+from patchfold.graph import new_points
 from patchfold.neighbors.given import at_zero
 from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.neighbors.protocol import check_stored_search
-from patchfold.neighbors.search import neighbor_search
-from patchfold.patches.strangers import NEIGHBORS, Strangers
 from patchfold.supervision import label_rule
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Indices, RuleName, Seed
     from patchfold.divergences import Divergence
-    from patchfold.engines import Engine
     from patchfold.graph.lengths import Lengths
     from patchfold.neighbors.copies import Copies
     from patchfold.neighbors.fitted_rows import RowTable
     from patchfold.neighbors.protocol import NeighborSearch
+    from patchfold.neighbors.search import Knn
     from patchfold.patches.denoising import Denoised
     from patchfold.patches.gaussians import Patches
     from patchfold.patches.recipe import GaussianPatch
     from patchfold.supervision import LabelRule
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 # What ``graph`` may be: the nearest points, or the nearest patches under the divergence.
-KINDS = ("neighbors", "divergence")
+KINDS = get_args(GraphName)
 
 # Euclidean neighbours looked at for each neighbour wanted under the divergence, where not all pairs
 # can be: benchmarks/candidates.py reports how many of the true ones are among them.
@@ -56,8 +52,6 @@ class GraphSetting:
     ----------
     degree : int or None
         Degree k of the graph; None where a radius decides. A given sparse graph has its own.
-    engine : Engine
-        Where the work runs.
     radius : float or None
         Join all points within this distance.
     divergence : str or callable
@@ -79,25 +73,23 @@ class GraphSetting:
         How neighbours are searched.
     random_state : int, RandomState or None
         Seed of an approximate search.
-    n_candidates : int or None
-        Neighbours among which the nearest patches are sought where there is no room for all pairs;
-        None means ten times the degree.
+    n_jobs : int or None
+        Threads, as in scikit-learn. Results do not depend on their number.
     """
 
     degree: int | None
-    engine: Engine
     radius: float | None = None
     divergence: str | Divergence = "kl"
     recipe: GaussianPatch | None = None
     patch_size: int = 0
     pruned: bool = True
     by_divergence: bool = False
-    supervision: Any = None
+    supervision: RuleName | LabelRule | None = None
     joined: bool = True
     needs: tuple[str, float] = ("n_neighbors", 0)
-    knn: Any = "auto"
-    random_state: Any = None
-    n_candidates: int | None = None
+    knn: Knn = "auto"
+    random_state: Seed = None
+    n_jobs: int | None = None
 
     @property
     def precomputed(self) -> bool:
@@ -111,9 +103,8 @@ class GraphSetting:
 
     @property
     def pool(self) -> int:
-        """How many Euclidean neighbours are candidates for the nearest patches."""
-        k = self.degree or 0
-        return max(k, self.n_candidates or CANDIDATES * k)
+        """How many Euclidean neighbours are candidates where there is no room for all pairs."""
+        return CANDIDATES * (self.degree or 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +156,7 @@ class PatchGraph:
         return int(self.matrix.shape[0])
 
     def check(self, shape: tuple[int, int]) -> None:
-        """Refuse a graph out of a file that is not one of so many points and features.
+        """Refuse a graph from a file unless it has ``shape``: points and features.
 
         Compiled code reads its arrays, and does not look where they end.
         """
@@ -196,7 +187,7 @@ class PatchGraph:
 
     def __getstate__(self) -> dict[str, Any]:
         # What can be computed again, or is of use in a fit only, is not in a file.
-        left_out = ("strangers", "removed", "patches_of_rows")
+        left_out = ("removed", "patches_of_rows")
         return {name: value for name, value in vars(self).items() if name not in left_out}
 
     @property
@@ -213,22 +204,9 @@ class PatchGraph:
         which = self.lengths.patch_of
         return self.patches if self.patches is None or which is None else self.patches[which]
 
-    @cached_property
-    def strangers(self) -> Strangers:
-        """The points as judges of how strange others are; computed when it is first asked for."""
-        search, setting, points = self.search, self.setting, self.lengths.points
-        if search is None:
-            raise ValueError("strangers are told by points, and the graph has distances")
-        n, m = points.shape
-        judges = min(NEIGHBORS, n - 1)
-        if self.reach is None or self.reach < judges:  # too few neighbours are found to judge by
-            size = {"n_samples": n, "n_features": m, "n_jobs": setting.engine.n_jobs}
-            search = neighbor_search(n_neighbors=judges, **size).build(points)
-        return Strangers.among(points, search, n_jobs=setting.engine.n_jobs)
-
     def place(self, X: Any) -> Neighborhoods:
         """Return the neighbours of new points among the fitted ones, and the lengths to them."""
-        return placing.place(self, X)
+        return new_points.place(self, X)
 
     def distinct(self) -> Indices:
         """Return the points without their copies, the first of each."""

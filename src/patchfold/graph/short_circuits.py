@@ -29,31 +29,28 @@ than those of neighbours usually do, and the way around it is long::
     length = e / e0, stretched;  removed edges are left out
 
 Steps are functions on arrays of edges. :mod:`patchfold.graph.building` calls them for one machine,
-:mod:`patchfold.engines.cluster.judging` for the parts of a cluster.
+:mod:`patchfold.distributed.judging` for the parts of a cluster.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from patchfold.engines.threads import map_blocks
-from patchfold.engines.validation import check_positive
+from patchfold.base.threads import map_blocks
+from patchfold.base.validation import check_positive
 from patchfold.graph.components import n_components, spanning_tree
+from patchfold.graph.detour_bounds import landmark_ways
 from patchfold.graph.edges import EdgeList
-from patchfold.graph.ways import landmark_ways
 from patchfold.patches.covariances import AUTO_RIDGE
 from patchfold.patches.recipe import GaussianPatch
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
-    Mask = NDArray[np.bool_]
+    from patchfold.base.types import Floats, Indices, Mask
 
 
 @dataclass(frozen=True)

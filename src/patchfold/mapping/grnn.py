@@ -8,27 +8,20 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import cdist
-from sklearn.base import (
-    BaseEstimator,
-    MultiOutputMixin,
-    RegressorMixin,
-)
 from sklearn.utils.validation import (
     check_array,
     check_consistent_length,
     check_is_fitted,
 )
 
-from patchfold.engines.sampling import CHOICE_ROWS, choice_rows
-from patchfold.engines.threads import map_blocks
-from patchfold.engines.validation import check_positive, checked_points
+from patchfold.base.estimators import BaseEstimator, MultiOutputMixin, RegressorMixin
+from patchfold.base.sampling import CHOICE_ROWS, choice_rows
+from patchfold.base.threads import map_blocks
+from patchfold.base.validation import check_positive, checked_points
 from patchfold.neighbors.points import SearchedPoints
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.floating[Any]]
-    Indices = NDArray[np.intp]
+    from patchfold.base.types import Floats, Indices
 
 
 # While GRNN chooses a bandwidth it holds the distances of some rows to all points. It takes fewer

@@ -14,22 +14,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import nnls
 
-from patchfold.engines.sampling import CHOICE_ROWS, choice_rows
-from patchfold.engines.threads import map_blocks
+from patchfold.base.sampling import CHOICE_ROWS, choice_rows
+from patchfold.base.threads import map_blocks
 from patchfold.neighbors.points import SearchedPoints, k_nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from patchfold.base.types import Floats, Indices
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 # Neighbours in the embedding that are tried, the last of which has no weight. These, the ridges and
 # their mixture were chosen on mnist, pendigits, satimage, segment, texture and mfeat-fourier.

@@ -8,25 +8,17 @@ import numpy as np
 from joblib import parallel_config
 from scipy.linalg import eigh
 from scipy.spatial.distance import cdist, pdist
-from sklearn.base import (
-    BaseEstimator,
-    TransformerMixin,
-)
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import (
-    check_is_fitted,
-)
+from sklearn.utils.validation import check_is_fitted
 
-from patchfold.engines.memory import check_memory
-from patchfold.engines.sampling import CHOICE_ROWS, choice_rows
-from patchfold.engines.validation import checked_points
+from patchfold.base.estimators import BaseEstimator, TransformerMixin
+from patchfold.base.memory import check_memory
+from patchfold.base.sampling import CHOICE_ROWS, choice_rows
+from patchfold.base.validation import checked_points
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.floating[Any]]
-    Indices = NDArray[np.intp]
+    from patchfold.base.types import Floats
 
 
 # The choices of kernel ridge regression: kernel widths in median distances, and ridges beside the

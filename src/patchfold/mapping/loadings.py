@@ -7,22 +7,20 @@ derivatives.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from patchfold.engines.threads import block_slices, map_blocks
+from patchfold.base.threads import block_slices, map_blocks
 from patchfold.graph.edges import rows_of, side_by_side
 from patchfold.neighbors.neighborhoods import Neighborhoods
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from patchfold.base.types import Floats, Indices, Mask
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 # Neighbours in the graph, at most, that slopes are fitted to.
 NEIGHBORS = 30
@@ -189,7 +187,7 @@ def _joined(right: Floats, left: Floats) -> Floats:
     return np.where(jumps, shorter, (right + left) / 2)
 
 
-def _padded(near: Neighborhoods, block: slice) -> tuple[Indices, NDArray[np.bool_]]:
+def _padded(near: Neighborhoods, block: slice) -> tuple[Indices, Mask]:
     """Return the neighbours of a block of rows as an array, and which of its entries there are.
 
     It is equally wide for all rows: the bits of a product depend on how wide its factors are.
@@ -200,7 +198,7 @@ def _padded(near: Neighborhoods, block: slice) -> tuple[Indices, NDArray[np.bool
     return near.indices[edges], known
 
 
-def _weights(distances: Floats, known: NDArray[np.bool_]) -> Floats:
+def _weights(distances: Floats, known: Mask) -> Floats:
     """Return the tricube weights of neighbours; rows sum to one."""
     furthest = np.where(known, distances, 0.0).max(axis=1, keepdims=True)
     ratio = distances / (BAND * np.where(furthest > 0, furthest, 1.0))

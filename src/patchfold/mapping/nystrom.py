@@ -13,20 +13,18 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
-from patchfold.engines.arrays import check_stored
-from patchfold.engines.scaling import CLOSE, NEAR, settled
-from patchfold.engines.threads import map_blocks
-from patchfold.engines.validation import check_positive
+from patchfold.base.arrays import check_stored
+from patchfold.base.threads import map_blocks
+from patchfold.base.validation import check_positive
 from patchfold.graph.geodesics import continued_paths
 from patchfold.neighbors.neighborhoods import Neighborhoods
+from patchfold.solvers.scaling import CLOSE, NEAR, settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from patchfold.base.types import Floats, Indices
 
-    Floats = NDArray[np.floating[Any]]
-    Indices = NDArray[np.intp]
 
 # A denominator below this share of the degree is kept there: eigenvalues reach degrees only for
 # isolated points.
@@ -40,7 +38,7 @@ class Triangulation:
     With squared geodesics ``d^2`` to the targets, a point lies at ``-(d^2 - m) A / 2`` for the axes
     ``A`` and the mean squared geodesics ``m`` of the targets (de Silva and Tenenbaum, 2004). With
     ``places``, it moves from there to where its stress is least
-    (:func:`patchfold.engines.scaling.settled`).
+    (:func:`patchfold.solvers.scaling.settled`).
 
     Attributes
     ----------
@@ -48,7 +46,7 @@ class Triangulation:
         Geodesics of all fitted points to the targets, in units of the longest.
     squared_means : array of shape (n_targets,)
     axes : array of shape (n_targets, n_components)
-        See :func:`patchfold.engines.scaling.triangulation`.
+        See :func:`patchfold.solvers.scaling.triangulation`.
     unit : float
         The longest geodesic.
     places : array of shape (n_targets, n_components) or None
@@ -129,7 +127,7 @@ class Triangulation:
 
         def place(block: slice) -> Floats:
             known = paths(block)
-            with np.errstate(over="ignore", invalid="ignore"):  # who asks looks for what overflowed
+            with np.errstate(over="ignore", invalid="ignore"):  # callers check for infinities
                 centred = -0.5 * (known**2 - self.squared_means)
                 # Row by row: a product of matrices has bits that depend on how many rows there are.
                 found: Floats = (centred[:, None, :] @ self.axes)[:, 0, :]

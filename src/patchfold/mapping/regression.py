@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from joblib import parallel_config
-from sklearn.base import (
-    clone,
-)
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from patchfold.engines.validation import check_choice
+from patchfold.base.types import MapName
+from patchfold.base.validation import check_choice
 from patchfold.mapping.grnn import GRNN
 from patchfold.mapping.kernel_ridge import DistanceScaler, kernel_ridge
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.floating[Any]]
-    Indices = NDArray[np.intp]
+    from patchfold.base.types import Floats
 
 
-MAPS = ("nystrom", "krr", "grnn")
+MAPS = get_args(MapName)
 
 
 def check_map(value: Any) -> Any:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from patchfold.engines import locality
-from patchfold.engines.threads import map_blocks, n_threads
-from patchfold.engines.validation import check_count, check_points, ignored_warnings
+from patchfold.base import row_order
+from patchfold.base.threads import map_blocks, n_threads
+from patchfold.base.validation import check_count, check_points, ignored_warnings
 from patchfold.neighbors.points import (
     SearchedPoints,
     k_nearest,
@@ -17,7 +17,8 @@ from patchfold.neighbors.points import (
 from patchfold.neighbors.protocol import built, check_fewer_than_samples
 
 if TYPE_CHECKING:
-    from patchfold.neighbors.neighborhoods import Floats, Neighborhoods
+    from patchfold.base.types import Floats
+    from patchfold.neighbors.neighborhoods import Neighborhoods
 
 
 class ApproximateNeighbors:
@@ -63,7 +64,7 @@ class ApproximateNeighbors:
         self._order: Any = None
 
     def check(self, shape: tuple[int, int]) -> None:
-        """Refuse a search out of a file that is not one of so many points and features."""
+        """Refuse a search from a file unless it has ``shape``: points and features."""
         check_fewer_than_samples(check_count("n_neighbors", self.n_neighbors), shape[0])
         built(self, self._space).check(shape)
         if self._descent is not None:  # is built again when it is asked for
@@ -90,7 +91,7 @@ class ApproximateNeighbors:
             return None
         with ignored_warnings():  # of points with too few neighbours found; the class says so
             placed = space.placed(space.points, np.float32)
-            self._order = locality.walk(placed)
+            self._order = row_order.walk(placed)
             return descent(
                 placed[self._order],
                 n_neighbors=min(self.n_neighbors + 1 + self.SPARE_CANDIDATES, n_samples),
@@ -108,7 +109,7 @@ class ApproximateNeighbors:
         if self._descent is None:
             return k_nearest(space, queries, self.n_neighbors, own=own)
         if own:
-            candidates = self._descent.neighbor_graph[0][locality.places(self._order)]
+            candidates = self._descent.neighbor_graph[0][row_order.places(self._order)]
         else:
             wanted = min(self.n_neighbors + self.SPARE_CANDIDATES, space.n_samples)
             candidates, _ = self._descent.query(

@@ -14,18 +14,15 @@ from weakref import proxy
 import numpy as np
 from sklearn.neighbors import KDTree
 
-from patchfold.engines.threads import block_slices, map_blocks
-from patchfold.engines.validation import is_sparse
+from patchfold.base.threads import block_slices, map_blocks
+from patchfold.base.validation import is_sparse
 
 if TYPE_CHECKING:
-    from patchfold.neighbors.neighborhoods import (
-        Floats,
-        Indices,
-    )
+    from patchfold.base.types import Floats, Indices
     from patchfold.neighbors.points import SearchedPoints
 
 
-# A tree is asked for so many candidates beyond k, which prove that no neighbour is missing.
+# Candidates beyond k that a tree is asked for: they prove that no neighbour is missing.
 TREE_SPARE = 8
 
 

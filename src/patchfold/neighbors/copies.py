@@ -1,4 +1,4 @@
-"""Rows that are there several times: found, taken once, and named again by their rows."""
+"""Duplicate rows: find them, keep one of each, and map results back to all rows."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from patchfold.engines.arrays import check_follows, check_stored
+from patchfold.base.arrays import check_follows, check_stored
 from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
 from patchfold.neighbors.protocol import NeighborSearch, check_stored_search
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Indices
     from patchfold.neighbors.fitted_rows import RowTable
-
-    Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +106,7 @@ class DistinctNeighbors:
         self.copies = copies
 
     def check(self, shape: tuple[int, int]) -> None:
-        """Refuse a search out of a file that is not one of so many points and features."""
+        """Refuse a search from a file unless it has ``shape``: points and features."""
         self.copies.check(shape[0])
         check_stored_search(self.search, (len(self.copies.first), shape[1]))
 

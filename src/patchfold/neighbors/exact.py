@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from patchfold.engines.validation import check_count, check_points, check_positive
+from patchfold.base.validation import check_count, check_points, check_positive
 from patchfold.neighbors.points import (
     SearchedPoints,
     all_within,
@@ -45,7 +45,7 @@ class ExactNeighbors:
         self._space: SearchedPoints | None = None
 
     def check(self, shape: tuple[int, int]) -> None:
-        """Refuse a search out of a file that is not one of so many points and features."""
+        """Refuse a search from a file unless it has ``shape``: points and features."""
         check_fewer_than_samples(check_count("n_neighbors", self.n_neighbors), shape[0])
         built(self, self._space).check(shape)
 
@@ -85,7 +85,7 @@ class RadiusNeighbors:
         self._space: SearchedPoints | None = None
 
     def check(self, shape: tuple[int, int]) -> None:
-        """Refuse a search out of a file that is not one of so many points and features."""
+        """Refuse a search from a file unless it has ``shape``: points and features."""
         check_positive("radius", self.radius)
         built(self, self._space).check(shape)
 

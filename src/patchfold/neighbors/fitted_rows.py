@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from patchfold.engines.arrays import check_follows, check_stored
-from patchfold.engines.threads import map_blocks
+from patchfold.base.arrays import check_follows, check_stored
+from patchfold.base.threads import map_blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.floating[Any]]
-    Indices = NDArray[np.intp]
+    from patchfold.base.types import Floats, Indices
 
 
 # An odd number whose bits are as good as random (the golden ratio times 2^64).
@@ -42,7 +41,7 @@ class RowTable:
         self._keys = keys[self._order]
 
     def check(self, shape: tuple[int, int]) -> None:
-        """Refuse a table out of a file that is not one of so many points and features."""
+        """Refuse a table from a file unless it has ``shape``: points and features."""
         check_stored("points", self._points, shape)
         right = RowTable(self._points)
         check_follows("order", self._order, right._order)

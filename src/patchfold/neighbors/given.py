@@ -8,9 +8,9 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from patchfold.engines.threads import map_blocks
-from patchfold.engines.validation import check_count, check_points, is_sparse
-from patchfold.neighbors.neighborhoods import Floats, Indices, Neighborhoods, edge_starts
+from patchfold.base.threads import map_blocks
+from patchfold.base.validation import check_count, check_points, is_sparse
+from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
 from patchfold.neighbors.points import (
     check_features,
     sorted_edges,
@@ -19,6 +19,8 @@ from patchfold.neighbors.protocol import GraphTransformer, built, check_fewer_th
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from patchfold.base.types import Floats, Indices
 
 
 class TransformerNeighbors:

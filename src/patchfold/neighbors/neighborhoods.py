@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from patchfold.engines.arrays import check_follows, check_stored
-from patchfold.engines.validation import check_count
+from patchfold.base.arrays import check_follows, check_stored
+from patchfold.base.validation import check_count
 
-Indices = npt.NDArray[np.intp]
-Floats = npt.NDArray[np.floating[Any]]
+if TYPE_CHECKING:
+    from patchfold.base.types import Floats, Indices, Mask
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +54,7 @@ class Neighborhoods:
             )
 
     def check(self, shape: tuple[int, int]) -> None:
-        """Refuse neighbours out of a file that are not those of so many rows among so many."""
+        """Refuse neighbours from a file unless they are those of ``shape``: rows among points."""
         n_rows, n_columns = shape
         check_stored("indptr", self.indptr, (n_rows + 1,), "i")
         degrees = np.diff(self.indptr)
@@ -114,7 +113,7 @@ class Neighborhoods:
         kept = edge_starts(np.minimum(self.degrees, k))
         return Neighborhoods(kept, self.indices[keep], self.distances[keep])
 
-    def among_nearest(self, k: int | Indices) -> npt.NDArray[np.bool_]:
+    def among_nearest(self, k: int | Indices) -> Mask:
         """Tell which edges lead to one of the ``k`` nearest neighbours of a row."""
         most = np.broadcast_to(k, len(self))
         return np.arange(len(self.indices)) - self.indptr[self.sources] < most[self.sources]

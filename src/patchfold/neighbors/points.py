@@ -13,17 +13,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from scipy import sparse
 
-from patchfold.engines.arrays import check_follows, check_stored
-from patchfold.engines.threads import block_slices, map_blocks, n_threads
-from patchfold.engines.validation import check_points, is_sparse
+from patchfold.base.arrays import check_follows, check_stored
+from patchfold.base.threads import block_slices, map_blocks, n_threads
+from patchfold.base.types import Floats, Indices
+from patchfold.base.validation import check_points, is_sparse
 from patchfold.neighbors.candidates import Scan, Tree
-from patchfold.neighbors.neighborhoods import (
-    Floats,
-    Indices,
-    Neighborhoods,
-    edge_starts,
-    nearest_first,
-)
+from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts, nearest_first
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,8 +35,8 @@ T = TypeVar("T")
 TREE_FEATURES = 6
 
 
-# A scan of so many features in one thread lets BLAS use all cores, as scikit-learn does; smaller
-# products gain nothing. No bit of a result depends on it.
+# A scan of BLAS_FEATURES features in one thread lets BLAS use all cores, as scikit-learn does;
+# smaller products gain nothing. No bit of a result depends on it.
 BLAS_FEATURES = 100
 
 
@@ -58,7 +53,7 @@ LARGEST_SPREAD = 1e150
 LARGEST_VALUE = 1e300
 
 
-# Differences are taken in parts of so many bytes, which stay in the cache until they are summed.
+# Differences are taken in parts of DIFFERENCE_BYTES, which stay in the cache until they are summed.
 DIFFERENCE_BYTES = 2**18
 
 
@@ -88,7 +83,7 @@ class SearchedPoints:
         return {name: value for name, value in vars(self).items() if name not in CACHED}
 
     def check(self, shape: tuple[int, int]) -> None:
-        """Refuse what is in a file and does not follow from so many points and features."""
+        """Refuse points from a file unless all parts have ``shape``: points and features."""
         check_stored("points", self.points, shape)
         stored = vars(self)
         for name, value in vars(SearchedPoints(self.points, self.n_jobs)).items():

@@ -59,7 +59,7 @@ def check_fewer_than_samples(n_neighbors: int, n_samples: int) -> None:
 
 
 def check_stored_search(search: Any, shape: tuple[int, int]) -> None:
-    """Refuse a search out of a file that is not one of so many points and features."""
+    """Refuse a search from a file unless it has ``shape``: points and features."""
     if not hasattr(search, "check"):
         raise TypeError(f"a {type(search).__name__} is no search that a file can hold")
     search.check(shape)

@@ -6,25 +6,23 @@ an old neighbour's neighbour. Compiled code takes one point at a time, and gathe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from patchfold.engines import locality
-from patchfold.engines.compiling import compiled, compiled_freely
-from patchfold.engines.threads import map_blocks
+from patchfold.base import row_order
+from patchfold.base.compiling import compiled, compiled_freely
+from patchfold.base.threads import map_blocks
 from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from patchfold.base.types import Floats, Indices
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 # Bytes that count for a row when rows are cut into blocks; it reads points from all over memory.
 ROW_BYTES = 2**15
 
-# A distance is given up if it is too long after a multiple of so many features.
+# A distance is given up if it is too long after a multiple of PART features.
 PART = 64
 
 
@@ -72,7 +70,7 @@ def refined_neighbors(
     columns = np.empty((len(start), most), dtype=np.intp)
     distances = np.full((len(start), most), np.inf)
 
-    walk = locality.walk(queries)
+    walk = row_order.walk(queries)
 
     def search(block: slice) -> None:
         _search(

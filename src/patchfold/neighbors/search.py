@@ -5,17 +5,16 @@ from __future__ import annotations
 from copy import copy
 from importlib.util import find_spec
 from threading import RLock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, get_args
 
 import numpy as np
 
-from patchfold.engines.validation import check_choice, check_count, check_points
+from patchfold.base.types import KnnName
+from patchfold.base.validation import check_choice, check_count, check_points
 from patchfold.neighbors.approximate import ApproximateNeighbors
 from patchfold.neighbors.exact import ExactNeighbors, RadiusNeighbors
 from patchfold.neighbors.given import TransformerNeighbors
-from patchfold.neighbors.points import (
-    TREE_FEATURES,
-)
+from patchfold.neighbors.points import TREE_FEATURES
 from patchfold.neighbors.protocol import (
     GraphTransformer,
     NeighborSearch,
@@ -36,7 +35,7 @@ T = TypeVar("T")
 DEFAULT_NEIGHBORS = 15
 
 
-KNN_NAMES = ("auto", "exact", "approximate")
+KNN_NAMES = get_args(KnnName)
 
 
 # "auto" searches exactly up to these sizes. A scan is quadratic (on 20 000 x 784 it takes
@@ -83,7 +82,7 @@ class SharedNeighbors:
         self._making = RLock()
 
     def search(self, n_neighbors: int, **setting: Any) -> NeighborSearch:
-        """Return a search of so many neighbours; ``setting`` is as in :func:`neighbor_search`."""
+        """Return a search of ``n_neighbors``; ``setting`` is as in :func:`neighbor_search`."""
         own = neighbor_search(self.knn, n_neighbors=n_neighbors, **setting)
         return _FoundNeighbors(own, n_neighbors, self)
 
@@ -114,6 +113,10 @@ class SharedNeighbors:
         return points is not None and points.dtype == X.dtype and np.array_equal(points, X)
 
 
+# What the parameter ``knn`` may be.
+Knn: TypeAlias = KnnName | NeighborSearch | GraphTransformer | SharedNeighbors
+
+
 class _FoundNeighbors:
     """A search that keeps the neighbours of its own points."""
 
@@ -125,7 +128,7 @@ class _FoundNeighbors:
         self._found: Neighborhoods | None = None
 
     def check(self, shape: tuple[int, int]) -> None:
-        """Refuse a search out of a file that is not one of so many points and features."""
+        """Refuse a search from a file unless it has ``shape``: points and features."""
         check_stored_search(self.origin, shape)
         built(self, self._found).check((shape[0], shape[0]))
         if self._shared is not None:
@@ -214,7 +217,7 @@ def neighbor_search(
     return ApproximateNeighbors(n_neighbors, n_jobs=n_jobs, random_state=random_state)
 
 
-def exact_suits(knn: str, n_samples: int, n_features: int) -> bool:
+def exact_suits(knn: Any, n_samples: int, n_features: int) -> bool:
     """Tell whether a search of this name is exact for data of a given size.
 
     Examples
@@ -223,7 +226,7 @@ def exact_suits(knn: str, n_samples: int, n_features: int) -> bool:
     True
     """
     if knn != "auto":
-        return knn == "exact"
+        return bool(knn == "exact")
     limit = AUTO_TREE_SAMPLES if n_features <= TREE_FEATURES else AUTO_EXACT_SAMPLES
     quick = n_samples <= limit or n_samples**2 * (CHOOSING + n_features) <= AUTO_SCAN
     return quick or find_spec("pynndescent") is None

@@ -6,15 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold.engines.threads import map_blocks
+from patchfold.base.threads import map_blocks
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Doubles, Indices
     from patchfold.neighbors.neighborhoods import Neighborhoods
 
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.float64]
 
 # A patch may have twice as many neighbours as the graph. All, a half and a quarter are tried.
 REACH = 2
@@ -105,7 +102,7 @@ def adaptive_sizes(
     return sizes
 
 
-def _best(Z: Floats, count: int, strides: list[int]) -> Indices:
+def _best(Z: Doubles, count: int, strides: list[int]) -> Indices:
     """Return the best size for neighbours ``Z`` (n, points, m) relative to their point.
 
     Neighbours come nearest first. The point itself, at the origin, belongs to each patch.
@@ -124,7 +121,7 @@ def _best(Z: Floats, count: int, strides: list[int]) -> Indices:
     return np.asarray(len(strides) - 1 - np.argmax(good[:, ::-1], axis=1))
 
 
-def _variances(Z: Floats) -> Floats:
+def _variances(Z: Doubles) -> Doubles:
     """Return the principal variances of patches, falling, up to a factor."""
     count = Z.shape[1] + 1
     centred = np.concatenate([np.zeros_like(Z[:, :1]), Z], axis=1)
@@ -134,7 +131,7 @@ def _variances(Z: Floats) -> Floats:
     return np.asarray(np.clip(np.linalg.eigvalsh(products)[:, ::-1], 0.0, None))
 
 
-def _dimension(variances: Floats, most: int) -> Indices:
+def _dimension(variances: Doubles, most: int) -> Indices:
     """Return the rounded participation ratio, at most ``most``, so that a residual is left."""
     squares = np.square(variances).sum(axis=1)
     ratio = np.square(variances.sum(axis=1)) / np.where(squares > 0, squares, 1.0)

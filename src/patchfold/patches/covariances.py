@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from array_api_compat import array_namespace
 
-from patchfold.engines.arrays import Array
+from patchfold.base.arrays import Array
 
 # gamma="auto": the ridge as a share of the mean variance of the features (docs/recipe.md), and the
 # intensity of a shrinkage (the one scikit-learn's ShrunkCovariance has).

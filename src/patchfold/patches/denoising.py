@@ -9,21 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from patchfold.engines.arrays import check_stored
+from patchfold.base.arrays import check_stored
 from patchfold.neighbors.protocol import check_stored_search
 from patchfold.patches.fitting import patch_means
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.neighbors.protocol import NeighborSearch
     from patchfold.patches.fitting import Part
     from patchfold.patches.gaussians import Patches
     from patchfold.patches.recipe import GaussianPatch
-
-    Floats = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +42,7 @@ class Denoised:
     members: Neighborhoods | None = None
 
     def check(self, shape: tuple[int, int]) -> None:
-        """Refuse what is in a file and does not belong to so many points and features."""
+        """Refuse what a file holds unless it has ``shape``: points and features."""
         check_stored("places", self.places, shape)
         if self.search is not None:
             check_stored_search(self.search, shape)

@@ -9,18 +9,17 @@ import numpy as np
 from array_api_compat import array_namespace
 from sklearn.utils import gen_batches
 
-from patchfold.engines import locality
-from patchfold.engines.arrays import Array, put, to_numpy
-from patchfold.engines.memory import check_memory
-from patchfold.engines.threads import map_blocks
+from patchfold.base import row_order
+from patchfold.base.arrays import Array, put, to_numpy
+from patchfold.base.memory import check_memory
+from patchfold.base.threads import map_blocks
 from patchfold.patches import covariances
 from patchfold.patches.gaussians import Patches, padded, triangular
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Indices
     from patchfold.neighbors.neighborhoods import Neighborhoods
 
 
@@ -55,7 +54,7 @@ class Part(NamedTuple):
     """
 
     scale: float
-    rows: NDArray[np.intp] | None = None
+    rows: Indices | None = None
 
     @classmethod
     def of(cls, X: Array) -> Part:
@@ -143,7 +142,7 @@ class PatchFit:
         self,
         n_jobs: int | None,
         *,
-        walk: NDArray[np.intp] | None = None,
+        walk: Indices | None = None,
     ) -> Patches:
         """Fit all patches, in the order of ``walk``: by default near ones after each other."""
         xp = array_namespace(self.X)
@@ -182,22 +181,22 @@ class PatchFit:
         xp = array_namespace(self.X)
         means = xp.empty(self.points.shape, dtype=self.X.dtype)
 
-        def fill(rows: NDArray[np.intp]) -> None:
+        def fill(rows: Indices) -> None:
             put(means, rows, self.centred(rows)[2])
 
         row_bytes = 4 * (xp.finfo(self.X.dtype).bits // 8) * means.shape[1] * (self.widest + 1)
         self.by_size(fill, self.walk(), row_bytes, n_jobs)
         return means if self.rows is None else means[self.rows, ...]
 
-    def walk(self) -> NDArray[np.intp]:
+    def walk(self) -> Indices:
         """Return the rows whose patches are wanted, near ones one after the other."""
-        walk = locality.walk(to_numpy(self.points))
+        walk = row_order.walk(to_numpy(self.points))
         return walk if self.rows is None else walk[np.isin(walk, self.rows)]
 
     def by_size(
         self,
-        work: Callable[[NDArray[np.intp]], T],
-        walk: NDArray[np.intp],
+        work: Callable[[Indices], T],
+        walk: Indices,
         row_bytes: int,
         n_jobs: int | None,
     ) -> list[T]:
@@ -210,13 +209,13 @@ class PatchFit:
         for degree in np.unique(degrees):
             rows = walk[degrees == degree]
 
-            def block_work(block: slice, rows: NDArray[np.intp] = rows) -> T:
+            def block_work(block: slice, rows: Indices = rows) -> T:
                 return work(rows[block])
 
             done += map_blocks(block_work, len(rows), row_bytes, n_jobs)
         return done
 
-    def fit_block(self, fields: Fields, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    def fit_block(self, fields: Fields, rows: Indices) -> Indices:
         """Write some patches into their rows of ``fields``; return the rows with no estimate."""
         Y, counts, means = self.centred(rows)
         if self.covariance == "empirical":
@@ -242,7 +241,7 @@ class PatchFit:
             put(fields[name], rows, value)
         return rows[:0]
 
-    def centred(self, rows: NDArray[np.intp]) -> tuple[Array, Array, Array]:
+    def centred(self, rows: Indices) -> tuple[Array, Array, Array]:
         """Gather patches: centred points over the root of the divisor, counts, and means."""
         xp = array_namespace(self.X)
         points = xp.take(self.points, xp.asarray(rows), axis=0)
@@ -270,9 +269,7 @@ class PatchFit:
         P /= float(max(size - int(lost), 1)) ** 0.5
         return P, counts, means
 
-    def returned(
-        self, rows: NDArray[np.intp], ridge: Array, directions: Array, variances: Array
-    ) -> Array:
+    def returned(self, rows: Indices, ridge: Array, directions: Array, variances: Array) -> Array:
         """Return ``z + Sigma (x - z) / lambda_max`` for points ``x`` and denoised points ``z``."""
         xp = array_namespace(self.X)
         at = xp.asarray(rows)
@@ -284,14 +281,14 @@ class PatchFit:
         widest = xp.max(variances, axis=1) + xp.max(ridge, axis=1)
         return points + moved[:, 0, :] / widest[:, None]
 
-    def members(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    def members(self, rows: Indices) -> Indices:
         """Return the rows of ``X`` in patches of equal size, sorted.
 
         A patch is a set: sorting makes patches of equal sets equal to the last bit.
         """
         starts = self.neighborhoods.indptr[rows]
         degree = int(self.neighborhoods.degrees[rows[0]])
-        members: NDArray[np.intp] = self.neighborhoods.indices[starts[:, None] + np.arange(degree)]
+        members: Indices = self.neighborhoods.indices[starts[:, None] + np.arange(degree)]
         if self.include_self and self.own:
             members = np.concatenate([members, rows[:, None]], axis=1)
         members.sort(axis=1)

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 
-from patchfold.engines.arrays import Array, check_stored, promoted, to_numpy
+from patchfold.base.arrays import Array, check_stored, promoted, to_numpy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Floats, Indices
     from patchfold.patches.sample import Sample
 
 # Given covariances may be asymmetric, and given directions deviate from orthonormal ones, by this
@@ -180,7 +179,7 @@ class Patches:
         identity = xp.eye(self.n_features, dtype=spread.dtype)
         return self.ridge[:, None, None] * identity + spread @ xp.matrix_transpose(spread)
 
-    def dimension(self, n_jobs: int | None = None) -> NDArray[np.floating[Any]]:
+    def dimension(self, n_jobs: int | None = None) -> Floats:
         """Return the intrinsic dimension of the data at every patch.
 
         The estimator is the expected simplex skewness of the patch's points, as they were given,
@@ -209,9 +208,7 @@ class Patches:
         """
         return self._sampled("dimension").dimension(n_jobs)
 
-    def log_density(
-        self, dimension: float | None = None, n_jobs: int | None = None
-    ) -> NDArray[np.floating[Any]]:
+    def log_density(self, dimension: float | None = None, n_jobs: int | None = None) -> Floats:
         """Return the natural logarithm of the density of the data at every patch.
 
         The density is that in the manifold: the share of the data per unit of ``dimension``-volume,
@@ -269,7 +266,7 @@ class Patches:
         indices = xp.asarray(rows)
         return self._map(lambda field: xp.take(field, indices, axis=0), rows)
 
-    def used_ranks(self) -> NDArray[np.intp]:
+    def used_ranks(self) -> Indices:
         """Count the directions of factored patches up to the last with variance, at least one."""
         return used_ranks(self.variances)
 
@@ -301,7 +298,7 @@ class Patches:
             )
         return self.sample
 
-    def _map(self, function: Callable[[Array], Array], rows: NDArray[np.intp]) -> Patches:
+    def _map(self, function: Callable[[Array], Array], rows: Indices) -> Patches:
         fields = {name: getattr(self, name) for name in self._FIELDS}
         sample = None if self.sample is None else self.sample[rows]
         parts = {k: None if v is None else function(v) for k, v in fields.items()}
@@ -327,7 +324,7 @@ def aligned(a: Patches, b: Patches) -> tuple[Patches, Patches]:
     return _widened(a, rank), _widened(b, rank)
 
 
-def used_ranks(variances: Array) -> NDArray[np.intp]:
+def used_ranks(variances: Array) -> Indices:
     """Count the directions of each patch (n, r) up to the last with variance, at least one."""
     some = to_numpy(variances) > 0
     if some.shape[1] == 0:

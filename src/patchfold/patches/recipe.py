@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array
-from sklearn.base import BaseEstimator
 
-from patchfold.engines.arrays import Array, floating, to_numpy
-from patchfold.engines.validation import check_choice, check_count, check_points
+from patchfold.base.arrays import Array, floating, to_numpy
+from patchfold.base.estimators import BaseEstimator
+from patchfold.base.types import Auto, CenterName, CovarianceName
+from patchfold.base.validation import check_choice, check_count, check_points
 from patchfold.neighbors import ExactNeighbors, find_neighbors
 from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.patches import covariances
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from patchfold.patches.gaussians import Patches
 
 
-CENTERS = ("mean", "point")
+CENTERS = get_args(CenterName)
 
 
 _INTENSITIES = ("shrinkage", "diagonal-shrinkage")
@@ -88,11 +89,11 @@ class GaussianPatch(BaseEstimator):
 
     def __init__(
         self,
-        size: int | str | None = None,
+        size: int | Literal["adaptive"] | None = None,
         include_self: Any = True,
-        center: str = "mean",
-        covariance: str = "ridge",
-        gamma: Any = "auto",
+        center: CenterName = "mean",
+        covariance: CovarianceName = "ridge",
+        gamma: float | Auto = "auto",
         rank: int | None = None,
         denoise: Any = False,
     ) -> None:
@@ -286,8 +287,9 @@ class GaussianPatch(BaseEstimator):
             return
         intensity = self.covariance in _INTENSITIES
         top = 1.0 if intensity else np.inf
-        number = isinstance(self.gamma, Real) and not isinstance(self.gamma, bool)
-        if not number or not 0 < float(self.gamma) < top:
+        gamma: Any = self.gamma
+        number = isinstance(gamma, Real) and not isinstance(gamma, bool)
+        if not number or not 0 < float(gamma) < top:
             allowed = "between 0 and 1" if intensity else "positive and finite"
             remedy = "" if intensity else "; covariance='empirical' adds no ridge"
             msg = f"gamma={self.gamma!r} must be {allowed}, or 'auto'{remedy}."

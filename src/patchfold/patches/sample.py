@@ -12,17 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from patchfold.engines.arrays import Array, check_stored, to_numpy
-from patchfold.engines.threads import map_blocks
-from patchfold.engines.validation import check_positive
+from patchfold.base.arrays import Array, check_stored, to_numpy
+from patchfold.base.threads import map_blocks
+from patchfold.base.validation import check_positive
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Doubles, Floats, Indices
     from patchfold.neighbors.neighborhoods import Neighborhoods
-
-    Indices = NDArray[np.intp]
-    Floats = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +92,7 @@ class Sample:
         return np.asarray(found, dtype=to_numpy(self.data).dtype)
 
 
-def simplex_skewness(points: Floats) -> NDArray[np.float64]:
+def simplex_skewness(points: Floats) -> Doubles:
     """Return how near to a right angle the points of patches are, seen from their mean.
 
     ``sum |v_i| |v_j| sin(v_i, v_j) / sum |v_i| |v_j|`` over all pairs of points, ``v`` being their
@@ -131,7 +127,7 @@ def simplex_skewness(points: Floats) -> NDArray[np.float64]:
     return np.where(whole > 0, areas[:, i, j].sum(axis=1) / np.where(whole > 0, whole, 1.0), np.nan)
 
 
-def expected_skewness(dimension: Any) -> NDArray[np.float64]:
+def expected_skewness(dimension: Any) -> Doubles:
     """Return the mean sine of the angle between two random directions in so many dimensions.
 
     ``G(d/2)^2 / (G((d+1)/2) G((d-1)/2))`` with the gamma function ``G``, 0 in one dimension.
@@ -151,7 +147,7 @@ def expected_skewness(dimension: Any) -> NDArray[np.float64]:
 DIMENSIONS = np.concatenate([np.linspace(1, 20, 1901), np.geomspace(20, 1e4, 2001)[1:]])
 
 
-def dimension_of_skewness(skewness: Floats) -> NDArray[np.float64]:
+def dimension_of_skewness(skewness: Floats) -> Doubles:
     """Return the dimension in which this skewness is expected; 0 for NaN, at most 10 000.
 
     Examples

@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 from array_api_compat import is_array_api_obj
 
-from patchfold.engines.arrays import Array, to_numpy
+from patchfold.base.arrays import Array, to_numpy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
+    from patchfold.base.types import Doubles
+
 DOT_COLOR = "#8a9099"
 CURVE_COLOR = "#1f5fa8"
 CHOICE_COLOR = "#d55e00"
@@ -33,7 +33,7 @@ def new_axes(projection: str | None = None) -> Axes:
     return plt.figure(layout="constrained").add_subplot(projection=projection)
 
 
-def double(x: Array) -> Floats:
+def double(x: Array) -> Doubles:
     return to_numpy(x).astype(np.float64, copy=False)
 
 

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold.plotting._axes import Floats, Indices, double, host
+from patchfold.plotting._axes import double, host
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import LineCollection
     from matplotlib.colors import AsinhNorm, Normalize
+
+    from patchfold.base.types import Doubles, Indices
 
 # From thin to wide with the divergence: a handful of short circuits among thousands of edges is
 # seen by its width where it is too short to be seen by its colour.
@@ -29,7 +31,7 @@ EQUAL = 1e-6
 TICK_GAP = 0.07
 
 
-def check_edges(edges: Any, values: Any, n: int) -> tuple[Indices, Indices, Floats] | None:
+def check_edges(edges: Any, values: Any, n: int) -> tuple[Indices, Indices, Doubles] | None:
     if edges is None:
         if values is not None:
             raise ValueError("values are given without edges; pass edges=(i, j) as well.")
@@ -70,7 +72,7 @@ def check_edges(edges: Any, values: Any, n: int) -> tuple[Indices, Indices, Floa
 
 
 def draw_edges(
-    ax: Axes, at: Floats, i: Indices, j: Indices, values: Floats, cmap: Any, norm: Any
+    ax: Axes, at: Doubles, i: Indices, j: Indices, values: Doubles, cmap: Any, norm: Any
 ) -> LineCollection:
     from matplotlib.collections import LineCollection
 
@@ -104,7 +106,7 @@ def draw_colorbar(ax: Axes, lines: LineCollection, label: str) -> None:
         bar.minorticks_off()
 
 
-def _robust_norm(values: Floats) -> Normalize:
+def _robust_norm(values: Doubles) -> Normalize:
     """Scale colours linearly for ordinary values and logarithmically for large ones."""
     from matplotlib.colors import AsinhNorm
 

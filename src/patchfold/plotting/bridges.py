@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from patchfold.engines.validation import check_count
+from patchfold.base.validation import check_count
 from patchfold.plotting.embedding import plot_embedding
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from patchfold.graph.bridges import Bridges
+    from patchfold.analysis.bridges import Bridges
 
 
 def plot_bridges(

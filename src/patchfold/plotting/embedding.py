@@ -6,13 +6,11 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from patchfold.engines.validation import check_points
+from patchfold.base.validation import check_points
 from patchfold.plotting._axes import (
     CURVE_COLOR,
     DOT_COLOR,
-    Floats,
     double,
     host,
     new_axes,
@@ -24,8 +22,10 @@ from patchfold.plotting.palette import CLASS_COLORS, class_colors
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from patchfold.base.types import Doubles, Mask
+
     # Classes: name, who, colour.
-    Groups = list[tuple[str | None, npt.NDArray[np.bool_], str]]
+    Groups = list[tuple[str | None, Mask, str]]
 
 # Classes with a colour of their own, at most, and in one column of the legend.
 MOST_CLASSES, IN_COLUMN = 60, 20
@@ -140,8 +140,8 @@ def plot_embedding(
 
 
 def _draw_dots(
-    ax: Any, at: Floats, groups: Groups, numbers: Floats | None, cmap: Any, name: str
-) -> Floats:
+    ax: Any, at: Doubles, groups: Groups, numbers: Doubles | None, cmap: Any, name: str
+) -> Doubles:
     """Draw the points, and the bar of their numbers; return their colours."""
     look: dict[str, Any] = {
         "s": _size(ax, len(at)),
@@ -174,7 +174,7 @@ def _size(ax: Axes, n: int) -> float:
     return float(max(diameter, SMALLEST) ** 2)
 
 
-def _frame_solid(ax: Any, at: Floats) -> None:
+def _frame_solid(ax: Any, at: Doubles) -> None:
     """Give three axes one scale, and quiet walls."""
     middle, half = (at.min(axis=0) + at.max(axis=0)) / 2, float(np.ptp(at, axis=0).max()) / 2 or 1.0
     limits = np.stack([middle - half, middle + half], axis=1)
@@ -186,7 +186,7 @@ def _frame_solid(ax: Any, at: Floats) -> None:
     ax.tick_params(labelsize=7, colors="0.5")
 
 
-def _label_classes(ax: Axes, at: Floats, groups: Groups) -> None:
+def _label_classes(ax: Axes, at: Doubles, groups: Groups) -> None:
     """Name classes where they are among themselves, as far as names do not overlap."""
     from matplotlib import patheffects
     from matplotlib.colors import to_rgb
@@ -220,7 +220,7 @@ def _label_classes(ax: Axes, at: Floats, groups: Groups) -> None:
             taken.append(box)
 
 
-def _view(at: Floats) -> Floats | None:
+def _view(at: Doubles) -> Doubles | None:
     """Return the corners of a square around most points; None where it is not far from that of all.
 
     The quantiles are taken inwards: at least one point on each side may lie beyond.
@@ -239,7 +239,7 @@ def _view(at: Floats) -> Floats | None:
     return np.stack([middle - half, middle + half])
 
 
-def _mark_beyond(ax: Axes, at: Floats, view: Floats, colors: Floats) -> None:
+def _mark_beyond(ax: Axes, at: Doubles, view: Doubles, colors: Doubles) -> None:
     """Draw points beyond the view as triangles at its border, and say how many there are."""
     inset = INSET * (view[1] - view[0])
     # How far each point lies beyond the left, the lower, the right and the upper border.
@@ -281,7 +281,7 @@ def draw_legend(ax: Axes, title: str | None = None, scale: float = 2.0) -> None:
     ax.legend(frameon=False, markerscale=scale, handletextpad=0.2, title=title, **place)
 
 
-def _classes_or_numbers(y: Any, n: int) -> tuple[Groups, Floats | None]:
+def _classes_or_numbers(y: Any, n: int) -> tuple[Groups, Doubles | None]:
     """Return classes as (name, who, colour), or numbers; one class without a name for no ``y``."""
     if y is None:
         return [(None, np.ones(n, dtype=bool), CURVE_COLOR)], None

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold.engines.validation import check_count
-from patchfold.plotting._axes import DOT_COLOR, Floats, Indices, double, new_axes
+from patchfold.base.validation import check_count
+from patchfold.plotting._axes import DOT_COLOR, double, new_axes
 from patchfold.plotting.embedding import draw_legend, plot_embedding
 from patchfold.plotting.palette import CLASS_COLORS
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
+
+    from patchfold.base.types import Doubles, Indices
 
 # Arrows of a place: so many at most, none shorter than the first share of its longest, nor than the
 # second share of the longest of all.
@@ -121,7 +123,7 @@ def _names(model: Any, given: Sequence[str] | None, m: int) -> list[str]:
     return names
 
 
-def _places(at: Floats, slopes: Floats, count: int) -> tuple[Floats, Floats, float]:
+def _places(at: Doubles, slopes: Doubles, count: int) -> tuple[Doubles, Doubles, float]:
     """Return the means of points and slopes in the squares with enough points, and their side.
 
     Squares are nearly square: a whole number of them covers the points in both directions.
@@ -139,7 +141,7 @@ def _places(at: Floats, slopes: Floats, count: int) -> tuple[Floats, Floats, flo
     return places, means, side
 
 
-def _shown(lengths: Floats) -> Any:
+def _shown(lengths: Doubles) -> Any:
     """Tell which arrows are drawn: the longest of every place, and not the short ones beside it."""
     rank = np.argsort(np.argsort(-lengths, axis=1, kind="stable"), axis=1, kind="stable")
     longest = lengths.max(axis=1, keepdims=True)

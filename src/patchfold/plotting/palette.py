@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from patchfold.base.types import Doubles, Indices
 
 # Okabe and Ito's colours, then shades between them.
 CLASS_COLORS = (
@@ -60,7 +63,7 @@ def class_colors(count: int) -> tuple[str, ...]:
     return tuple(chosen)
 
 
-def _perceived(levels: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
+def _perceived(levels: Indices) -> Doubles:
     """Return colours of levels from 0 to 255 where distances are those that are seen."""
     share = levels / 255
     light = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)

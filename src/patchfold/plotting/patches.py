@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from array_api_compat import array_namespace
 
-from patchfold.engines.validation import check_choice, check_count, check_positive
-from patchfold.plotting._axes import (
-    CURVE_COLOR,
-    DOT_COLOR,
-    Floats,
-    Indices,
-    double,
-    new_axes,
-    require_matplotlib,
-)
+from patchfold.base.types import NodeName
+from patchfold.base.validation import check_choice, check_count, check_positive
+from patchfold.plotting._axes import CURVE_COLOR, DOT_COLOR, double, new_axes, require_matplotlib
 from patchfold.plotting._edges import check_edges, draw_colorbar, draw_edges
 
 if TYPE_CHECKING:
@@ -25,10 +18,11 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from patchfold.engines.arrays import Array
+    from patchfold.base.arrays import Array
+    from patchfold.base.types import Doubles, Indices
     from patchfold.patches.gaussians import Patches
 
-NODES = ("points", "means")
+NODES = get_args(NodeName)
 
 
 def plot_patches(
@@ -40,7 +34,7 @@ def plot_patches(
     colors: Any = None,
     n_ellipses: int | None = 50,
     n_std: float = 1.0,
-    nodes: str = "points",
+    nodes: NodeName = "points",
     cmap: Any = "magma_r",
     norm: Any = None,
     label: str = "divergence",
@@ -123,7 +117,9 @@ def plot_patches(
     return ax
 
 
-def _draw_ellipses(ax: Axes, center: Floats, covariance: Floats, n_std: float, color: Any) -> None:
+def _draw_ellipses(
+    ax: Axes, center: Doubles, covariance: Doubles, n_std: float, color: Any
+) -> None:
     from matplotlib.collections import EllipseCollection
 
     variances, axes = np.linalg.eigh(covariance)
@@ -146,7 +142,7 @@ def _draw_ellipses(ax: Axes, center: Floats, covariance: Floats, n_std: float, c
     ax.update_datalim(np.concatenate([center - reach, center + reach]))
 
 
-def _spread(patches: Patches, plane: tuple[int, int]) -> Floats:
+def _spread(patches: Patches, plane: tuple[int, int]) -> Doubles:
     """Return the covariances of two features, (n, 2, 2), without forming the others."""
     xp = array_namespace(patches.means)
     factor = patches.directions if patches.factored else patches.roots
@@ -157,11 +153,11 @@ def _spread(patches: Patches, plane: tuple[int, int]) -> Floats:
     return covariance + double(patches.ridge)[:, None, None] * np.eye(2)
 
 
-def _plane(points: Array, plane: tuple[int, int]) -> Floats:
+def _plane(points: Array, plane: tuple[int, int]) -> Doubles:
     return np.stack([double(points[:, feature]) for feature in plane], axis=1)
 
 
-def _spread_out(at: Floats, count: int | None) -> Indices:
+def _spread_out(at: Doubles, count: int | None) -> Indices:
     """Choose points that cover the plane: each is the one farthest from those before it."""
     n = len(at)
     if count is None or check_count("n_ellipses", count, minimum=0) >= n:
@@ -195,7 +191,7 @@ def _check_features(features: Sequence[int], m: int) -> tuple[int, int]:
     return first, second
 
 
-def _check_colors(colors: Any, n: int) -> Floats | None:
+def _check_colors(colors: Any, n: int) -> Doubles | None:
     from matplotlib.colors import to_rgba_array
 
     if colors is None:

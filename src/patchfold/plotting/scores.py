@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold.plotting._axes import CHOICE_COLOR, CURVE_COLOR, Floats, new_axes, require_matplotlib
+from patchfold.plotting._axes import CHOICE_COLOR, CURVE_COLOR, new_axes, require_matplotlib
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from patchfold.base.types import Doubles
     from patchfold.metrics import IntrinsicDimension
 
 
@@ -186,7 +187,7 @@ def plot_k_profile(
     return ax
 
 
-def _between_ends(values: Floats) -> Floats:
+def _between_ends(values: Doubles) -> Doubles:
     """Scale values to reach from 0 to 1; equal ones lie halfway."""
     spread = np.ptp(values) if len(values) else 0.0
     return (values - values.min()) / spread if spread > 0 else np.full(len(values), 0.5)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold.engines.validation import check_choice
+from patchfold.base.validation import check_choice
 from patchfold.tables._naming import TableError, quoted
 from patchfold.tables.columns import is_numeric
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from patchfold.base.types import Doubles
+
 
 # Spaces that stand between thousands, the narrow and the unbreakable one among them.
 SPACES = " \u00a0\u2009\u202f"
@@ -51,7 +52,7 @@ class Written:
         What was understood, for a note: "points between thousands, in kg".
     """
 
-    values: NDArray[np.float64]
+    values: Doubles
     how: str
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold.engines.validation import check_choice
+from patchfold.base.validation import check_choice
 from patchfold.tables._naming import TableError, counted, listed, quoted
 from patchfold.tables.columns import as_text, features_of, is_constant, new_numbers
 from patchfold.tables.problems import ColumnsError, Problem
@@ -21,7 +21,8 @@ from patchfold.tables.roles import Roles
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from patchfold.base.types import Indices, Mask
+
 
 MISSING_RULES = ("error", "drop", "impute")
 
@@ -70,7 +71,7 @@ class Selection:
     """
 
     features: Any
-    rows: NDArray[np.intp]
+    rows: Indices
     target: Any
     ids: Any
     label: Any
@@ -303,7 +304,7 @@ def check_rows(selection: Selection, rows: int = FEWEST_ROWS) -> None:
         selection.notes.append(f"the same in every row, and so without effect: {listed(constant)}")
 
 
-def classes(target: Any) -> tuple[NDArray[np.intp], list[str]]:
+def classes(target: Any) -> tuple[Indices, list[str]]:
     """Return the classes of a target as codes, -1 where there is none, and their names in order.
 
     Measurements are refused. Numbers are classes by their names, so that one of -1 is a class, too.
@@ -396,7 +397,7 @@ def _have(some: int, n: int) -> str:
     return f"{some} of {counted(n, 'row')} {'has' if some == 1 else 'have'}"
 
 
-def _places(empty: NDArray[np.bool_], broken: NDArray[np.intp], names: list[str]) -> str:
+def _places(empty: Mask, broken: Indices, names: list[str]) -> str:
     """Name the first rows with what they lack."""
     most = 3
     shown = [

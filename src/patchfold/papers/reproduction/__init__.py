@@ -19,7 +19,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
 
-from patchfold.engines.validation import check_choice
+from patchfold.base.validation import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

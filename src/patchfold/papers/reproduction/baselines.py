@@ -29,19 +29,18 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from patchfold.engines.scaling import classical_mds
-from patchfold.engines.validation import check_choice
+from patchfold.base.validation import check_choice
 from patchfold.evaluation.peers import umap
 from patchfold.evaluation.prediction import NEAREST
 from patchfold.graph.geodesics import shortest_paths
 from patchfold.metrics import purity
+from patchfold.solvers.scaling import classical_mds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from patchfold.base.types import Doubles, Floats, Indices
 
-    Floats = NDArray[np.float64]
 
 # The names of the papers' tables; PELLE writes ISOMAP and HLLE where others write ISO and HLAP.
 METHODS = ("PCA", "KPCA", "ISO", "ISOMAP", "LLE", "HLLE", "HLAP", "LTSA", "LAP", "UMAP")
@@ -55,11 +54,11 @@ STARTS = 50
 
 def embed(
     method: str,
-    X: Floats,
+    X: Doubles,
     n_components: int = 2,
     n_neighbors: int = 40,
     random_state: int | None = 0,
-) -> Floats:
+) -> Doubles:
     """Embed standardised points by a method the papers compare with.
 
     Parameters
@@ -153,14 +152,14 @@ INDICES: dict[str, Callable[[Any, Any], float]] = {
 }
 
 
-def clusters(Y: Floats, n_clusters: int, random_state: int | None = 0) -> NDArray[np.intp]:
+def clusters(Y: Doubles, n_clusters: int, random_state: int | None = 0) -> Indices:
     """Cluster points by k-means, the best of :data:`STARTS` starts."""
     model = KMeans(n_clusters, n_init=STARTS, random_state=random_state)
     return np.asarray(model.fit(Y).labels_, dtype=np.intp)
 
 
 def neighbor_graph(
-    X: Floats, n_neighbors: int, mode: str = "distance", *, include_self: bool = False
+    X: Doubles, n_neighbors: int, mode: str = "distance", *, include_self: bool = False
 ) -> csr_array:
     """Return the graph from each point to its neighbours, as scikit-learn of 2020 found them."""
     model = NearestNeighbors(n_neighbors=n_neighbors, algorithm=_search(len(X), n_neighbors))
@@ -170,7 +169,7 @@ def neighbor_graph(
     return graph
 
 
-def scaled(distances: NDArray[np.floating[Any]], n_components: int) -> Floats:
+def scaled(distances: Floats, n_components: int) -> Doubles:
     """Scale distances classically, pairs without a path taken for equal."""
     distances[np.isinf(distances)] = 0
     values, vectors, _ = classical_mds(distances, n_components)
@@ -181,12 +180,12 @@ def _search(n: int, n_neighbors: int) -> str:
     return "kd_tree" if n_neighbors < n // 2 else "brute"
 
 
-def _principal(X: Floats, n_components: int) -> Floats:
+def _principal(X: Doubles, n_components: int) -> Doubles:
     values, vectors = np.linalg.eig(np.atleast_2d(np.cov(X.T)))
     return np.asarray((X @ vectors[:, np.argsort(values)[: -n_components - 1 : -1]]).real)
 
 
-def _isomap(X: Floats, n_components: int, n_neighbors: int) -> Floats:
+def _isomap(X: Doubles, n_components: int, n_neighbors: int) -> Doubles:
     graph = neighbor_graph(X, n_neighbors)
     if graph.nnz >= SPARSE_SHARE * len(X) ** 2:
         graph.eliminate_zeros()

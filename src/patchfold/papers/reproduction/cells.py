@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from patchfold.engines.validation import check_choice
+from patchfold.base.validation import check_choice
 from patchfold.papers import tables
 
 if TYPE_CHECKING:

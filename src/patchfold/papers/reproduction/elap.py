@@ -25,11 +25,9 @@ from patchfold.patches import GaussianPatch
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Doubles
     from patchfold.papers.reproduction.cells import Result, Task
 
-    Floats = NDArray[np.float64]
 
 PROTOCOL = 1
 TABLES = ("I", "II")
@@ -54,7 +52,7 @@ def compute(task: Task) -> list[Result]:
     return experiment.compute(task, "ELAP", published, presets.elap)
 
 
-def published(X: Floats, k: int, *, dense_rows: int = DENSE_ROWS) -> Floats:
+def published(X: Doubles, k: int, *, dense_rows: int = DENSE_ROWS) -> Doubles:
     """Embed as the released program does.
 
     Patches without their own point, divisor k - 1, 0.001 on the diagonal of singular covariances,

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from patchfold.base.types import Doubles
+
     Labels = NDArray[Any]
 
 # The papers' interval of K, and the number of neighbours of the other methods in their programs.
@@ -75,10 +76,10 @@ class Experiment:
         training points, then those of the test points.
     """
 
-    X: Floats
+    X: Doubles
     y: Labels
-    embed: Callable[[Floats, int], Floats]
-    score: Callable[[Floats, Labels, Floats, Labels], float]
+    embed: Callable[[Doubles, int], Doubles]
+    score: Callable[[Doubles, Labels, Doubles, Labels], float]
 
     def best(self, sizes: Sequence[int]) -> tuple[float, str]:
         """Return the best score over the given K, and the K that has it, the smallest of equals."""
@@ -116,13 +117,13 @@ class Experiment:
         (inner,) = halves(self.y, rows=train, random_state=seed)
         return inner, (train, test)
 
-    def _plane(self, k: int) -> Floats:
+    def _plane(self, k: int) -> Doubles:
         with warnings.catch_warnings():
             # Disconnected graphs, vanishing weights, collinear columns: part of what is measured.
             warnings.simplefilter("ignore")
             return self.embed(self.X, k)
 
-    def _score(self, plane: Floats, train: Any, test: Any) -> float:
+    def _score(self, plane: Doubles, train: Any, test: Any) -> float:
         return self.score(plane[train], self.y[train], plane[test], self.y[test])
 
 
@@ -156,7 +157,7 @@ def tasks(
 def compute(
     task: Task,
     own: str,
-    published: Callable[..., Floats],
+    published: Callable[..., Doubles],
     equations: Callable[[int], Any],
     *,
     n_halves: int = HONEST_HALVES,
@@ -166,7 +167,7 @@ def compute(
     sizes: Sequence[int] = [k for k in SIZES if k < len(y) - 1]
     if task.method != own:
 
-        def embed(X: Floats, k: int) -> Floats:
+        def embed(X: Doubles, k: int) -> Doubles:
             return baseline(task.method, X, k)
 
         sizes = [BASELINE_SIZE]
@@ -174,7 +175,7 @@ def compute(
         embed = published
     else:
 
-        def embed(X: Floats, k: int) -> Floats:
+        def embed(X: Doubles, k: int) -> Doubles:
             return np.asarray(equations(k).fit_transform(X))
 
     score = silhouette if (task.paper, task.table) == ("elap", "I") else accuracy
@@ -196,7 +197,7 @@ def honest_sizes(method: str, n: int) -> list[int]:
     return [k for k in HONEST_SIZES if least <= k < most]
 
 
-def standardised(name: str) -> tuple[Floats, Labels]:
+def standardised(name: str) -> tuple[Doubles, Labels]:
     """Load a data set as the papers' programs did: codes in declared order, columns scaled.
 
     Their arrays came from data frames, column by column; a mean along a column is rounded
@@ -206,12 +207,12 @@ def standardised(name: str) -> tuple[Floats, Labels]:
     return scale(np.asfortranarray(data.X)), np.array(data.labels)[data.y]
 
 
-def silhouette(_: Floats, __: Labels, plane: Floats, y: Labels) -> float:
+def silhouette(_: Doubles, __: Labels, plane: Doubles, y: Labels) -> float:
     """Return the silhouette of the classes; nothing is learned from training points."""
     return float(silhouette_score(plane, y))
 
 
-def accuracy(plane: Floats, y: Labels, new: Floats, truth: Labels) -> float:
+def accuracy(plane: Doubles, y: Labels, new: Doubles, truth: Labels) -> float:
     """Return the mean accuracy of nearest neighbours, a tree, quadratic discriminant and forest."""
     guesses = [
         model.fit(plane, y).predict(new)
@@ -225,7 +226,7 @@ def accuracy(plane: Floats, y: Labels, new: Floats, truth: Labels) -> float:
     return float(np.mean([accuracy_score(truth, guess) for guess in guesses]))
 
 
-def quadratic_discriminant(plane: Floats, y: Labels, new: Floats) -> Labels:
+def quadratic_discriminant(plane: Doubles, y: Labels, new: Doubles) -> Labels:
     """Classify by one Gaussian per class.
 
     Written out because scikit-learn refuses small variances since 1.8, and planes of eigenvectors
@@ -244,7 +245,7 @@ def quadratic_discriminant(plane: Floats, y: Labels, new: Floats) -> Labels:
     return np.asarray(classes[np.argmax(log_posteriors, axis=0)])
 
 
-def baseline(method: str, X: Floats, n_neighbors: int) -> Floats:
+def baseline(method: str, X: Doubles, n_neighbors: int) -> Doubles:
     """Embed in the plane by one of the methods that the papers compare with."""
     # UMAP has its own default; their own PCA puts the weaker axis first, and trees try columns in
     # a seeded order.

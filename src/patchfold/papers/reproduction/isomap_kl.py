@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from patchfold.base.types import Doubles, Indices
+
 
 PAPER = "isomap-kl"
 PROTOCOL = 1
@@ -146,7 +147,7 @@ def compute(task: Task, *, grid: tuple[int, ...] = GRID, n_halves: int = HALVES)
         ]
 
 
-def published_isomap_kl(X: Floats, n_neighbors: int, n_components: int = 2) -> Floats:
+def published_isomap_kl(X: Doubles, n_neighbors: int, n_components: int = 2) -> Doubles:
     """Embed standardised points as the published program does.
 
     Examples
@@ -171,7 +172,7 @@ def published_isomap_kl(X: Floats, n_neighbors: int, n_components: int = 2) -> F
     return baselines.scaled(shortest_paths(graph), n_components)
 
 
-def _divergences(means: Floats, S: Floats, i: Any, j: Any) -> Floats:
+def _divergences(means: Doubles, S: Doubles, i: Any, j: Any) -> Doubles:
     """Equation 22 of the paper, by the inverses, in blocks of some 100 MB."""
     P, m = np.linalg.inv(S), S.shape[1]
     values = np.empty(len(i))
@@ -186,14 +187,14 @@ def _divergences(means: Floats, S: Floats, i: Any, j: Any) -> Floats:
 
 
 @lru_cache(maxsize=1)
-def _points(name: str) -> tuple[Floats, NDArray[np.str_]]:
+def _points(name: str) -> tuple[Doubles, NDArray[np.str_]]:
     """Standardised points, and labels as text: their order decides where classifiers have a tie."""
     loaded = data.load(name)
     return scale(loaded.X), np.array(loaded.labels)[loaded.y]
 
 
 @lru_cache(maxsize=len(HONEST_GRID))
-def _embedding(name: str, method: str, account: str, k: int | None) -> Floats:
+def _embedding(name: str, method: str, account: str, k: int | None) -> Doubles:
     X, _ = _points(name)
     if method == "ISO-KL":
         if account == "published":
@@ -223,13 +224,13 @@ def _neighbors(name: str, method: str, account: str, grid: tuple[int, ...]) -> i
     return sizes[int(np.argmax(scores))]
 
 
-def _published_half(y: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _published_half(y: Any) -> tuple[Indices, Indices]:
     (half,) = halves(y, stratify=False, random_state=SPLIT)
     return half
 
 
 def _accuracies(
-    Y: Floats, y: Any, train: Any, test: Any, names: Iterable[str] = SEEDLESS
+    Y: Doubles, y: Any, train: Any, test: Any, names: Iterable[str] = SEEDLESS
 ) -> dict[str, float]:
     makers = baselines.classifiers()
     accuracies = {}
@@ -244,7 +245,7 @@ def _accuracies(
     return accuracies
 
 
-def _mean_accuracy(Y: Floats, y: Any, train: Any, test: Any) -> float:
+def _mean_accuracy(Y: Doubles, y: Any, train: Any, test: Any) -> float:
     return float(np.mean(list(_accuracies(Y, y, train, test).values())))
 
 
@@ -257,12 +258,12 @@ def _honest(task: Task, rows: dict[str, str], n_halves: int) -> list[Result]:
     count = n_halves if len(y) <= LARGE else HALVES_LARGE
     splits = [(_inner(task.table, y, train), (train, test)) for train, test in halves(y, count)]
 
-    def score(Y: Floats, train: Any, test: Any) -> dict[str, float]:
+    def score(Y: Doubles, train: Any, test: Any) -> dict[str, float]:
         if task.table == "I":
             return {"": float(silhouette_score(Y[test], y[test]))}
         return _accuracies(Y, y, train, test, names=rows)
 
-    def judge(Y: Floats, train: Any, test: Any) -> float:
+    def judge(Y: Doubles, train: Any, test: Any) -> float:
         return score(Y, train, test)[""] if task.table == "I" else _mean_accuracy(Y, y, train, test)
 
     scores, chosen = honest_scores(planes, splits, score, judge=judge)

@@ -14,10 +14,8 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from patchfold.base.types import Doubles, Indices
 
-    Floats = NDArray[np.float64]
-    Indices = NDArray[np.intp]
 
 # The tree's own constants: points in a leaf, and the most columns that get a tree at all.
 LEAF_SIZE = 30
@@ -26,7 +24,7 @@ MOST_COLUMNS = 15
 EQUAL = 1e-9
 
 
-def neighbors(X: Floats, k: int) -> Indices:
+def neighbors(X: Doubles, k: int) -> Indices:
     """Return the ``k`` neighbours of every row, as ``kneighbors_graph`` of that time chose them.
 
     Parameters
@@ -66,7 +64,7 @@ def neighbors(X: Floats, k: int) -> Indices:
 class _Tree:
     """A tree of nodes 0, 1, 2 ...; the halves of node i are 2 i + 1 and 2 i + 2."""
 
-    def __init__(self, X: Floats) -> None:
+    def __init__(self, X: Doubles) -> None:
         n = len(X)
         levels = int(np.log2(max(1, (n - 1) / LEAF_SIZE))) + 1
         self.order = np.arange(n)
@@ -81,7 +79,7 @@ class _Tree:
         self.high = np.array([self.X[part].max(axis=0) for part in self.slices])
         self.place = np.argsort(self.order)
 
-    def _divide(self, X: Floats, part: slice, middle: int) -> None:
+    def _divide(self, X: Doubles, part: slice, middle: int) -> None:
         """Quickselect along the widest column, the last value as the pivot."""
         order = self.order
         values = X[order[part]]
@@ -140,7 +138,7 @@ def _replace_largest(heap: list[tuple[Any, Any]], entry: tuple[Any, Any]) -> Non
     heap[i] = entry
 
 
-def _sum_of_squares(differences: Floats) -> Floats:
+def _sum_of_squares(differences: Doubles) -> Doubles:
     """Add column after column: another order would round differently and undo equalities."""
     total = np.zeros(len(differences))
     for column in differences.T:

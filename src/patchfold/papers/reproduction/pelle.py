@@ -19,11 +19,9 @@ from patchfold.papers.reproduction.cells import ACCOUNTS_NOTE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from patchfold.base.types import Doubles
     from patchfold.papers.reproduction.cells import Result, Task
 
-    Floats = NDArray[np.float64]
 
 PROTOCOL = 1
 TABLES = ("1",)
@@ -47,7 +45,7 @@ def compute(task: Task) -> list[Result]:
     return experiment.compute(task, "PELLE", published, presets.pelle)
 
 
-def published(X: Floats, k: int) -> Floats:
+def published(X: Doubles, k: int) -> Doubles:
     """Embed as the released program does: eigenvectors 2 and 3 of ``(I - W)'(I - W)``.
 
     Examples

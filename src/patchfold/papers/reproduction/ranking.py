@@ -21,9 +21,8 @@ from patchfold.papers.reproduction.cells import Result, Task
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
+    from patchfold.base.types import Doubles
 
-    Floats = NDArray[np.float64]
 
 PROTOCOL = 3
 TABLES = ("accuracy",)
@@ -82,7 +81,7 @@ def _sizes(method: str, n: int) -> list[int]:
     return experiment.honest_sizes("ISO" if method in {"UMAP", "PatchTSNE"} else method, n)
 
 
-def _embedding(method: str) -> Callable[[Floats, int], Floats]:
+def _embedding(method: str) -> Callable[[Doubles, int], Doubles]:
     if method == "UMAP":
         return lambda X, k: baselines.embed(method, X, n_neighbors=k)
     if method not in ESTIMATORS:

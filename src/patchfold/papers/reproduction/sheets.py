@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold.engines.validation import check_choice
+from patchfold.base.validation import check_choice
 from patchfold.evaluation.significance import Comparison, compare
 from patchfold.papers import tables
 from patchfold.papers.reproduction.cells import ACCOUNTS, Outcome, Result, printed, row_name

@@ -17,8 +17,8 @@ from contextlib import contextmanager, suppress
 from multiprocessing import connection
 from typing import TYPE_CHECKING, Any
 
+from patchfold.base.validation import check_count
 from patchfold.datasets.registry import registry
-from patchfold.engines.validation import check_count
 from patchfold.papers.reproduction.cells import Outcome, Result, Task, check_outcome
 from patchfold.papers.reproduction.storage import in_words
 

@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from patchfold.base.types import Floats
     from patchfold.datasets.loading import Dataset
 
-    Floats = NDArray[np.floating[Any]]
     Labels = NDArray[np.int32]
 
 PROTOCOL = 1

@@ -12,7 +12,7 @@ import csv
 from dataclasses import dataclass
 from importlib import resources
 
-from patchfold.engines.validation import check_choice
+from patchfold.base.validation import check_choice
 
 # The tables of each paper, as it numbers them.
 TABLES = {

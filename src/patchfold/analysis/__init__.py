@@ -1,0 +1,1 @@
+"""What a fitted graph knows of its points: suspicious edges, strangers, trust, stability."""

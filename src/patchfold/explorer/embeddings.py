@@ -1,0 +1,371 @@
+"""Embeddings for a page: fitted over methods, divergences and k, or taken from estimators."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from scipy.sparse import triu
+from sklearn.decomposition import PCA
+
+from patchfold.base.arrays import to_numpy
+from patchfold.divergences import paired
+from patchfold.embedding import PatchSpace
+from patchfold.embedding.methods import METHODS, divergence_parameters
+from patchfold.explorer.given import coordinates
+from patchfold.explorer.layout import ellipses, placed
+from patchfold.neighbors import SharedNeighbors, find_neighbors
+from patchfold.patches import GaussianPatch
+from patchfold.selection import select_n_neighbors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from patchfold.base.types import Doubles
+    from patchfold.neighbors.neighborhoods import Neighborhoods
+    from patchfold.patches.gaussians import Patches
+
+    Progress = Callable[[int, int, str], None]
+
+# The slider where the caller names no k: (up to so many points, values). Each step is a fit and a
+# share of the page, so there are fewer for many points.
+SLIDER = ((20_000, (6, 10, 15, 20, 30)), (100_000, (10, 15, 20)), (np.inf, (15,)))
+# The divergence that colours edges where the lengths are of none.
+COLOURING = "kl"
+# Patches of about so many directions, with more than so many bytes, are made of components instead.
+DIRECTIONS, MOST_BYTES, COMPONENTS = 16, 2**30, 100
+# What patches know is shown of data of at most so many values.
+MOST_KNOWN = 5_000_000
+# Neighbours of the patches behind coordinates of others, fewer for few points, and what is said.
+GIVEN_NEIGHBORS = 15
+GIVEN_NOTE = "coordinates as given; edges and patches are of X, with {k} neighbours"
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """One embedding, as an estimator found it.
+
+    Attributes
+    ----------
+    method, divergence, k
+        What the page's switches call it; None where there is nothing to switch.
+    plane : array of shape (n, 2)
+        The embedding, as :func:`~patchfold.explorer.layout.placed` puts it.
+    graph : csr_array of shape (n, n)
+        The edges above the diagonal, with their lengths.
+    measure : str
+        What edges are coloured by.
+    colours : array of shape (n_edges,)
+        The divergence of the patches at the ends of each edge, or its length where there are none.
+    ellipses : array of shape (n, 5), or None
+        The patches in the plane.
+    notes : tuple of str
+        What the fit had to say.
+    known : dict of str to array of shape (n,)
+        What patches know of every point; empty where another embedding of the page has it.
+    """
+
+    method: str
+    divergence: str | None
+    k: int | None
+    plane: Doubles
+    graph: csr_array
+    measure: str
+    colours: Doubles
+    ellipses: Doubles | None
+    notes: tuple[str, ...] = ()
+    known: dict[str, Doubles] = field(default_factory=dict)
+
+
+def choose_k(
+    X: Doubles,
+    methods: Sequence[str],
+    divergences: Sequence[str],
+    *,
+    n_jobs: int | None,
+    random_state: Any,
+) -> int:
+    """Choose the number of neighbours for the first method and the first divergence of patches."""
+    divergence = _of_patches(divergences, "euclidean")
+    own = divergence_parameters(methods[0], divergence)
+    estimator = METHODS[methods[0]](n_jobs=n_jobs, random_state=random_state, **own)
+    return int(select_n_neighbors(estimator, X).n_neighbors)
+
+
+def fit_all(
+    X: Doubles,
+    methods: Sequence[str],
+    divergences: Sequence[str],
+    ks: Sequence[int],
+    *,
+    n_jobs: int | None,
+    random_state: Any,
+    progress: Progress,
+) -> list[Fitted]:
+    """Fit one estimator per method, divergence and k, all on the same neighbours and patches."""
+    # What has patches first: the classical method shows the same, fitted to the same points.
+    pairs = sorted(product(methods, divergences), key=lambda pair: pair[1] == "euclidean")
+    total = len(ks) * len(pairs)
+    progress(0, total, "neighbours and patches")
+    shared = SharedNeighbors()
+    near = find_neighbors(X, max(ks), knn=shared, n_jobs=n_jobs, random_state=random_state)
+    colouring = _of_patches(divergences, COLOURING)
+    fitted: list[Fitted] = []
+    # The largest first: what it finds serves the others.
+    for k in sorted(ks, reverse=True):
+        members, patches, known_values = near.nearest(k), None, Values()
+        for method, divergence in pairs:
+            progress(len(fitted), total, f"{method}, {divergence}, k = {k}")
+            estimator = METHODS[method](
+                n_neighbors=k,
+                knn=shared,
+                n_jobs=n_jobs,
+                random_state=random_state,
+                **divergence_parameters(method, divergence),
+            )
+            notes = _fit(estimator, X)
+            if estimator.patches_ is not None:
+                patches, known_values = estimator.patches_, Values()
+            if patches is None:
+                space = PatchSpace(n_neighbors=k, divergence=colouring, knn=shared, n_jobs=n_jobs)
+                patches = _patches(space, X)
+            measure = colouring if divergence == "euclidean" else divergence
+            places, lengths = estimator.embedding_, estimator.graph_
+            found = _found(places, lengths, patches, members, measure, n_jobs, known_values)
+            known = {} if any(one.known for one in fitted) else known_of(estimator, X)
+            fitted.append(Fitted(method, divergence, k, *found, notes, known))
+    progress(total, total, "page")
+    order: dict[Any, int] = {
+        fit: place for place, fit in enumerate(product(ks, methods, divergences))
+    }
+    return sorted(fitted, key=lambda one: order[one.k, one.method, one.divergence])
+
+
+def fit_beside(
+    embeddings: Mapping[Any, Any],
+    X: Doubles,
+    methods: Sequence[str],
+    divergences: Sequence[str],
+    n_neighbors: int | str | None,
+    *,
+    n_jobs: int | None,
+    random_state: Any,
+    progress: Progress,
+) -> tuple[dict[Any, Any], tuple[str, ...]]:
+    """Fit one estimator per method, and put them behind the first of the embeddings of others.
+
+    Each has the first divergence of patches. Return all of them, and what the fits had to say.
+    """
+    k = min(GIVEN_NEIGHBORS, max(len(X) // 2, 1)) if n_neighbors is None else n_neighbors
+    divergence = _of_patches(divergences, "euclidean")
+    fits: dict[Any, Any] = {}
+    notes: list[str] = []
+    for place, method in enumerate(methods):
+        progress(place, len(methods), f"{method}, {divergence}, k = {k}")
+        label = METHODS[method].__name__
+        while label in embeddings:
+            label += " (fitted)"
+        own = divergence_parameters(method, divergence)
+        fits[label] = METHODS[method](
+            n_neighbors=k, n_jobs=n_jobs, random_state=random_state, **own
+        )
+        notes += [f"{label}: {note}" for note in _fit(fits[label], X)]
+    first, *others = embeddings
+    beside = {label: embeddings[label] for label in others}
+    return {first: embeddings[first], **fits, **beside}, tuple(notes)
+
+
+def _of_patches(divergences: Sequence[str], otherwise: str) -> str:
+    """Return the first divergence that compares patches."""
+    return next((name for name in divergences if name != "euclidean"), otherwise)
+
+
+def compressed(X: NDArray[Any]) -> tuple[NDArray[Any], tuple[str, ...]]:
+    """Return points whose patches fit into little memory, and what was done to them.
+
+    Patches keep as many directions as they have points, each as long as a point: 70 000 images of
+    784 pixels would have 7 GB of them. Where they would have more than 1 GB, the points are their
+    leading 100 principal components.
+    """
+    n, m = X.shape
+    if n * m * DIRECTIONS * X.itemsize <= MOST_BYTES or m <= COMPONENTS:
+        return X, ()
+    pca = PCA(COMPONENTS, svd_solver="covariance_eigh")
+    points = np.ascontiguousarray(pca.fit_transform(X))
+    share = float(pca.explained_variance_ratio_.sum())
+    note = (
+        f"fitted to the leading {COMPONENTS} principal components of the {m} features, which hold "
+        f"{share:.0%} of the variance; trust is of all features"
+    )
+    return points, (note,)
+
+
+def from_estimators(
+    estimators: Mapping[Any, Any], X: Doubles, n_jobs: int | None = None
+) -> list[Fitted]:
+    """Take what estimators of any library have found, or coordinates.
+
+    What has no patches gets the recommended ones of ``X``, fitted once for all.
+    """
+    fitted: list[Fitted] = []
+    space = None
+    for label, estimator in estimators.items():
+        if hasattr(estimator, "embedding_") and hasattr(estimator, "patch_graph_"):
+            coordinates(label, estimator, len(X))
+            found = _own(estimator, X, n_jobs)
+            known = {} if any(one.known for one in fitted) else known_of(estimator, X)
+            fitted.append(Fitted(str(label), None, None, *found, (), known))
+            continue
+        places = coordinates(label, estimator, len(X))
+        if space is None:
+            points, said = compressed(X)
+            space = _space(points, n_jobs)
+            parts = _parts(space, points, n_jobs)
+            notes = (GIVEN_NOTE.format(k=space.n_neighbors_), *said)
+        found = _found(places, space.graph_, *parts, COLOURING, n_jobs)
+        known = {} if any(one.known for one in fitted) else known_of(space, points)
+        fitted.append(Fitted(str(label), None, None, *found, notes, known))
+    return fitted
+
+
+def known_of(estimator: Any, X: Doubles) -> dict[str, Doubles]:
+    """Return what the patches of a fitted estimator know of every point, by name.
+
+    The local dimension, the logarithm of the density, and how strange a point is among its
+    neighbours: minus :meth:`score_samples`. Nothing where there are no patches of neighbours, too
+    many values to be quick, or other features than those of the fit.
+    """
+    patches = estimator.patches_
+    if patches is None or patches.sample is None or X.size > MOST_KNOWN:
+        return {}
+    if X.shape[1] != estimator.n_features_in_:
+        return {}
+    return {
+        "local dimension": to_numpy(patches.dimension(estimator.n_jobs)),
+        "log density": to_numpy(patches.log_density(n_jobs=estimator.n_jobs)),
+        "strangeness": -np.asarray(estimator.score_samples(X)),
+    }
+
+
+def _own(
+    estimator: Any, X: Doubles, n_jobs: int | None
+) -> tuple[Doubles, csr_array, str, Doubles, Doubles | None]:
+    """Return what a page shows of an estimator of this library, fitted to ``X``."""
+    divergence, patches, members = estimator.divergence, estimator.patches_, None
+    if divergence != "precomputed":
+        members = _members(estimator, estimator.patch_ or GaussianPatch(), X, n_jobs)
+    if divergence == "euclidean":
+        own = {name: getattr(estimator, name) for name in ("patch", "radius", "n_jobs")}
+        k = estimator.n_neighbors_ or 1
+        patches = _patches(PatchSpace(n_neighbors=k, divergence=COLOURING, **own), X)
+    measure = COLOURING if divergence == "euclidean" else divergence
+    return _found(estimator.embedding_, estimator.graph_, patches, members, measure, n_jobs)
+
+
+def _space(X: Doubles, n_jobs: int | None) -> PatchSpace:
+    """Fit the patches that stand behind coordinates of others."""
+    k = max(min(GIVEN_NEIGHBORS, len(X) // 2), 1)
+    space = PatchSpace(n_neighbors=k, divergence=COLOURING, n_jobs=n_jobs, random_state=0)
+    _fit(space, X)
+    return space
+
+
+def _parts(space: PatchSpace, X: Doubles, n_jobs: int | None) -> tuple[Any, Neighborhoods]:
+    recipe = cast("GaussianPatch", space.patch_)
+    return space.patches_, _members(space, recipe, X, n_jobs)
+
+
+def _found(
+    embedding: Any,
+    lengths: csr_array,
+    patches: Patches | None,
+    members: Neighborhoods | None,
+    measure: Any,
+    n_jobs: int | None,
+    known_values: Values | None = None,
+) -> tuple[Doubles, csr_array, str, Doubles, Doubles | None]:
+    """Return what a page shows of an embedding: plane, graph, measure, colours and ellipses.
+
+    ``known_values`` are those of the same patches along the edges of other graphs.
+    """
+    plane = placed(embedding)
+    # Explicit zeros are edges, which triu keeps.
+    graph = triu(lengths, k=1, format="csr")
+    graph.sort_indices()
+    if patches is None or members is None:
+        return plane, graph, "distance", graph.data, None
+    # Lengths need not be divergences: classes or the scale of the neighbourhood may stretch them.
+    colours = (known_values or Values()).along(graph, patches, measure, n_jobs)
+    if np.allclose(colours, graph.data, rtol=1e-6, atol=0):
+        colours = graph.data  # the page keeps equal arrays once
+    name = measure if isinstance(measure, str) else getattr(measure, "__name__", "divergence")
+    return plane, graph, name, colours, ellipses(patches, members, plane, n_jobs)
+
+
+class Values:
+    """Divergences of patches along edges, each found once: views of the same k share most edges."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, tuple[NDArray[np.int64], Doubles]] = {}
+
+    def along(
+        self, graph: csr_array, patches: Patches, measure: Any, n_jobs: int | None
+    ) -> Doubles:
+        """Return the divergence along each edge of a graph, by its rows."""
+        n = graph.shape[0]
+        rows = np.repeat(np.arange(n), np.diff(graph.indptr))
+        edges = rows * n + graph.indices
+        none = np.empty(0, dtype=np.int64), np.empty(0)
+        known, values = self._known.get(measure, none)
+        fresh = ~np.isin(edges, known)
+        ends = rows[fresh], graph.indices[fresh].astype(np.intp)
+        new = to_numpy(paired(patches, *ends, measure, n_jobs=n_jobs))
+        found = np.empty(len(edges), dtype=new.dtype)
+        found[fresh] = new
+        found[~fresh] = values[np.searchsorted(known, edges[~fresh])]
+        self._known[measure] = edges, found
+        return found
+
+
+def slider(n: int) -> tuple[int, ...]:
+    """Return the values of k for ``n`` points: at most half of them.
+
+    Patches of nearly all points would nearly be the same.
+
+    Examples
+    --------
+    >>> slider(1000), slider(25), slider(7)
+    ((6, 10, 15, 20, 30), (6, 10), (3,))
+    """
+    values = next(values for most, values in SLIDER if n <= most)
+    return tuple(k for k in values if k <= n // 2) or (max(n // 2, 1),)
+
+
+def _patches(space: PatchSpace, X: Doubles) -> Patches:
+    """Return the patches of a graph that is shown beside another."""
+    _fit(space, X)
+    return cast("Patches", space.patches_)
+
+
+def _members(
+    estimator: Any, recipe: GaussianPatch, X: Doubles, n_jobs: int | None
+) -> Neighborhoods:
+    """Return the points that the patches of an estimator are made of, themselves left out."""
+    if estimator.radius is not None:
+        found = find_neighbors(X, radius=estimator.radius, n_jobs=n_jobs)
+        return found.nearest(recipe.size) if isinstance(recipe.size, int) else found
+    return find_neighbors(X, recipe.reach(estimator.n_neighbors_, len(X)), n_jobs=n_jobs)
+
+
+def _fit(estimator: Any, X: Doubles) -> tuple[str, ...]:
+    """Fit an estimator and return its warnings, which the page shows beside the embedding."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        estimator.fit(X)
+    return tuple(dict.fromkeys(str(warning.message) for warning in caught))

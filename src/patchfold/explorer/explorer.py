@@ -1,0 +1,404 @@
+"""The page as an object, and the one call that makes it from data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from patchfold import divergences as known
+from patchfold.base.validation import check_choice, check_count, check_points
+from patchfold.embedding.methods import METHODS
+from patchfold.explorer.columns import best_to_colour, pack_column, pack_ids, with_text
+from patchfold.explorer.embeddings import (
+    Fitted,
+    choose_k,
+    compressed,
+    fit_all,
+    fit_beside,
+    from_estimators,
+    slider,
+)
+from patchfold.explorer.given import OFFER, is_anndata, source_of
+from patchfold.explorer.images import pack_images, pictures_of
+from patchfold.explorer.packing import ArrayStore
+from patchfold.explorer.page import assemble, size_of
+from patchfold.explorer.views import pack_views, views_of
+from patchfold.explorer.widget import Shown
+from patchfold.tables.files import write_whole
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Mapping
+
+    from patchfold.base.types import Auto, Doubles, MethodName
+
+
+# Features are shown beside the other columns while there are no more than so many of them, and of
+# values in all: pixels of images say nothing one by one, and would be most of the page.
+MOST_FEATURES, MOST_VALUES = 100, 5_000_000
+# Of more values than this, points are kept in single precision. In double precision, their patches
+# would have more bytes than fitting.MOST_BYTES.
+MOST_DOUBLE = 2**23
+# What is fitted where nobody says what.
+FIRST = ("isomap",)
+# Names that a message lists.
+MOST_NAMED = 10
+
+
+class Explorer(Shown):
+    """A page of embeddings: one HTML text that needs neither a server nor a network.
+
+    Made by :func:`explore`, or from estimators that are fitted already by :meth:`from_estimators`.
+    A notebook shows it inline, and with anywidget :attr:`selection` has the rows that are selected
+    there.
+
+    Attributes
+    ----------
+    html : str
+        The page.
+    notes : list of str
+        What the fits had to say, and which.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from patchfold import PatchEigenmaps, PatchIsomap
+    >>> X, y = load_iris(return_X_y=True)
+    >>> fitted = {
+    ...     "Isomap": PatchIsomap(n_neighbors=30).fit(X),
+    ...     "eigenmaps": PatchEigenmaps(n_neighbors=30).fit(X),
+    ... }
+    >>> Explorer.from_estimators(fitted, X, columns={"species": y}, title="iris")
+    Explorer(150 points, 2 embeddings, ... kB)
+    """
+
+    def __init__(
+        self, html: str, n_points: int, n_embeddings: int, notes: Iterable[str] = ()
+    ) -> None:
+        super().__init__(html)
+        self.notes = list(notes)
+        self._counts = n_points, n_embeddings
+
+    @staticmethod
+    def from_estimators(
+        estimators: Mapping[Any, Any],
+        X: Any,
+        *,
+        columns: Mapping[Any, Any] | None = None,
+        ids: Any = None,
+        feature_names: Iterable[Any] | None = None,
+        images: Any = None,
+        text: Any = None,
+        title: str | None = None,
+        n_jobs: int | None = None,
+    ) -> Explorer:
+        """Make a page of embeddings that are fitted already.
+
+        Parameters
+        ----------
+        estimators : mapping of a label to a fitted estimator, or to coordinates
+            Whatever has ``embedding_``, of this library or of another, or an array of shape
+            (n_samples, n_components). The first two are shown side by side. What has no patches
+            gets those of ``X``.
+        X : array of shape (n_samples, n_features)
+            What they were fitted to.
+        columns, ids, feature_names, images, text, title, n_jobs
+            As in :func:`explore`.
+
+        Returns
+        -------
+        Explorer
+        """
+        if not estimators:
+            raise ValueError("estimators is empty; give at least one, {label: fitted estimator}.")
+        return explore(
+            X,
+            embeddings=estimators,
+            columns=columns,
+            ids=ids,
+            feature_names=feature_names,
+            images=images,
+            text=text,
+            title=title,
+            n_jobs=n_jobs,
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page to a file, whole or not at all, and return its path."""
+        path = Path(path)
+        write_whole(path, self.html)
+        return path
+
+    def __repr__(self) -> str:
+        n, count = self._counts
+        plural = "" if count == 1 else "s"
+        return f"Explorer({n} points, {count} embedding{plural}, {self.size})"
+
+    @property
+    def size(self) -> str:
+        """How large the page is, in words."""
+        return size_of(self.html)
+
+
+def explore(
+    X: Any,
+    y: Any = None,
+    *,
+    embeddings: Mapping[Any, Any] | None = None,
+    columns: Mapping[Any, Any] | None = None,
+    ids: Any = None,
+    feature_names: Iterable[Any] | None = None,
+    images: Any = None,
+    text: Any = None,
+    n_neighbors: Iterable[int | Auto] | None = None,
+    methods: Iterable[MethodName] | None = None,
+    divergences: Iterable[str] = ("euclidean", "kl"),
+    title: str | None = None,
+    n_jobs: int | None = None,
+    random_state: Any = 0,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Explorer:
+    """Embed data in several ways and make a page to explore them with.
+
+    The page has a slider over k, switches over divergence and method, two linked panes, the patch
+    of the point under the pointer, edges coloured by divergence, the geodesic between two points,
+    and how far each point can be trusted. It is one file, and works offline.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features), or AnnData
+        Points, as for :class:`~patchfold.PatchIsomap`; standardise features in different units.
+        Of an AnnData the points are ``obsm["X_pca"]``, or up to 50 variables where there is none;
+        its coordinates in ``obsm``, such as ``"X_umap"``, are ``embeddings``, its observations are
+        columns. ``methods=["isomap"]`` adds a map of patches to them; without any coordinates, maps
+        of patches are all it shows. None takes the first of the ``embeddings`` for the points.
+    y : array of shape (n_samples,), str or None
+        Classes or values to colour the points by; they do not change the embeddings. A name is one
+        of the ``columns``. None takes a column of at most 20 classes, or else one that varies.
+    embeddings : mapping of labels to coordinates, or None
+        Coordinates that are computed already, (n_samples, n_components), or fitted estimators of
+        any library that have ``embedding_``. They are shown instead of fits, or beside those of
+        ``methods`` that you name, the first two side by side. Edges, patches and geodesics are of
+        ``X``, fitted once for all that has none of its own.
+    columns : mapping of names to sequences of n_samples values, or None
+        What else is known about the points: text, numbers, None for missing. Shown on hover and in
+        the table, and to colour and search by.
+    ids : sequence of n_samples values, or None
+        What the points are called; None means the number of the row, from 0. The name of a series
+        is the name of their column, and stands for the one of that name in ``columns``.
+    feature_names : sequence of n_features names, or None
+        None takes the names of a data frame's columns. Features are columns of the page, too,
+        unless there are more than 100 of them or more than 5 million values, ``columns`` has the
+        same name, or they have no names and points have a ``text``.
+    images : array of n_samples pictures, sequence of n_samples paths, False or None
+        Pictures to show beside the points: an array of shape (n_samples, height, width), with 1, 3
+        or 4 channels behind, a table of square pictures, or files. The page holds small ones. None
+        takes an ``X`` of such a shape for pictures, and a table of pixels, too; False does not.
+    text : str, sequence of n_samples texts, or None
+        Texts to read in full beside the points: a name of one of the ``columns``, or the texts.
+        Labels on the map take their words from it.
+    n_neighbors : sequence of int or "auto", or None
+        The steps of the slider. None means 6, 10, 15, 20 and 30; fewer beyond 20 000 points, and
+        none above half of the points. ``"auto"`` is the one that
+        :func:`~patchfold.selection.select_n_neighbors` chooses for the first method, and the first
+        divergence of patches.
+    methods : sequence of {"isomap", "lle", "eigenmaps", "tsne"}, or None
+        None means isomap, and no fits beside ``embeddings``. Beside these, a method is fitted once,
+        with the first divergence of patches and the first of ``n_neighbors``, or 15.
+    divergences : sequence of names, default=("euclidean", "kl")
+        Of :data:`patchfold.divergences.NAMES`; ``"euclidean"`` is the classical method.
+    title : str or None
+    n_jobs : int or None
+        Number of threads.
+    random_state : int, default=0
+        Seed of t-SNE, of landmarks and of an approximate neighbour search.
+    progress : callable or None
+        Called before every fit as ``progress(done, total, what)``, and once when all are done.
+
+    Returns
+    -------
+    Explorer
+        Shown inline by a notebook; ``save`` writes it to a file.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> explore(X, y, n_neighbors=(10, 20), title="iris")
+    Explorer(150 points, 4 embeddings, ... kB)
+
+    Coordinates of any origin, here of two other libraries:
+
+    >>> from sklearn.decomposition import PCA
+    >>> from sklearn.manifold import MDS
+    >>> both = {"PCA": PCA(2).fit_transform(X), "MDS": MDS(n_init=1, init="random").fit(X)}
+    >>> explore(X, y, embeddings=both)
+    Explorer(150 points, 2 embeddings, ... kB)
+    >>> explore(X, y, embeddings=both, methods=["isomap"])
+    Explorer(150 points, 3 embeddings, ... kB)
+    """
+    source = source_of(X, embeddings)
+    given = len(source.embeddings) > 0
+    pictures = pictures_of(source.points, images)
+    points = check_points(pictures.points, min_samples=2 if given else 3)
+    # Many numbers are kept in half the room, which the eye does not see.
+    points = points.astype(np.float32 if points.size > MOST_DOUBLE else np.float64, copy=False)
+    known_names = source.feature_names if feature_names is None else feature_names
+    names = _feature_names(source.points, points.shape[1], known_names, pictures.names)
+    columns = source.columns | dict(columns or {})
+    columns = columns if y is None else _coloured(y, columns)
+    parts: dict[str, Any] = {
+        "columns": columns,
+        "ids": source.ids if ids is None else ids,
+        "images": pictures.images,
+        "pixels": pictures.pixels,
+        "text": text,
+        "coloured": y is not None,
+        "unread": text is not None and known_names is None and not hasattr(X, "columns"),
+        "title": title,
+        "notes": [*source.notes, *pictures.notes],
+    }
+    wanted = (() if given else FIRST) if methods is None else _listed("methods", methods)
+    fits = [check_choice("methods", method, METHODS) for method in wanted]
+    divergences = _known("divergences", divergences, known.NAMES)
+    common = {"n_jobs": n_jobs, "random_state": random_state, "progress": progress or _silent}
+    if given:
+        k = None if n_neighbors is None else _listed("n_neighbors", n_neighbors)[0]
+        maps, said = fit_beside(source.embeddings, points, fits, divergences, k, **common)
+        fitted = from_estimators(maps, points, n_jobs)
+        if is_anndata(X) and not (fits or embeddings):
+            said = (*said, OFFER)
+    else:
+        ks = slider(len(points)) if n_neighbors is None else _listed("n_neighbors", n_neighbors)
+        if "auto" in ks:
+            chosen = choose_k(points, fits, divergences, n_jobs=n_jobs, random_state=random_state)
+            ks = [chosen if k == "auto" else k for k in ks]
+        fewer, said = compressed(points)
+        ks = _check_neighbors(list(ks), len(points))
+        fitted = fit_all(fewer, fits, divergences, ks, **common)
+    parts["notes"] += said
+    return _page_of(fitted, points, names, parts, n_jobs, random_state)
+
+
+def _page_of(
+    fitted: list[Fitted],
+    X: Doubles,
+    feature_names: list[str],
+    parts: dict[str, Any],
+    n_jobs: int | None,
+    random_state: Any,
+) -> Explorer:
+    n, ids, images = len(X), parts["ids"], parts["images"]
+    store = ArrayStore()
+    given = getattr(ids, "name", None)
+    columns, text = with_text(parts["text"], parts["columns"])
+    columns = {name: cells for name, cells in columns.items() if given is None or name != given}
+    if (
+        not (parts["pixels"] or parts["unread"])
+        and X.size <= MOST_VALUES
+        and X.shape[1] <= MOST_FEATURES
+    ):
+        features = {name: X[:, place] for place, name in enumerate(feature_names)}
+        shown = {given, *columns}
+        columns = columns | {k: v for k, v in features.items() if not _is_shown(k, shown)}
+    if not parts["coloured"]:
+        columns = best_to_colour(columns, n)
+    known = next((one.known for one in fitted if one.known), {})
+    columns = columns | {k: v for k, v in known.items() if k not in {given, *columns}}
+    key = _key("row" if ids is None else "id", columns) if given is None else str(given)
+    named = not parts["unread"]
+    views = views_of(fitted, X, named=named, n_jobs=n_jobs, random_state=random_state)
+    description = {
+        "title": "patchfold" if parts["title"] is None else str(parts["title"]),
+        "n": n,
+        "ids": pack_ids(key, np.arange(n) if ids is None else ids, n, store),
+        "columns": [pack_column(name, cells, n, store) for name, cells in columns.items()],
+        "text": list(columns).index(text) if text in columns else None,
+        "images": None if images is None else pack_images(images, n, store),
+        **pack_views(views, feature_names, store),
+    }
+    notes = [*parts["notes"], *_notes(fitted)]
+    return Explorer(assemble(description, store), n, len(fitted), notes)
+
+
+def _notes(fitted: list[Fitted]) -> list[str]:
+    """Return every note once, with the first fit that had it and how many others."""
+    said: dict[str, list[str]] = {}
+    for one in fitted:
+        for note in one.notes:
+            fit = f"{one.method}, {one.divergence}, k = {one.k}"
+            said.setdefault(note, []).append(one.method if one.k is None else fit)
+    more = {note: f" and {len(fits) - 1} more" * (len(fits) > 1) for note, fits in said.items()}
+    return [f"{fits[0]}{more[note]}: {note}" for note, fits in said.items()]
+
+
+def _key(name: str, columns: dict[Any, Any]) -> str:
+    """Return what the column that names the points is called: as no other column is."""
+    taken = set(map(str, columns))
+    while name in taken:
+        name += " number"
+    return name
+
+
+def _is_shown(feature: str, columns: set[Any]) -> bool:
+    """Whether columns have a feature, or the category that it is 1 for, as in "colour = red"."""
+    return feature in columns or feature.partition(" = ")[0] in columns
+
+
+def _silent(done: int, total: int, what: str) -> None:
+    pass
+
+
+def _check_neighbors(n_neighbors: list[Any], n: int) -> list[int]:
+    ks = sorted({check_count("n_neighbors", k) for k in n_neighbors})
+    if ks[-1] >= n:
+        raise ValueError(
+            f"n_neighbors={ks[-1]} needs more than {ks[-1]} samples, got {n}; give values of at "
+            f"most {n - 1}."
+        )
+    return ks
+
+
+def _listed(name: str, values: Any) -> list[Any]:
+    if isinstance(values, str) or not hasattr(values, "__iter__"):
+        values = [values]
+    result = list(dict.fromkeys(values))
+    if not result:
+        raise ValueError(f"{name} is empty; give at least one.")
+    return result
+
+
+def _known(name: str, values: Any, allowed: Iterable[str]) -> list[str]:
+    return [check_choice(name, value, allowed) for value in _listed(name, values)]
+
+
+def _feature_names(
+    X: Any, m: int, given: Iterable[Any] | None, pixels: Iterable[str] | None
+) -> list[str]:
+    if given is None:
+        given = getattr(X, "columns", pixels)
+    names = [f"feature {place}" for place in range(m)] if given is None else list(map(str, given))
+    if len(names) != m:
+        raise ValueError(f"feature_names has {len(names)} names for {m} features; give one each.")
+    return names
+
+
+def _coloured(y: Any, columns: dict[Any, Any]) -> dict[Any, Any]:
+    """Put what colours the points before the other columns: values, or one of these by its name."""
+    if not isinstance(y, str):
+        return {_name_of(y, columns): y, **columns}
+    if y not in columns:
+        known = ", ".join(repr(str(name)) for name in list(columns)[:MOST_NAMED]) or "none"
+        raise ValueError(f"y={y!r} is none of the columns ({known}); give one, or the values.")
+    return {y: columns[y], **columns}
+
+
+def _name_of(y: Any, columns: dict[Any, Any]) -> str:
+    """Return what the target is called: as its series is, unless another column is, too."""
+    name = getattr(y, "name", None)
+    name = "target" if name is None else str(name)
+    while name in columns:
+        name += " (target)"
+    return name

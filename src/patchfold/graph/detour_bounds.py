@@ -1,0 +1,49 @@
+"""Lower bounds of detours: how long a way through a graph is at least."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from patchfold.graph.geodesics import shortest_paths
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from patchfold.base.types import Floats, Indices
+
+
+def landmark_ways(
+    graph: csr_array,
+    i: Indices,
+    j: Indices,
+    landmarks: int,
+    n_jobs: int | None = None,
+    *,
+    compiled_work: int | None = None,
+) -> Floats:
+    """Return lower bounds of the geodesics between pairs, by those from ``landmarks`` points.
+
+    ``|g(l, i) - g(l, j)| <= g(i, j)`` for every landmark ``l``. Landmarks are spread over the
+    graph: the first is the point whose edges are the longest in sum, each of the others the point
+    farthest from those before it, so that the order of points does not matter. ``compiled_work`` is
+    that of :func:`~patchfold.graph.geodesics.shortest_paths`.
+    """
+    sums = np.asarray(graph.sum(axis=1))
+    nearest = np.full(graph.shape[0], np.inf)
+    bounds: Floats = np.zeros(len(i))
+    for _ in range(min(landmarks, graph.shape[0])):
+        farthest = np.flatnonzero(nearest == nearest.max())
+        landmark = farthest[sums[farthest] == sums[farthest].max()][-1:]
+        paths = shortest_paths(graph, landmark, n_jobs=n_jobs, compiled_work=compiled_work)[0]
+        nearest = np.minimum(nearest, paths)
+        bounds = least_ways(bounds, paths[i], paths[j])
+    return bounds
+
+
+def least_ways(bounds: Floats, to_i: Floats, to_j: Floats) -> Floats:
+    """Return lower bounds of geodesics, improved by those of both ends from one more landmark."""
+    with np.errstate(invalid="ignore"):  # of points in another component nothing is learned
+        differences = np.abs(to_i - to_j)
+    return np.where(np.isfinite(differences), np.maximum(bounds, differences), bounds)

@@ -1,0 +1,98 @@
+"""Where a new point goes in the graph: its neighbours among the fitted points, and the lengths.
+
+New points get patches of their own, made as those of the fitted points were. They do not influence
+each other, and have no labels.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from sklearn.utils import gen_batches
+
+from patchfold.graph.edges import stacked, with_lengths
+from patchfold.neighbors.given import given_neighbors
+from patchfold.neighbors.neighborhoods import Neighborhoods
+from patchfold.patches.fitting import Part
+
+if TYPE_CHECKING:
+    from patchfold.base.types import Floats, Indices
+    from patchfold.graph.patch_graph import PatchGraph
+    from patchfold.neighbors.protocol import NeighborSearch
+    from patchfold.patches.gaussians import Patches
+    from patchfold.patches.recipe import GaussianPatch
+
+
+# New points are compared with all fitted ones in blocks of about this many pairs.
+BLOCK_PAIRS = 2**20
+
+
+def place(graph: PatchGraph, X: Any) -> Neighborhoods:
+    """Return the neighbours of new points in a graph, nearest first, with lengths.
+
+    Parameters
+    ----------
+    graph : PatchGraph
+    X : array of shape (n_new, n_features)
+        Points; where distances are given, those to the fitted points, (n_new, n).
+    """
+    setting, lengths = graph.setting, graph.lengths
+    if setting.precomputed:
+        near = given_neighbors(X, setting.degree, setting.radius, own=False)
+        return with_lengths(near, lengths.of_unlabelled(near.distances))
+    found = cast("NeighborSearch", graph.search).query(X)
+    found = found if graph.reach is None else found.nearest(graph.reach)
+    if graph.patches is None:
+        near = found if setting.degree is None else found.nearest(setting.degree)
+        return with_lengths(near, lengths.of_unlabelled(near.distances))
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):  # callers check for infinities
+            patches = _patches_of_new(graph, X, found)
+            near, values = _nearest_of_new(graph, patches, found)
+            return with_lengths(near, lengths.of_new(patches, near, values, graph.matrix))
+    except np.linalg.LinAlgError as error:
+        raise ValueError(
+            "a row of X lies so far from the fitted points that its patch overflows "
+            f"{graph.matrix.dtype} ({error}); drop the row."
+        ) from error
+
+
+def _patches_of_new(graph: PatchGraph, X: Floats, found: Neighborhoods) -> Patches:
+    """Fit the patches of new points as those of the fitted ones were."""
+    setting, fitted = graph.setting, graph.lengths.points
+    recipe = cast("GaussianPatch", setting.recipe)
+    members = found if setting.radius is not None else found.nearest(setting.patch_size)
+    # The ridge is that of the fitted patches, which copies of a row count once for.
+    part = None if graph.copies is None else Part.of(fitted[graph.copies.first])
+    if graph.denoised is None:
+        return recipe.gaussians(fitted, members, points=X, n_jobs=setting.n_jobs, part=part)
+    return graph.denoised.of_new(recipe, X, fitted, members, setting.n_jobs, part)
+
+
+def _nearest_of_new(
+    graph: PatchGraph, patches: Patches, found: Neighborhoods
+) -> tuple[Neighborhoods, Floats]:
+    """Return the neighbours of new points, and the divergences along these edges."""
+    k = graph.setting.degree
+    if not graph.setting.by_divergence or k is None:
+        near = found if k is None else found.nearest(k)
+        return near, graph.lengths.divergences_of_new(patches, near.sources, near.indices)
+    parts = []
+    for rows in gen_batches(len(patches), max(1, BLOCK_PAIRS // len(graph))):
+        i, j = _candidates(graph, found, rows)
+        values = graph.lengths.divergences_of_new(patches, i, j)
+        near = Neighborhoods.from_edges(i, j, values, len(patches)).nearest(k)
+        parts.append(near[np.arange(len(patches))[rows]])
+    near = stacked(parts)
+    return near, near.distances
+
+
+def _candidates(graph: PatchGraph, found: Neighborhoods, rows: slice) -> tuple[Indices, Indices]:
+    """Return the pairs of some new points with all fitted points that may be neighbours."""
+    new = np.arange(len(found))[rows]
+    if graph.pooled:
+        pool = found[new]
+        return new[pool.sources], pool.indices
+    points = np.arange(len(graph)) if graph.copies is None else graph.copies.first
+    return np.repeat(new, len(points)), np.tile(points, len(new))

@@ -1,0 +1,358 @@
+"""Compiled shortest paths, from a block of sources at once or from one after the other.
+
+An edge is relaxed for all sources of a block together, in one short loop over neighbouring numbers.
+Points wait in buckets ordered by their distance from the nearest source of the block. Most are
+final when their turn comes; a point whose distances improve later gets another turn, until nothing
+improves.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from patchfold.base.compiling import compiled
+
+if TYPE_CHECKING:
+    from patchfold.base.types import Floats, Indices, Mask
+
+
+# Sources relaxed at once. More sources share one walk through the graph; but the farther apart they
+# are, the more often a point gets another turn, and their distances leave the cache. A constant,
+# because the compiler unrolls the loop over them.
+LANES = 64
+
+# Width of a bucket, in mean edge lengths. Narrower buckets order points that need no order; wider
+# ones let points go before others that would improve them.
+WIDTH = 2.0
+
+# What a point does: it waits in a bucket, or was improved from outside and its turn is to come.
+WAITING, COMING = 1, 2
+
+# Rows of the result that are written at once: enough to use whole cache lines of the block, few
+# enough to stay in the cache.
+WRITTEN = 8
+
+
+@compiled
+def has_shortcut(indptr: Indices, indices: Indices, lengths: Floats, slack: float) -> Mask:
+    """Tell which edges are longer, by more than ``slack``, than a path over one other point."""
+    shorter = np.zeros(len(indices), np.bool_)
+    n = len(indptr) - 1
+    from_u = np.full(n, np.inf)
+    for u in range(n):
+        for e in range(indptr[u], indptr[u + 1]):
+            from_u[indices[e]] = lengths[e]
+        for e in range(indptr[u], indptr[u + 1]):
+            v = indices[e]
+            for f in range(indptr[v], indptr[v + 1]):
+                if from_u[indices[f]] + lengths[f] < lengths[e] - slack:
+                    shorter[e] = True
+                    break
+        for e in range(indptr[u], indptr[u + 1]):
+            from_u[indices[e]] = np.inf
+    return shorter
+
+
+@compiled
+def rank_by_groups(indptr: Indices, indices: Indices, sources: Indices) -> Indices:
+    """Rank points so that sources sorted by rank form groups of ``LANES`` close ones.
+
+    A group begins with the first source that has no group yet, and takes the sources fewest edges
+    away from it.
+    """
+    n = len(indptr) - 1
+    free = np.zeros(n, np.bool_)
+    free[sources] = True
+    rank = np.zeros(n, np.intp)
+    ranked = 0
+    seen_from = np.full(n, -1, np.intp)
+    queue = np.empty(n, np.intp)
+    for first in range(n):
+        if not free[first]:
+            continue
+        seen_from[first] = first
+        queue[0] = first
+        head, tail = 0, 1
+        full = ranked + LANES
+        while head < tail and ranked < full:
+            u = queue[head]
+            head += 1
+            if free[u]:
+                free[u] = False
+                rank[u] = ranked
+                ranked += 1
+            for e in range(indptr[u], indptr[u + 1]):
+                v = indices[e]
+                if seen_from[v] != first:
+                    seen_from[v] = first
+                    queue[tail] = v
+                    tail += 1
+    return rank
+
+
+@compiled
+def relax(
+    indptr: Indices, indices: Indices, lengths: Floats, sources: Indices, far: Floats
+) -> None:
+    """Write the distances of all points from at most LANES sources into the columns of ``far``."""
+    n = len(indptr) - 1
+    far[:] = np.inf
+    nearest = np.full(n, np.inf)  # the distance from the nearest source
+    # Every bucket is a linked list; buckets are reused in turn, as on a dial.
+    width, buckets = _dial(lengths, n)
+    head = np.full(buckets, -1, np.intp)
+    tail = np.full(buckets, -1, np.intp)
+    after = np.full(n, -1, np.intp)
+    waits = np.zeros(n, np.bool_)
+    waiting = 0
+    for lane, v in enumerate(sources):
+        far[v, lane] = nearest[v] = 0.0
+        if not waits[v]:
+            waits[v] = True
+            waiting += 1
+            _append(v, 0, head, tail, after)
+    turn = 0
+    while waiting:
+        u = head[turn % buckets]
+        if u < 0:
+            turn += 1
+            continue
+        head[turn % buckets] = after[u]
+        waits[u] = False
+        waiting -= 1
+        for e in range(indptr[u], indptr[u + 1]):
+            v = indices[e]
+            if not _improve(far, u, v, lengths[e]):
+                continue
+            nearest[v] = min(nearest[v], nearest[u] + lengths[e])
+            if not waits[v]:
+                waits[v] = True
+                waiting += 1
+                bucket = max(turn, min(int(nearest[v] / width), turn + buckets - 1))
+                _append(v, bucket % buckets, head, tail, after)
+
+
+@compiled
+def relax_each(
+    indptr: Indices,
+    indices: Indices,
+    lengths: Floats,
+    sources: Indices,
+    order: Indices,
+    rows: Indices,
+    result: Floats,
+) -> None:
+    """Write the distances from each source, one after the other, into its row of the result.
+
+    Point ``j`` goes into column ``order[j]``, as in :func:`write`.
+    """
+    n = len(indptr) - 1
+    far = np.empty(n)
+    width, buckets = _dial(lengths, n)
+    head = np.full(buckets, -1, np.intp)
+    tail = np.full(buckets, -1, np.intp)
+    after = np.full(n, -1, np.intp)
+    waits = np.zeros(n, np.bool_)
+    for s in range(len(sources)):
+        far[:] = np.inf
+        far[sources[s]] = 0.0
+        waits[sources[s]] = True
+        waiting = 1
+        _append(sources[s], 0, head, tail, after)
+        turn = 0
+        while waiting:
+            u = head[turn % buckets]
+            if u < 0:
+                turn += 1
+                continue
+            head[turn % buckets] = after[u]
+            waits[u] = False
+            waiting -= 1
+            for e in range(indptr[u], indptr[u + 1]):
+                v = indices[e]
+                through_u = far[u] + lengths[e]
+                if not through_u < far[v]:
+                    continue
+                far[v] = through_u
+                if not waits[v]:
+                    waits[v] = True
+                    waiting += 1
+                    bucket = max(turn, min(int(through_u / width), turn + buckets - 1))
+                    _append(v, bucket % buckets, head, tail, after)
+        for j in range(n):
+            result[rows[s], order[j]] = far[j]
+
+
+@compiled
+def resume_each(
+    indptr: Indices,
+    indices: Indices,
+    lengths: Floats,
+    outer_indptr: Indices,
+    outer_indices: Indices,
+    outer_lengths: Floats,
+    known: Floats,
+    far: Floats,
+    changed: Mask,
+) -> None:
+    """Relax each row of ``far`` until nothing improves, from what is known of points outside.
+
+    Parameters
+    ----------
+    indptr, indices, lengths : arrays
+        The edges between points, between which the rows of ``far`` are final.
+    outer_indptr, outer_indices, outer_lengths : arrays
+        The edges from points outside to points.
+    known : array of shape (n_sources, n_outside)
+        The distances of points outside.
+    far : array of shape (n_sources, n)
+        The distances of points; they are changed in place.
+    changed : array of shape (n,)
+        Is set for points that are nearer now to any source.
+    """
+    n = len(indptr) - 1
+    width, buckets = _dial(lengths, n)
+    head = np.full(buckets, -1, np.intp)
+    tail = np.full(buckets, -1, np.intp)
+    after = np.full(n, -1, np.intp)
+    state = np.zeros(n, np.int8)
+    first = np.empty(n, np.intp)
+    for lane in range(len(far)):
+        near = far[lane]
+        n_first = 0
+        for u in range(len(outer_indptr) - 1):
+            outside = known[lane, u]
+            if outside == np.inf:
+                continue
+            for e in range(outer_indptr[u], outer_indptr[u + 1]):
+                v = outer_indices[e]
+                if outside + outer_lengths[e] < near[v]:
+                    near[v] = outside + outer_lengths[e]
+                    if state[v] == 0:
+                        state[v] = COMING
+                        first[n_first] = v
+                        n_first += 1
+        if n_first:
+            coming = first[:n_first]
+            coming = coming[np.argsort(near[coming])]
+            _spread(
+                indptr, indices, lengths, width, coming, near, state, head, tail, after, changed
+            )
+
+
+@compiled
+def _spread(
+    indptr: Indices,
+    indices: Indices,
+    lengths: Floats,
+    width: float,
+    coming: Indices,
+    near: Floats,
+    state: Any,
+    head: Indices,
+    tail: Indices,
+    after: Indices,
+    changed: Mask,
+) -> None:
+    """Relax from points that have improved, nearest first."""
+    buckets = len(head)
+    inside, place, turn = 0, 0, 0
+    while True:
+        if inside == 0:
+            while place < len(coming) and state[coming[place]] != COMING:
+                place += 1
+            if place == len(coming):
+                return
+            turn = max(turn, int(near[coming[place]] / width))
+        while place < len(coming) and int(near[coming[place]] / width) <= turn:
+            inside += _admit(coming[place], turn % buckets, state, head, tail, after)
+            place += 1
+        u = head[turn % buckets]
+        if u < 0:
+            turn += 1
+            continue
+        head[turn % buckets] = after[u]
+        state[u] = 0
+        inside -= 1
+        changed[u] = True
+        for e in range(indptr[u], indptr[u + 1]):
+            v = indices[e]
+            through_u = near[u] + lengths[e]
+            if not through_u < near[v]:
+                continue
+            near[v] = through_u
+            if state[v] != WAITING:
+                state[v] = WAITING
+                inside += 1
+                bucket = max(turn, min(int(through_u / width), turn + buckets - 1))
+                _append(v, bucket % buckets, head, tail, after)
+
+
+@compiled
+def _admit(v: int, bucket: int, state: Any, head: Indices, tail: Indices, after: Indices) -> int:
+    """Let a point wait in a bucket if it is still to come; return how many points these are."""
+    if state[v] != COMING:
+        return 0
+    state[v] = WAITING
+    _append(v, bucket, head, tail, after)
+    return 1
+
+
+@compiled
+def _dial(lengths: Floats, n: int) -> tuple[float, int]:
+    """Return the width and the number of buckets."""
+    if len(lengths) == 0:
+        return 1.0, 2
+    width = WIDTH * lengths.mean()
+    if width == 0:
+        width = 1.0
+    return width, min(int(lengths.max() / width), n) + 2
+
+
+@compiled
+def _improve(far: Floats, u: int, v: int, length: float) -> bool:
+    """Shorten paths to ``v`` that are shorter through ``u``; tell whether there were any."""
+    improved = False
+    for lane in range(LANES):
+        through_u = far[u, lane] + length
+        known = far[v, lane]
+        better = through_u < known
+        improved |= better
+        far[v, lane] = through_u if better else known
+    return improved
+
+
+@compiled
+def _append(v: int, bucket: int, head: Indices, tail: Indices, after: Indices) -> None:
+    after[v] = -1
+    if head[bucket] < 0:
+        head[bucket] = v
+    else:
+        after[tail[bucket]] = v
+    tail[bucket] = v
+
+
+@compiled
+def continue_paths(
+    paths: Floats, indptr: Indices, indices: Indices, lengths: Floats, result: Floats
+) -> None:
+    """Write the least of ``lengths + paths[indices]`` over the edges of each new point."""
+    for new in range(len(indptr) - 1):
+        for e in range(indptr[new], indptr[new + 1]):
+            v, length = indices[e], lengths[e]
+            for column in range(paths.shape[1]):
+                through_v = paths[v, column] + length
+                known = result[new, column]
+                result[new, column] = min(known, through_v)
+
+
+@compiled
+def write(far: Floats, order: Indices, rows: Indices, result: Floats) -> None:
+    """Write ``far[j, i]``, of point ``j``, into row ``rows[i]`` and column ``order[j]``."""
+    for first in range(0, len(rows), WRITTEN):
+        for j in range(len(order)):
+            column = order[j]
+            for i in range(first, min(first + WRITTEN, len(rows))):
+                result[rows[i], column] = far[j, i]

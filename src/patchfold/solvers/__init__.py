@@ -1,0 +1,1 @@
+"""Solvers: classical scaling, least stress, eigenvectors of dense and of sparse matrices."""

@@ -1,0 +1,208 @@
+"""Rows on their way from chunks into parts, and back."""
+
+from __future__ import annotations
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from dask import delayed
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dask_cluster import InOnePlace
+from patchfold.distributed import rows
+from patchfold.distributed.planes import Plane, part_of
+from patchfold.distributed.rows import Chunks, Rows, _aligned, _groups, _split, returned
+from patchfold.patches.fitting import Part
+
+SIZES = st.lists(st.integers(1, 30), min_size=1, max_size=12)
+
+
+@pytest.fixture(scope="module")
+def points():
+    return np.random.default_rng(0).normal(size=(300, 2))
+
+
+# ---------------------------------------------------------------- reading
+
+
+def test_rows_are_read_as_they_are_given(cluster, points):
+    frame = pd.DataFrame(points, columns=["x", "y"])
+    unknown = da.from_array(points, chunks=(120, 1))[da.from_array(np.arange(300) < 250)]
+    for X, given_rows, expected in (
+        (points, None, points),
+        (da.from_array(points, chunks=(120, 1)), (120, 120, 60), points),
+        (dd.from_pandas(frame, npartitions=2), (150, 150), points),
+        (unknown, (120, 120, 10), points[:250]),
+    ):
+        chunks = rows.read(cluster, X)
+        assert chunks.given == given_rows
+        assert (len(chunks), chunks.n_features, chunks.dtype) == (len(expected), 2, np.float64)
+        np.testing.assert_array_equal(np.concatenate(chunks.futures), expected)
+
+
+def test_chunks_of_rows_to_fit_are_multiples_of_1024_and_those_of_new_rows_as_given(cluster):
+    X = da.zeros((3000, 2), chunks=((900, 0, 1100, 1000), 2))
+    assert rows.read(cluster, X).sizes == [1024, 1024, 952]
+    assert rows.read(cluster, X, fitted=False).sizes == [900, 1100, 1000]
+
+
+def test_aligned_chunks_are_never_empty():
+    assert _aligned([0, 1, 1]) == (2,)
+    assert _aligned([0, 1500, 3000]) == (2048, 2452)
+
+
+def test_chunks_of_several_types_get_the_widest(cluster):
+    blocks = [delayed(np.ones)((1024, 2), dtype=dtype) for dtype in (np.float32, np.float64)]
+    X = da.concatenate([da.from_delayed(block, (1024, 2), float) for block in blocks])
+    chunks = rows.read(cluster, X)
+    assert chunks.dtype == np.float64
+    assert {chunk.dtype for chunk in chunks.futures} == {np.dtype(np.float64)}
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (da.zeros(5), "shape .5,.; give rows and columns"),
+        (da.zeros((1, 3)), "at least 2 rows and one column"),
+        (da.zeros((5, 0)), "at least 2 rows and one column"),
+    ],
+)
+def test_what_has_no_rows_and_columns_is_refused(cluster, X, message):
+    with pytest.raises(ValueError, match=message):
+        rows.read(cluster, X)
+
+
+def test_a_single_new_row_is_read(cluster):
+    assert len(rows.read(cluster, da.zeros((1, 3)), fitted=False)) == 1
+
+
+def test_a_row_that_is_not_finite_is_named_with_the_rows_of_its_chunk(cluster, points):
+    broken = points.copy()
+    broken[130, 1] = np.nan
+    with pytest.raises(ValueError, match=r"X \(in its rows 100 to 199\).*NaN"):
+        rows.read(cluster, da.from_array(broken, chunks=(100, 2)), fitted=False)
+
+
+def test_the_mean_variance_has_the_bits_of_one_place(cluster):
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(5000, 3)) * [1, 10, 100] + 1e5).astype(np.float32)
+    found = rows.mean_variance_of(cluster, rows.read(cluster, da.from_array(X, chunks=(700, 3))))
+    assert found == Part.of(X).scale
+    assert found == pytest.approx(X.astype(np.float64).var(axis=0).mean(), rel=1e-5)
+
+
+@pytest.mark.parametrize(("row", "equal"), [(None, True), (0, False), (99, False), (199, False)])
+def test_equal_rows_are_told(cluster, row, equal):
+    X = np.ones((200, 2))
+    if row is not None:
+        X[row, 1] = 2.0
+    chunks = rows.read(cluster, da.from_array(X, chunks=(100, 2)), fitted=False)
+    assert rows.are_equal(cluster, chunks) == equal
+
+
+# ---------------------------------------------------------------- into parts
+
+
+def test_there_is_a_part_for_every_thread_and_as_many_as_memory_asks_for():
+    chunks = Chunks([], [1000], None, 1000, np.dtype(np.float64))
+    assert rows.n_parts(chunks, [(2, 10**9), (2, 10**9)]) == 4
+    wide = Chunks([], [1000], None, 10**6, np.dtype(np.float64))
+    assert rows.n_parts(wide, [(1, 10**11), (2, 0)]) == rows.n_parts(wide, [(1, 0)]) == 16
+
+
+def test_workers_that_are_too_small_are_refused():
+    chunks = Chunks([], [1000], None, 1000, np.dtype(np.float64))
+    with pytest.raises(RuntimeError, match="too few for rows of 1000 columns; give workers more"):
+        rows.n_parts(chunks, [(1, 10**6)])
+
+
+@given(SIZES, st.integers(0, 80))
+def test_groups_have_all_chunks_in_order_and_no_more_rows_than_allowed(sizes, most):
+    groups = _groups(sizes, most)
+    assert [size for some in groups for size in sizes[some]] == sizes
+    for some, after in zip(groups, [*groups[1:], None], strict=True):
+        n_rows = sum(sizes[some])
+        assert n_rows <= most or len(sizes[some]) == 1
+        assert after is None or n_rows + sizes[after.start] > most
+
+
+def test_rows_of_chunks_go_to_their_parts_in_order():
+    rng = np.random.default_rng(0)
+    X, (x, y) = rng.normal(size=(60, 2)), np.eye(2)
+    tree = Plane(x, 0.0, 0, Plane(y, 0.5, 1, 2))
+    split = _split([X[:25], X[25:40], X[40:]], [100, 125, 140], tree, 4)
+    home = part_of(X, tree)
+    for part, some in enumerate(split):
+        own = np.flatnonzero(home == part)
+        assert isinstance(some, Rows)
+        np.testing.assert_array_equal(some.ids, 100 + own)
+        np.testing.assert_array_equal(some.points, X[own])
+
+
+def test_copies_of_a_row_are_shared_out_once_and_come_back_with_its_value(cluster, points):
+    rng = np.random.default_rng(1)
+    which = np.concatenate([np.arange(300), rng.integers(300, size=200)])[rng.permutation(500)]
+    X = points[which]
+    shared = rows.share_out(cluster, rows.read(cluster, da.from_array(X, chunks=(200, 2))))
+
+    _, first, inverse = np.unique(which, return_index=True, return_inverse=True)
+    firsts = np.sort(first)  # the rows that are no copies of earlier ones
+    numbers = np.argsort(np.argsort(first))[inverse]
+    assert shared.n == 300
+    np.testing.assert_array_equal(shared.copies, np.setdiff1d(np.arange(500), firsts))
+    np.testing.assert_array_equal(np.sort(np.concatenate(shared.ids)), np.arange(300))
+    for part, (ids, own) in enumerate(zip(shared.ids, shared.points, strict=True)):
+        np.testing.assert_array_equal(own, X[firsts[ids]])
+        assert (part_of(own, shared.tree) == part).all()
+    np.testing.assert_array_equal(np.concatenate(shared.chunks.futures), X[firsts])
+    np.testing.assert_array_equal(shared.original(np.arange(300)), firsts)
+    np.testing.assert_array_equal(shared.numbers(cluster), numbers)
+    back = shared.returned(cluster, shared.points)
+    np.testing.assert_array_equal(np.concatenate(back), X)
+
+
+@pytest.mark.parametrize("merge", [True, False])
+def test_rows_without_copies_keep_their_numbers(cluster, points, merge):
+    shared = rows.share_out(cluster, rows.read(cluster, points), merge=merge)
+    assert len(shared.ids) == 4
+    assert not len(shared.copies)
+    np.testing.assert_array_equal(shared.original(np.arange(300)), np.arange(300))
+    for ids, own in zip(shared.ids, shared.points, strict=True):
+        np.testing.assert_array_equal(own, points[ids])
+
+
+def test_rows_that_are_all_equal_are_not_merged_to_one(cluster):
+    shared = rows.share_out(cluster, rows.read(cluster, np.ones((70, 2))))
+    assert shared.n == 70
+    assert np.concatenate(shared.ids).tolist() == list(range(70))
+
+
+# ---------------------------------------------------------------- and back
+
+
+@given(SIZES, st.integers(1, 40), st.integers(0, 2**16))
+def test_rows_come_back_to_their_chunks(sizes, n_parts, seed):
+    rng = np.random.default_rng(seed)
+    n = sum(sizes)
+    homes = rng.integers(min(n_parts, n), size=n)
+    ids = [np.flatnonzero(homes == part) for part in np.unique(homes)]
+    X = rng.normal(size=(n, 2))
+    chunks = Chunks([], sizes, None, 2, X.dtype)
+    found = returned(InOnePlace(), [X[own] for own in ids], ids, chunks)
+    assert [len(chunk) for chunk in found] == sizes
+    np.testing.assert_array_equal(np.concatenate(found), X)
+
+
+def test_chunks_become_what_was_given(cluster, points):
+    futures = [points[:200], points[200:]]
+    parts = {"futures": futures, "sizes": [200, 100], "n_features": 2, "dtype": points.dtype}
+    here = rows.as_given(cluster, futures, Chunks(given=None, **parts), 2, points.dtype)
+    assert type(here) is np.ndarray
+    np.testing.assert_array_equal(here, points)
+    chunks = Chunks(given=(50, 0, 250), **parts)
+    there = rows.as_given(cluster, futures, chunks, 2, points.dtype)
+    assert there.chunks == ((50, 0, 250), (2,))
+    np.testing.assert_array_equal(there.compute(), points)
