@@ -20,6 +20,7 @@ import json
 import warnings
 from dataclasses import asdict
 from functools import cache, lru_cache
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -305,4 +306,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    # Workers look functions up by the name of this module, not as parts of the program.
+    import_module("benchmarks.ablation").main()

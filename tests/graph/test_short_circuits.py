@@ -104,9 +104,9 @@ def slowly(evidence, n):
     none = np.zeros(len(i), bool)
     first = slowly_look(evidence, n, 1.5, tree, none)
     short = np.isinf(first)
-    if not short.any():
-        return first, "nothing"
     suspects = np.flatnonzero(short & near)
+    if not len(suspects):
+        suspects = np.flatnonzero((first > 1) & near)
     mutual = 0
     for e in suspects:
         beside = [np.sort(distances[near & ((i == end) | (j == end))]) for end in (i[e], j[e])]
@@ -114,6 +114,8 @@ def slowly(evidence, n):
     if len(suspects) and mutual >= 0.35 * len(suspects):
         usual = max(1, np.median(common[near]))
         return slowly_look(evidence, n, 1.5, tree, common >= 2 / 3 * usual), "bend"
+    if not short.any():
+        return first, "nothing"
     second = slowly_look(evidence, n, 1.0, tree, none)
     if np.isinf(second[own]).sum() > 3.5 * short[own].sum():
         return first, "first"

@@ -52,10 +52,11 @@ class Judge:
         reach = self.exchange.fill(cluster.each(_reaches, self.links, self.evidence))
         found = cluster.each(_counted, self.links, self.evidence, first, reach)
         short, own, *suspects = np.sum(cluster.get(found), axis=0).tolist()
+        removed, stretched = suspects[:2], suspects[2:]
+        if short_circuits.is_bend(*(removed if removed[0] else stretched)):
+            return self._look(tree, RECIPE.ordinary, self.kinship)
         if not short:
             return first
-        if short_circuits.is_bend(*suspects):
-            return self._look(tree, RECIPE.ordinary, self.kinship)
         stricter = self._look(tree, 1.0)
         found = cluster.each(_counted, self.links, self.evidence, stricter, reach)
         if sum(count[1] for count in cluster.get(found)) > RECIPE.many * own:
@@ -127,14 +128,25 @@ def _reaches(links: Links, evidence: Evidence) -> Floats:
 
 def _counted(
     links: Links, evidence: Evidence, factors: Floats, reach: Floats
-) -> tuple[int, int, int, int]:
-    """Count the edges that are removed: all, own ones, near ones, and mutual ones among these."""
-    short = np.isinf(factors) & links.mine
-    near = short & evidence.near
-    ends, distances = (links.i[near], links.j[near]), evidence.distances[near]
-    mutual = short_circuits.is_mutual(*ends, distances, reach)
-    all_, own = (int(which.sum()) for which in (short, short & evidence.own))
-    return all_, own, len(mutual), int(mutual.sum())
+) -> tuple[int, int, int, int, int, int]:
+    """Count the edges that are removed, and own ones; then near ones that are removed or stretched.
+
+    Of the near ones, all and those that are mutual.
+    """
+    short, longer = (which & links.mine for which in (np.isinf(factors), factors > 1))
+    every, own = (int(which.sum()) for which in (short, short & evidence.own))
+    near, mutual = zip(
+        *(_mutual(links, evidence, reach, which & evidence.near) for which in (short, longer)),
+        strict=True,
+    )
+    return every, own, near[0], mutual[0], near[1], mutual[1]
+
+
+def _mutual(links: Links, evidence: Evidence, reach: Floats, which: Mask) -> tuple[int, int]:
+    """Return how many edges there are, and how many of them are mutual."""
+    distances = evidence.distances[which]
+    mutual = short_circuits.is_mutual(links.i[which], links.j[which], distances, reach)
+    return len(mutual), int(mutual.sum())
 
 
 def _marked(links: Links, edges: Indices) -> Mask:

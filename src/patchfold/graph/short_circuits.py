@@ -20,7 +20,7 @@ than those of neighbours usually do, and the way around it is long::
         stretch an edge that is between and not held by (r / unit)^2, at most 4 times
 
     verdict = judge(1.5)
-    suspects = removed edges of T
+    suspects = removed edges of T, or, if there are none, stretched edges of T
     if 35 % of the suspects are among the 10 shortest edges of T at both ends:    # a bend
         verdict = judge(1.5, kin = edges whose ends share two thirds as many points of T as usual)
     else if anything is removed:                                            # a second look
@@ -200,9 +200,9 @@ def judged(evidence: Evidence, n: int, n_jobs: int | None = None) -> Judgement:
 
     first = look(RECIPE.ordinary)
     short = np.isinf(first.factors)
-    if not short.any():
-        return first
     suspects = short & near
+    if not suspects.any():
+        suspects = (first.factors > 1) & near
     at = np.zeros(n, dtype=bool)  # their ends, the only points whose reach is asked for
     at[i[suspects]] = at[j[suspects]] = True
     known = near & (at[i] | at[j])
@@ -210,6 +210,8 @@ def judged(evidence: Evidence, n: int, n_jobs: int | None = None) -> Judgement:
     mutual = is_mutual(i[suspects], j[suspects], distances[suspects], reach)
     if is_bend(len(mutual), int(mutual.sum())):
         return look(RECIPE.ordinary, common >= kinship(common[near]))
+    if not short.any():
+        return first
     stricter = look(1.0)
     if np.isinf(stricter.factors[own]).sum() > RECIPE.many * short[own].sum():
         return first
