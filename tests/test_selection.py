@@ -331,12 +331,11 @@ def test_auto_works_with_labels_with_maps_and_with_given_distances():
 @pytest.mark.slow
 def test_auto_leaves_the_degree_alone_where_t_sne_does_not_use_it():
     auto = PatchTSNE(n_neighbors="auto", perplexity=8, n_iter=1, random_state=0)
-    for setting in ({"divergence": "euclidean"}, {"patch": GaussianPatch(size=12)}):
+    for setting in ({}, {"divergence": "euclidean"}, {"patch": GaussianPatch(size=12)}):
         assert clone(auto).set_params(**setting).fit(ROLL).n_neighbors_ == 15
-    # It is the size of plain patches, and chosen.
-    plain = [auto, clone(auto).set_params(patch=GaussianPatch())]
-    ks = [estimator.fit(ROLL).n_neighbors_ for estimator in plain]
-    assert ks[0] == ks[1] != 15
+    # It is the size of a patch without one, and chosen.
+    plain = clone(auto).set_params(patch=GaussianPatch(), lengths="divergence")
+    assert plain.fit(ROLL).n_neighbors_ != 15
 
 
 @pytest.mark.slow

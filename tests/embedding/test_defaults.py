@@ -153,8 +153,7 @@ def test_equal_points_but_one_have_a_finite_embedding(estimator, n):
     found = estimator(random_state=0).fit(X)
     assert np.isfinite(result(found)).all()
     assert np.isfinite(placed(found, X + 0.1)).all()
-    if estimator is not PatchTSNE:  # whose plain patches of two points are equal, as it warns
-        assert found.graph_.data.max() > 0
+    assert found.graph_.data.max() > 0
     if estimator is PatchIsomap:
         apart = cdist(found.embedding_, found.embedding_)
         assert apart[-1, :-1].min() > 10 * apart[:-1, :-1].max()
@@ -225,8 +224,6 @@ FOLLOWS = {
     ("patch", "divergence"),  # "euclidean" has no patches
     ("lengths", "divergence"),  # and nothing to stretch by
 }
-# The size of a plain patch.
-FOLLOWS_IN_TSNE = FOLLOWS | {("patch", "n_neighbors")}
 
 
 @pytest.mark.slow
@@ -239,14 +236,13 @@ def test_no_default_depends_on_another_parameter(estimator):
     given = {"perplexity": 5.0, "n_iter": 5} if estimator is PatchTSNE else {}
     names = inspect.signature(estimator).parameters
     asked = [name for name in DECISIONS if name in names]
-    follows = FOLLOWS_IN_TSNE if estimator is PatchTSNE else FOLLOWS
 
     def decided(**changes):
         fitted = estimator(**given | changes).fit(X, y)
         return {name: DECISIONS[name](fitted) for name in asked}
 
     default = decided()
-    assert default.get("lengths", True) == (estimator is not PatchTSNE)
+    assert default.get("lengths", True)
     assert default.get("scaling", True)
     assert default.get("landmarks") is None
     assert default.get("out_of_sample", "None") == "None"
@@ -256,7 +252,7 @@ def test_no_default_depends_on_another_parameter(estimator):
             seen = {one[decision] for one in found} | {default[decision]}
             if decision == changed:
                 assert len(seen) == 2, f"{changed} shows nowhere"
-            elif (decision, changed) not in follows:
+            elif (decision, changed) not in FOLLOWS:
                 assert len(seen) == 1, f"{decision} depends on {changed}"
 
 
@@ -421,7 +417,6 @@ OWN_WORDS = {
         "n_components",
         "n_neighbors",
         "patch",
-        "lengths",
         "graph",
         "radius",
         "random_state",
@@ -438,8 +433,6 @@ def test_equal_parameters_have_equal_words(estimator):
     assert len(shared) >= 12
     differ = {name for name in shared if words[name] != reference[name]}
     assert differ == OWN_WORDS.get(estimator, set())
-    # Lengths have another default there, and the same words.
-    assert words["lengths"][1] == reference["lengths"][1]
 
 
 @every

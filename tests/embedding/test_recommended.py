@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import dijkstra
 from scipy.spatial.distance import cdist
+from sklearn.datasets import make_blobs
 
 from equations import DATA, normal
 from patchfold import (
@@ -188,18 +189,20 @@ def test_the_default_is_the_recommended_patch_denoised_and_stretched(estimator):
     np.testing.assert_array_equal(found.graph_.toarray(), again.graph_.toarray())
 
 
-def test_the_default_of_tsne_is_a_plain_patch_and_its_divergences():
-    X = DATA["k > m"][0]
+@pytest.mark.parametrize(("case", "size"), [("k > m", 4), ("blobs", 5)])
+def test_the_default_of_tsne_is_the_recipe_with_patches_of_at_most_five_points(case, size):
+    X = DATA["k > m"][0] if case == "k > m" else make_blobs(100, 4, random_state=0)[0]
     default = PatchTSNE(perplexity=8, n_iter=20, n_neighbors=7, random_state=0)
-    spelled = sklearn.clone(default).set_params(patch=GaussianPatch(), lengths="divergence")
+    patch = GaussianPatch(size, denoise=True)
+    spelled = sklearn.clone(default).set_params(patch=patch, lengths="pruned", n_neighbors=9)
     found, expected = default.fit(X), spelled.fit(X)
+    assert found.patch_.get_params() == patch.get_params()
     np.testing.assert_array_equal(found.graph_.toarray(), expected.graph_.toarray())
     np.testing.assert_array_equal(found.embedding_, expected.embedding_)
-    np.testing.assert_array_equal(found.patches_.points, X)
 
 
-@pytest.mark.parametrize("setting", [{"patch": GaussianPatch(denoise=True)}, {"lengths": "pruned"}])
-def test_tsne_can_be_given_what_the_others_have_by_default(setting):
+@pytest.mark.parametrize("setting", [{"patch": GaussianPatch()}, {"lengths": "divergence"}])
+def test_tsne_can_be_given_plain_patches_and_their_divergences(setting):
     X = DATA["k > m"][0]
     default = PatchTSNE(perplexity=8, n_iter=1, n_neighbors=7, random_state=0)
     found = sklearn.clone(default).set_params(**setting).fit(X)

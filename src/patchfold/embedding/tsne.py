@@ -71,6 +71,9 @@ POWER_ITERATIONS = 20
 # than the perplexity it widens the Gaussian a hundred times by two, in vain: exp(-7900) is left.
 FAR = 1e17
 
+# Points of a recommended patch at most: chosen on the tuning tables and images (docs/recipe.md).
+PATCH_POINTS = 5
+
 # New points are placed among fewer neighbours than the perplexity says: a mean over many falls into
 # the gaps between clusters. On digits (euclidean, 1200 fitted, 597 new) 5 nearest neighbours in the
 # embedding name the class of 0.955 of them at 5, of 0.906 at 30. openTSNE has the same number.
@@ -78,11 +81,12 @@ PLACING_PERPLEXITY = 5.0
 
 
 class PatchTSNE(BasePatchEmbedding):
-    """t-SNE whose affinities come from the divergences of patches (X-tSNE).
+    """t-SNE on a graph of local Gaussians, in which short circuits of the data are removed.
 
-    Every point becomes the Gaussian of its neighbourhood, its patch. The divergence ``d_ij`` of two
-    patches replaces the Euclidean distance of t-SNE (X-space, sections 4.2 and 6), and is squared
-    in the same way: ``p_j|i`` is proportional to ``exp(-b_i d_ij^2)`` over the ``3 perplexity``
+    Every point becomes the Gaussian of its neighbourhood, its patch. The length ``d_ij`` of the
+    edge between two patches replaces the Euclidean distance of t-SNE, and is squared in the same
+    way. With ``lengths="divergence"`` it is the divergence of the two patches: X-tSNE (X-space,
+    sections 4.2 and 6). ``p_j|i`` is proportional to ``exp(-b_i d_ij^2)`` over the ``3 perplexity``
     neighbours of point i. ``b_i`` is chosen so that ``p_j|i`` has the given perplexity, and
     ``P = (p_j|i + p_i|j) / 2n``. So ``divergence="euclidean"`` is ordinary t-SNE.
 
@@ -101,19 +105,19 @@ class PatchTSNE(BasePatchEmbedding):
     n_components : int, default=2
         Dimensions of the embedding. With more than three scikit-learn computes all pairs.
     n_neighbors : int or "auto", default=15
-        Number of neighbours in a patch, if ``patch`` has no size of its own; a point is not its own
-        neighbour. A number above ``n_samples - 1`` is lowered to it, with a warning. ``"auto"``
-        chooses the best of 5, 10, 20 and 40 by a criterion that needs no labels, see
+        Number of neighbours in a patch, if you give a ``patch`` without a size of its own; a point
+        is not its own neighbour. A number above ``n_samples - 1`` is lowered to it, with a warning.
+        ``"auto"`` chooses the best of 5, 10, 20 and 40 by a criterion that needs no labels, see
         :mod:`patchfold.selection`.
     divergence : str or callable, default="kl"
         How to compare two patches: a name in :data:`patchfold.divergences.NAMES`, or a function of
         two :class:`~patchfold.Patches`. ``"euclidean"`` is the classical method, without patches.
         With ``"precomputed"``, X is a square matrix of distances, or a sparse graph of them.
     patch : GaussianPatch or None, default=None
-        How a neighbourhood becomes a Gaussian. None means a plain patch: the ``n_neighbors``
-        nearest points, at most half of all points. ``patch_`` shows it. From plain patches t-SNE
-        separates classes better than from the denoised patches of the other estimators.
-    lengths : {"pruned", "divergence"}, default="divergence"
+        How a neighbourhood becomes a Gaussian. None means a patch of 5 points, fitted to denoised
+        points. ``patch_`` shows it. t-SNE is about the nearest neighbours: with the larger patches
+        of the other estimators it separates classes less well (docs/recipe.md).
+    lengths : {"pruned", "divergence"}, default="pruned"
         The length of an edge. ``"pruned"``: the distance between the centres of its two patches,
         in units of the typical edge. Short circuits, whose patches disagree and whose way around is
         long, are removed. Edges between clusters become up to 4 times as long.
@@ -203,7 +207,7 @@ class PatchTSNE(BasePatchEmbedding):
         n_neighbors: int | Auto = 15,
         divergence: str | Divergence = "kl",
         patch: GaussianPatch | None = None,
-        lengths: LengthName = "divergence",
+        lengths: LengthName = "pruned",
         graph: GraphName = "neighbors",
         radius: float | None = None,
         supervision: RuleName | LabelRule | None = None,
@@ -261,8 +265,8 @@ class PatchTSNE(BasePatchEmbedding):
         return self._plain().set_params(early_exaggeration=1.0, n_iter=1)
 
     def _candidates_to_choose(self, n: int) -> list[int] | None:
-        # Patches alone depend on n_neighbors, and not where they have a size of their own.
-        size = None if self.patch is None else self.patch.size
+        # Only a given patch without a size of its own depends on n_neighbors.
+        size = PATCH_POINTS if self.patch is None else self.patch.size
         if not self._has_patches() or isinstance(size, Integral):
             return [min(DEFAULT_NEIGHBORS, n - 1)]
         return None
@@ -276,11 +280,10 @@ class PatchTSNE(BasePatchEmbedding):
         return cut
 
     def _recipe(self, n: int) -> GaussianPatch:
-        if self.patch is not None:
-            return super()._recipe(n)
-        # Patches of more than half of the points are all the same.
-        most = max(1, (n - 1) // 2)
-        return GaussianPatch(None if self.n_neighbors_ is None else min(self.n_neighbors_, most))
+        recipe = super()._recipe(n)
+        if self.patch is None and recipe.size is not None:
+            recipe = GaussianPatch(min(recipe.size, PATCH_POINTS), denoise=True)
+        return recipe
 
     def _setting(self, n: int) -> GraphSetting:
         return replace(
