@@ -22,9 +22,10 @@ from pathlib import Path
 import numpy as np
 from joblib import Parallel, delayed
 from scipy.spatial.distance import pdist, squareform
+from sklearn.manifold import LocallyLinearEmbedding, SpectralEmbedding
 
 from benchmarks.geometry import HELD_OUT, LEVELS, MANIFOLDS, TUNING, coordinates, observed
-from patchfold import PatchIsomap
+from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE
 from patchfold.metrics import rank_correlation, stress
 from patchfold.tables.files import write_whole
 
@@ -39,13 +40,26 @@ def umap(k, d):
     return UMAP(n_neighbors=k, n_components=d, random_state=0, n_jobs=1)
 
 
+def lle(k, d):
+    return LocallyLinearEmbedding(n_neighbors=k, n_components=d, eigen_solver="dense")
+
+
+def spectral(k, d):
+    return SpectralEmbedding(d, affinity="nearest_neighbors", n_neighbors=k, random_state=0)
+
+
 METHODS = {
     "Isomap": lambda k, d: PatchIsomap(
         d, n_neighbors=k, divergence="euclidean", scaling="classical"
     ),
     "UMAP": umap,
     "PatchIsomap": lambda k, d: PatchIsomap(d, n_neighbors=k),
+    "LLE": lle,
+    "PatchLLE": lambda k, d: PatchLLE(d, n_neighbors=k),
+    "SpectralEmbedding": spectral,
+    "PatchEigenmaps": lambda k, d: PatchEigenmaps(d, n_neighbors=k),
 }
+USUAL = ("Isomap", "UMAP", "PatchIsomap")
 # What others are compared with.
 BASE = "Isomap"
 LOSS = 0.05  # by which a single fit is worse, to be counted
@@ -93,7 +107,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.geometry", description=__doc__)
     parser.add_argument("--half", choices=HALVES, default="all")
     parser.add_argument("--manifolds", nargs="+", choices=MANIFOLDS)
-    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(USUAL))
     parser.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
     parser.add_argument("--jobs", type=int, default=2)
     asked = parser.parse_args()
