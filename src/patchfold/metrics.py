@@ -27,7 +27,6 @@ from patchfold.evaluation.coranking import (
 from patchfold.evaluation.correlations import rank_correlation, residual_variance, stress
 from patchfold.evaluation.legibility import Unreadable, unreadable, visible_share
 from patchfold.graph.geodesics import shortest_paths
-from patchfold.patches import GaussianPatch
 
 if TYPE_CHECKING:
     from patchfold.base.types import Doubles
@@ -97,7 +96,7 @@ def intrinsic_dimension(
         Whatever the estimator takes.
     estimator : PatchIsomap or None
         How the data are embedded, its ``n_components`` aside, by classical scaling, whose
-        components are nested; None means ``PatchIsomap(patch=GaussianPatch())``. It is not changed.
+        components are nested; None means ``PatchIsomap()``. It is not changed.
     max_components : int, default=10
         The longest embedding looked at, at most ``n_samples - 1``.
 
@@ -112,7 +111,7 @@ def intrinsic_dimension(
     Examples
     --------
     >>> from sklearn.datasets import make_swiss_roll
-    >>> X, _ = make_swiss_roll(500, random_state=0)
+    >>> X, _ = make_swiss_roll(1000, random_state=0)
     >>> intrinsic_dimension(X).dimension
     2
     """
@@ -123,7 +122,7 @@ def intrinsic_dimension(
         )
     n = check_points(X, accept_sparse=True).shape[0]
     count = min(check_count("max_components", max_components), n - 1)
-    isomap = PatchIsomap(patch=GaussianPatch()) if estimator is None else clone(estimator)
+    isomap = PatchIsomap() if estimator is None else clone(estimator)
     isomap.set_params(n_components=count, scaling="classical").fit(X)
     sources = np.arange(n)
     if n > MOST_SOURCES:

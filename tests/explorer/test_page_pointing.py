@@ -118,8 +118,8 @@ def gap_near_the_middle(values: Any) -> float:
 def test_a_lasso_exports_exactly_the_selected_rows(reader: Reader, roll: dict[str, Any]) -> None:
     reader.page.keyboard.press("l")
     places = reader.places()
-    middle = [gap_near_the_middle(values) for values in places.T]
-    left = (places[:, 0].min() - 5, middle[0], places[:, 1].min() - 5, middle[1])
+    (least, top), (_, bottom) = places.min(axis=0) - 5, places.max(axis=0) + 5
+    left = (least, gap_near_the_middle(places[:, 0]), top, bottom)
 
     def within(box: tuple[float, float, float, float]) -> set[int]:
         x, y = places.T
