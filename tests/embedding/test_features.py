@@ -120,7 +120,7 @@ def test_rows_that_are_added_count_for_the_way_back():
     back = model.inverse_transform(model.embedding_)
     assert len(back) == 300
     assert root_mean_square(back - X) < 0.2 * root_mean_square(X - X.mean(axis=0))
-    np.testing.assert_array_equal(model._inverse.points, X)
+    np.testing.assert_array_equal(model._kept["inverse"].points, X)
 
 
 def test_the_way_back_is_found_again_in_a_copy():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from patchfold import divergences, selection
 from patchfold.analysis.bridges import Bridges, suspicious_edges
+from patchfold.analysis.strangers import Strangers
 from patchfold.base.engine import check_engine
 from patchfold.base.estimators import BaseEstimator, TransformerMixin
 from patchfold.base.memory import check_memory
@@ -30,7 +31,6 @@ from patchfold.base.validation import (
     warn_user,
 )
 from patchfold.embedding._memory import graph_bytes
-from patchfold.embedding._strangers import StrangersMixin
 from patchfold.graph.all_rows import expanded
 from patchfold.graph.building import build_graph
 from patchfold.graph.lengths import KINDS as LENGTHS
@@ -44,8 +44,9 @@ from patchfold.patches.recipe import GaussianPatch
 from patchfold.supervision import encode, label_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from patchfold.base.types import Floats
     from patchfold.patches.gaussians import Patches
 
 # NumPy's ordinary answers to floating point errors: a fit works whatever ``np.seterr`` says.
@@ -54,11 +55,8 @@ ordinary_arithmetic = np.errstate(divide="warn", over="warn", under="ignore", in
 # The degree that a criterion without labels chooses.
 AUTO = "auto"
 
-# What every estimator learns; the fit that n_neighbors="auto" chooses hands it over.
-LEARNED = ("n_neighbors_", "patch_", "patch_graph_")
 
-
-class BasePatchGraph(StrangersMixin, TransformerMixin, BaseEstimator):
+class BasePatchGraph(TransformerMixin, BaseEstimator):
     """Fit the graph of patches, and find the place of new points in it."""
 
     n_neighbors: Any
@@ -77,9 +75,6 @@ class BasePatchGraph(StrangersMixin, TransformerMixin, BaseEstimator):
     patch_: GaussianPatch | None
     patch_graph_: PatchGraph
     fit_report_: dict[str, float]
-
-    # What an estimator learns beside the graph.
-    _own: ClassVar[tuple[str, ...]] = ()
 
     @property
     def graph_(self) -> csr_array:
@@ -182,6 +177,7 @@ class BasePatchGraph(StrangersMixin, TransformerMixin, BaseEstimator):
         are copies of others are one point.
         """
         self.fit_report_ = {}
+        self._forget()
         codes = self._codes(X, y)
         rows = None if self._precomputed() else RowTable(X)
         copies = None if rows is None else self._merged(rows, codes)
@@ -283,6 +279,7 @@ class BasePatchGraph(StrangersMixin, TransformerMixin, BaseEstimator):
     def _fit_chosen(self, X: Any, y: Any) -> None:
         """Choose ``n_neighbors`` and take over the fit that was chosen."""
         self.fit_report_ = {}
+        self._forget()
         with self._stage("choosing n_neighbors"):
             copies = None if self._precomputed() else self._merged(RowTable(X), self._codes(X, y))
             points, own = X, y
@@ -294,10 +291,10 @@ class BasePatchGraph(StrangersMixin, TransformerMixin, BaseEstimator):
             if copies is not None:
                 fitted = plain.set_params(n_neighbors=fitted.n_neighbors).fit(X, y)
         # The fit that was chosen is one of those that were compared.
-        self.fit_report_["choosing n_neighbors"] -= sum(fitted.fit_report_.values())
-        self.fit_report_ |= fitted.fit_report_
-        for name in (*LEARNED, *self._own):
-            setattr(self, name, getattr(fitted, name))
+        choosing = self.fit_report_["choosing n_neighbors"] - sum(fitted.fit_report_.values())
+        given = self.get_params(deep=False)
+        vars(self).update({k: v for k, v in vars(fitted).items() if k not in given})
+        self.fit_report_ = {"choosing n_neighbors": choosing, **fitted.fit_report_}
 
     def _plain(self) -> Any:
         """Return an estimator whose fit, with the chosen ``n_neighbors``, is the one wanted."""
@@ -355,6 +352,105 @@ class BasePatchGraph(StrangersMixin, TransformerMixin, BaseEstimator):
         if not min_score >= 0:
             raise ValueError(f"min_score={min_score!r} is negative; give 0 to list all edges.")
         return suspicious_edges(self.patch_graph_, min_score)
+
+    # ---------------------------------------------------------------- strangers
+
+    def score_samples(self, X: Any) -> Floats:
+        """Return how well points fit the manifold of the fitted points: 0 is well, -10 is badly.
+
+        The log-likelihood of a point under the Gaussian of its 15 nearest fitted points, on a known
+        scale: the logarithm of the share of fitted points that are at least as strange. So minus
+        the score of fitted points, and of new points of the same kind, is exponentially distributed
+        with mean 1. If no fitted point is as strange, the score keeps falling with the likelihood,
+        at the rate of the strangest twentieth of the fitted points.
+
+        A fitted point is judged in the same way as a new one: by its neighbours, without itself.
+        ``transform`` does not use this score: it places strangers, too.
+
+        Parameters
+        ----------
+        X : array of shape (n_points, n_features)
+
+        Returns
+        -------
+        array of shape (n_points,)
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_swiss_roll
+        >>> from patchfold import PatchIsomap
+        >>> X, _ = make_swiss_roll(1000, random_state=0)
+        >>> isomap = PatchIsomap().fit(X[:500])
+        >>> beside = X[500:] + [3.0, 0.0, 0.0]
+        >>> bool(isomap.score_samples(beside).mean() < isomap.score_samples(X[500:]).mean() - 3)
+        True
+        """
+        check_is_fitted(self)
+        X = self._validate(X, reset=False)
+        strangers = self._strangers("score_samples")
+        found: Floats = strangers.log_p(strangers.likelihoods(X, self.patch_graph_.fitted_as(X)))
+        return found.astype(self.patch_graph_.matrix.dtype, copy=False)
+
+    def off_manifold(self, X: Any) -> Floats:
+        """Return a p-value for every point: small if the point is off the manifold.
+
+        The p-value is the share of fitted points that are at least as strange. It is the
+        exponential of :meth:`score_samples`, but at least ``1 / (n_samples + 1)``, because the
+        fitted points cannot show less. New points from the same source as the fitted ones have
+        p-values that are spread evenly between 0 and 1: a test at 0.01 calls one in a hundred of
+        them a stranger.
+
+        Parameters
+        ----------
+        X : array of shape (n_points, n_features)
+
+        Returns
+        -------
+        array of shape (n_points,)
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from patchfold import PatchIsomap
+        >>> isomap = PatchIsomap(n_neighbors=30).fit(load_iris().data)
+        >>> isomap.off_manifold([[5.1, 3.5, 1.4, 0.2], [5.1, 3.5, 5.0, 0.2]]).round(2)
+        array([0.99, 0.01])
+        """
+        scores = self.score_samples(X)
+        least = self._strangers("off_manifold").least_p
+        return np.clip(np.exp(scores), scores.dtype.type(least), 1.0)
+
+    def _strangers(self, asked: str) -> Strangers:
+        self._points(asked, "fit points")
+        return self._found("strangers", lambda: Strangers.of_graph(self.patch_graph_))  # type: ignore[no-any-return]
+
+    def _points(self, asked: str, remedy: str) -> Floats:
+        """Return the fitted points, or say that there are none."""
+        check_is_fitted(self)
+        if self._precomputed():
+            raise ValueError(
+                f"{asked} needs points, and divergence='precomputed' has distances; {remedy}."
+            )
+        points: Floats = self.patch_graph_.lengths.points
+        return points
+
+    # ---------------------------------------------------------------- found when first asked for
+
+    def _found(self, name: str, find: Callable[[], Any]) -> Any:
+        """Return what is found when first asked for, and kept until the next fit."""
+        if name not in self._kept:
+            self._kept[name] = find()
+        return self._kept[name]
+
+    def _forget(self) -> None:
+        """Forget what was found of an earlier fit."""
+        self._kept: dict[str, Any] = {}
+        vars(self).pop("stability_", None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is found again when it is asked for."""
+        state = super().__getstate__()
+        return {name: {} if name == "_kept" else value for name, value in state.items()}
 
     # ---------------------------------------------------------------- progress
 

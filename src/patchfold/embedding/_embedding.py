@@ -2,37 +2,53 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from patchfold.analysis.stability import FEWEST_REFITS, stability_of
+from patchfold.analysis.trust import NEIGHBORS, trust
 from patchfold.base.estimators import ClassNamePrefixFeaturesOutMixin
-from patchfold.base.validation import check_count, is_sparse, warn_user
+from patchfold.base.memory import check_memory
+from patchfold.base.validation import (
+    check_count,
+    check_points,
+    collected_warnings,
+    is_sparse,
+    warn_user,
+)
 from patchfold.distributed.connection import connected
 from patchfold.distributed.estimators import FitsOnCluster, is_on_cluster, refuse_collection
 from patchfold.embedding._base import BasePatchGraph, ordinary_arithmetic
-from patchfold.embedding._features import FeaturesMixin
-from patchfold.embedding._trust import TrustMixin
 from patchfold.evaluation.legibility import unreadable
 from patchfold.mapping import check_map, fit_map, predict_map
+from patchfold.mapping.inverse import fit_inverse
 from patchfold.mapping.kernel_ridge import check_kernel_memory
+from patchfold.mapping.loadings import fitted_slopes, map_slopes, neighbors_to_fit
 
 if TYPE_CHECKING:
     from patchfold.base.types import Floats, Indices
     from patchfold.graph.patch_graph import GraphSetting, PatchGraph
+    from patchfold.mapping.inverse import Inverse
     from patchfold.neighbors.copies import Copies
     from patchfold.neighbors.neighborhoods import Neighborhoods
+    from patchfold.neighbors.protocol import NeighborSearch
 
 
-class BasePatchEmbedding(
-    FeaturesMixin, TrustMixin, ClassNamePrefixFeaturesOutMixin, FitsOnCluster, BasePatchGraph
-):
+# Stability leaves out one of so few points.
+FEWEST_POINTS = 5
+
+
+class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, FitsOnCluster, BasePatchGraph):
     """An embedding of the graph of patches: ``fit``, ``fit_transform`` and ``transform``."""
 
+    n_components: Any
     out_of_sample: Any
     embedding_: Floats
     eigenvalues_: Floats
+    stability_: Floats
+    map_: Any
 
     @ordinary_arithmetic
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -59,8 +75,6 @@ class BasePatchEmbedding(
             self._fit_on_cluster(client, X)
             return self
         X = self._validate(X, reset=True)
-        self._forget_stability()
-        self._forget_inverse()
         if isinstance(self.n_neighbors, str):
             self._fit_chosen(X, y)
         else:
@@ -134,7 +148,7 @@ class BasePatchEmbedding(
 
     def _placed(self, X: Any, rows: Indices) -> Neighborhoods:
         """Return the neighbours of new points in the graph; every one has some, or is named."""
-        near = self.patch_graph_.place(X)
+        near: Neighborhoods = self.patch_graph_.place(X)
         if (near.degrees == 0).any():
             row = int(rows[np.argmin(near.degrees)])
             remedy = "drop the row" if self.radius is None else "enlarge radius, or drop the row"
@@ -158,7 +172,7 @@ class BasePatchEmbedding(
                 f"n_components={self.n_components} dimensions; the others are zero."
             )
             self.embedding_ = widened(self.embedding_, self.n_components)
-            if "eigenvalues_" in self._own:
+            if hasattr(self, "eigenvalues_"):
                 self.eigenvalues_ = widened(self.eigenvalues_[None], self.n_components)[0]
 
     def _warn_unreadable(self, X: Any) -> None:
@@ -203,6 +217,203 @@ class BasePatchEmbedding(
                 f"out_of_sample={self.out_of_sample!r} is a regression on points, and "
                 "divergence='precomputed' has none; use out_of_sample='nystrom'."
             )
+
+    # ---------------------------------------------------------------- how far to trust a place
+
+    def trust(self, n_neighbors: int = NEIGHBORS) -> Floats:
+        """Return how far the neighbours of each point in the embedding are neighbours in the data.
+
+        Values are from 0 to 1. 1 means that the ``n_neighbors`` nearest points in the embedding are
+        also the nearest in the data. :func:`patchfold.metrics.trust` does the same for any
+        embedding. The mean over all points is :func:`patchfold.metrics.trustworthiness`.
+
+        Parameters
+        ----------
+        n_neighbors : int, default=15
+            Neighbours in the embedding, from 1 to ``n_samples - 2``.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from patchfold import PatchIsomap
+        >>> isomap = PatchIsomap(n_neighbors=30).fit(load_iris().data)
+        >>> isomap.trust().shape
+        (150,)
+        """
+        X = self._points("trust", "use patchfold.metrics.trust(..., metric='precomputed')")
+        found = trust(X, self.embedding_, n_neighbors, n_jobs=self.n_jobs)
+        return found.astype(self.embedding_.dtype, copy=False)
+
+    def stability(self, n_refits: int = 10) -> Floats:
+        """Refit samples of the data, and return how well each point keeps its place.
+
+        Every refit leaves out a fifth of the points, and is shifted, turned and scaled to match
+        ``embedding_``. A point that moves by ``r`` (root mean square over its refits) has the
+        stability ``1 - r / R``, at least 0; ``R`` is the root mean square distance of two points of
+        the embedding. So a point with 1 stays where it is, and a point with 0 could be anywhere.
+        The result is kept as ``stability_`` until the next ``fit``.
+
+        This takes as long as ``n_refits`` fits. Refits use the ``n_neighbors`` of the first fit,
+        and show no warnings.
+
+        Parameters
+        ----------
+        n_refits : int, default=10
+            At least 2. ``random_state`` of the estimator draws the samples.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from patchfold import PatchIsomap
+        >>> isomap = PatchIsomap(n_neighbors=30, random_state=0).fit(load_iris().data)
+        >>> bool(isomap.stability(n_refits=3).mean() > 0.9)
+        True
+        """
+        X = self._points("stability", "give points instead of distances")
+        n_refits = check_count("n_refits", n_refits, minimum=FEWEST_REFITS)
+        if len(X) < FEWEST_POINTS:
+            raise ValueError(
+                f"stability leaves out points, and {len(X)} samples are too few for that; fit at "
+                f"least {FEWEST_POINTS}."
+            )
+        codes = self.patch_graph_.lengths.codes
+        refitted = self._plain()
+        if self.n_neighbors_ is not None:
+            refitted.set_params(n_neighbors=self.n_neighbors_)
+
+        def refit(rows: Indices) -> Floats:
+            y = None if codes is None else codes[rows]
+            with collected_warnings():
+                found: Floats = refitted.fit_transform(X[rows], y)
+            return found
+
+        found = stability_of(
+            refit, self.embedding_, n_refits=n_refits, random_state=self.random_state
+        )
+        self.stability_ = found.astype(self.embedding_.dtype, copy=False)
+        return self.stability_
+
+    # ---------------------------------------------------------------- between places and features
+
+    def inverse_transform(self, Z: Any) -> Floats:
+        """Return the features that belong to places in the embedding.
+
+        Around a place, features are modelled as an affine function of the coordinates of the
+        embedding. This function is fitted to the nearest 8 to 120 fitted points in the embedding,
+        with larger weights for nearer points, and with six ridges. The functions are mixed so that
+        they predict left-out fitted points best. The first call finds the mixture, and it is kept
+        until the next ``fit``. An embedding may squeeze some directions. So a second step adds
+        functions that are fitted to the points whose features are nearest to the result of the
+        first step.
+
+        Fitted points come back near themselves, without the noise that the embedding does not show.
+        Outside of the embedding, features stay similar to those at its border.
+
+        Parameters
+        ----------
+        Z : array of shape (n_places, n_components)
+            Places in the embedding, such as those of ``transform``.
+
+        Returns
+        -------
+        array of shape (n_places, n_features)
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from patchfold import PatchIsomap
+        >>> isomap = PatchIsomap(n_neighbors=30).fit(load_iris().data)
+        >>> isomap.inverse_transform(isomap.embedding_.mean(axis=0, keepdims=True)).shape
+        (1, 4)
+        """
+        points = self._points("inverse_transform", "fit points to get features back")
+        Z = check_points(Z, name="Z", min_samples=1)
+        d = self.embedding_.shape[1]
+        if Z.shape[1] != d:
+            raise ValueError(
+                f"Z has {Z.shape[1]} columns, and the embedding has n_components={d}; give places "
+                "in the embedding, one column per component."
+            )
+
+        def find() -> Inverse:
+            rows = self.patch_graph_.distinct()
+            return fit_inverse(self.embedding_[rows], points[rows], self.n_jobs)
+
+        back: Floats = self._found("inverse", find)(Z, self.n_jobs)
+        return back
+
+    def local_loadings(self, X: Any = None) -> Floats:
+        """Return the Jacobian of the embedding: which feature moves each point, and where to.
+
+        ``loadings[i, c, f]`` is how fast component ``c`` changes with feature ``f`` at point ``i``.
+
+        At fitted points, an affine function of the features is fitted to the places of the
+        neighbours in the graph (at most 30), in the directions in which they spread. The loadings
+        are its slope. A direction that leaves the data has no slope. At new points, the loadings
+        are the derivative of ``transform``, by central differences. This maps each point
+        ``2 n_features`` times. It holds for regressions as ``out_of_sample``, too; a regression
+        that is constant between jumps, such as a forest, has derivatives of zero. If new points get
+        the plain mean of their neighbours (``PatchEigenmaps`` with an infinite bandwidth), the
+        slope is fitted to these neighbours.
+
+        Parameters
+        ----------
+        X : array of shape (n_points, n_features) or None
+            Points; None for the fitted ones. A row that equals a fitted point has the loadings of
+            that point.
+
+        Returns
+        -------
+        array of shape (n_points, n_components, n_features)
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from patchfold import PatchIsomap
+        >>> isomap = PatchIsomap(n_neighbors=30).fit(load_iris().data)
+        >>> isomap.local_loadings().shape
+        (150, 2, 4)
+        """
+        points = self._points("local_loadings", "fit points to get loadings")
+        X = points if X is None else self._validate(X, reset=False)
+        n, d, m = len(X), self.embedding_.shape[1], points.shape[1]
+        check_memory(
+            2 * self.embedding_.itemsize * n * d * m,
+            f"the loadings of {n} points, {d} components and {m} features",
+            "give some of the points as X",
+        )
+        graph = self.patch_graph_
+        same = graph.fitted_as(X)
+        loadings = np.empty((n, d, m), dtype=self.embedding_.dtype)
+        fitted, new = np.flatnonzero(same >= 0), np.flatnonzero(same < 0)
+        if len(fitted):
+            near = neighbors_to_fit(graph.matrix, same[fitted], graph.distinct())
+            slopes = fitted_slopes(points, self.embedding_, near, X[fitted], self.n_jobs)
+            loadings[fitted] = slopes
+        if len(new):
+            loadings[new] = self._loadings_of_new(X[new], new)
+        return loadings
+
+    def _loadings_of_new(self, X: Floats, rows: Indices) -> Floats:
+        graph = self.patch_graph_
+        if self.map_ is None and not self._is_smooth():
+            near = self._placed(X, rows)
+            return fitted_slopes(graph.lengths.points, self.embedding_, near, X, self.n_jobs)
+        near = cast("NeighborSearch", graph.search).query(X)
+        reach = np.bincount(near.sources, near.distances, len(X)) / np.maximum(near.degrees, 1)
+        return map_slopes(lambda moved, at: self._mapped(moved, rows[at]), X, reach)
+
+    def _is_smooth(self) -> bool:
+        """Whether the place of a new point changes with its features between its neighbours."""
+        return True
 
     @property
     def _n_features_out(self) -> int:

@@ -174,8 +174,6 @@ class PatchEigenmaps(BasePatchEmbedding):
     bandwidth_: float
     short_circuit_weight_: float
 
-    _own = ("embedding_", "eigenvalues_", "bandwidth_", "short_circuit_weight_")
-
     def __init__(
         self,
         n_components: int = 2,

@@ -197,8 +197,6 @@ class PatchIsomap(BasePatchEmbedding):
     drift_: float
     _placing: Triangulation
 
-    _own = ("embedding_", "eigenvalues_", "landmarks_", "drift_", "_placing")
-
     def __init__(
         self,
         n_components: int = 2,
@@ -317,8 +315,6 @@ class PatchIsomap(BasePatchEmbedding):
             self.embedding_ = np.concatenate([self.embedding_, places])
             d = placing.axes.shape[1]
             self.drift_ = drift(self._placing, self.embedding_[:, :d], n, landmarks)
-        self._forget_stability()
-        self._forget_inverse()
         self._fit_map(points)
         if self.drift_ > LARGE_DRIFT:
             warn_user(

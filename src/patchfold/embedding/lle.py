@@ -153,8 +153,6 @@ class PatchLLE(BasePatchEmbedding):
 
     eigenvalues_: Floats
 
-    _own = ("embedding_", "eigenvalues_")
-
     def __init__(
         self,
         n_components: int = 2,

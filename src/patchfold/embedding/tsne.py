@@ -198,8 +198,6 @@ class PatchTSNE(BasePatchEmbedding):
     kl_divergence_: float
     perplexity_: float
 
-    _own = ("embedding_", "affinities_", "kl_divergence_", "perplexity_")
-
     def __init__(
         self,
         n_components: int = 2,
