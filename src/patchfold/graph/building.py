@@ -102,7 +102,6 @@ def build_graph(
         # A point whose own edges were all removed gets the points that list it as a neighbour.
         edges.with_incoming(near, matrix),
         matrix,
-        patches,
         lengths.without_points() if setting.precomputed else lengths,
         getattr(found.search, "origin", found.search),
         found.reach,

@@ -119,10 +119,8 @@ class PatchGraph:
         The neighbours of every point and the lengths to them; components are joined.
     matrix : csr_array of shape (n, n)
         The same as a symmetric graph; zeros are stored.
-    patches : Patches or None
-        The Gaussians, one per distinct point; None where lengths are Euclidean or given.
     lengths : Lengths
-        How long an edge is.
+        How long an edge is; it holds the patches.
     search : NeighborSearch or None
         What found the neighbours; None where distances are given.
     reach : int or None
@@ -142,7 +140,6 @@ class PatchGraph:
     setting: GraphSetting
     neighborhoods: Neighborhoods
     matrix: csr_array
-    patches: Patches | None
     lengths: Lengths
     search: NeighborSearch | None = None
     reach: int | None = None
@@ -164,8 +161,6 @@ class PatchGraph:
         check_csr("matrix", self.matrix, n)
         self.neighborhoods.check((n, n))
         self.lengths.check(shape)
-        if self.patches is not self.lengths.patches:
-            raise ValueError("the graph has other patches than its lengths")
         for count in (self.setting.degree, self.reach):
             if count is not None:
                 check_count("degree", count)
@@ -189,6 +184,11 @@ class PatchGraph:
         # What can be computed again, or is of use in a fit only, is not in a file.
         left_out = ("removed", "patches_of_rows")
         return {name: value for name, value in vars(self).items() if name not in left_out}
+
+    @property
+    def patches(self) -> Patches | None:
+        """The Gaussians, one per distinct point; None where lengths are Euclidean or given."""
+        return self.lengths.patches
 
     @property
     def centres(self) -> Any:
