@@ -109,8 +109,9 @@ class PatchLLE(BasePatchEmbedding):
     weights : {"euclidean", "entropic"}, default="euclidean"
         What the weights of the neighbours are computed from: the centres of the patches, or the
         lengths of the edges to the neighbours.
-    reg : float, default=1e-3
-        Regularisation of the local matrices; relative to their trace for Euclidean weights.
+    reg : float, default=0.1
+        Regularisation of the local matrices; relative to their trace for Euclidean weights. LLE in
+        scikit-learn has 1e-3, which follows the noise within a neighbourhood.
     engine : {"auto", "threads"} or distributed.Client, default="auto"
         Where the work runs. ``"auto"`` follows the type of X: the graph of a Dask array or data
         frame is built on its cluster. All other work runs in threads on this machine.
@@ -167,7 +168,7 @@ class PatchLLE(BasePatchEmbedding):
         out_of_sample: OutOfSample = "nystrom",
         knn: Knn = "auto",
         weights: WeightName = "euclidean",
-        reg: float = 1e-3,
+        reg: float = 0.1,
         engine: Engine = "auto",
         n_jobs: int | None = None,
         random_state: Seed = None,
