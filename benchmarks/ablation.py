@@ -56,6 +56,7 @@ PARTS = {
     "stretching between parts": {"ceiling": 1.0},
     "the rule for bends": {"mutual": np.inf},
     "the second look": {"many": 0.0},
+    "least stress": {"scaling": "classical"},
 }
 # What each number is changed to, one at a time.
 NUMBERS = {
@@ -171,7 +172,12 @@ def embedded(cell, change):
             gamma = change.get("ridge", before["ridge"]) * np.var(X, axis=0).mean()
             size = recommended_patch(len(X)).size
             patch = GaussianPatch(size, gamma=gamma, denoise=change.get("denoise", True))
-            method = PatchIsomap(components, n_neighbors=min(k, len(X) - 1), patch=patch)
+            method = PatchIsomap(
+                components,
+                n_neighbors=min(k, len(X) - 1),
+                patch=patch,
+                scaling=change.get("scaling", "stress"),
+            )
             return np.asarray(method.fit_transform(X), dtype=float)
     finally:
         for field, value in before.items():
@@ -229,6 +235,7 @@ SHOWN = {
     "stretching between parts": ("images", "digits", None, 15),
     "the rule for bends": ("geometry", "statue", "low", 15),
     "the second look": ("rolls", "swiss-roll", 1.0, 15),
+    "least stress": ("images", "digits", None, 15),
 }
 
 

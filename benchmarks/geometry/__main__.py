@@ -1,7 +1,7 @@
 """How well do embeddings keep geodesics that physics knows? Manifolds over noise, k and seeds.
 
     python -m benchmarks.geometry [--half tuning|held-out|all] [--manifolds A ...]
-                                  [--methods B ...] [--seeds 0 1 ...] [--jobs N]
+                                  [--methods B ...] [--k 8 ...] [--seeds 0 1 ...] [--jobs N]
 
 The score is the rank correlation of distances in the embedding with the true geodesics. Stress,
 after the best common scale, is kept beside it. Finished cells are kept in ``studies/geometry-4/``,
@@ -92,15 +92,15 @@ def scores(name, level, method, k, seed):
     }
 
 
-def kept(name, level, method, seed):
+def kept(name, level, method, seed, degrees):
     """Return the scores of one sample by k, computing and writing those that are not there."""
     path = FOLDER / f"{name}-{level}-{method}-{seed}.json"
     known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    todo = [k for k in DEGREES if str(k) not in known]
+    todo = [k for k in degrees if str(k) not in known]
     for k in todo:
         known[str(k)] = scores(name, level, method, k, seed)
         write_whole(path, json.dumps(known))
-    return [(known[str(k)]["rank"], known[str(k)]["stress"]) for k in DEGREES]
+    return [(known[str(k)]["rank"], known[str(k)]["stress"]) for k in degrees]
 
 
 def main() -> None:
@@ -108,6 +108,7 @@ def main() -> None:
     parser.add_argument("--half", choices=HALVES, default="all")
     parser.add_argument("--manifolds", nargs="+", choices=MANIFOLDS)
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(USUAL))
+    parser.add_argument("--k", nargs="+", type=int, default=list(DEGREES))
     parser.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
     parser.add_argument("--jobs", type=int, default=2)
     asked = parser.parse_args()
@@ -119,11 +120,11 @@ def main() -> None:
     cells = [
         (n, level, m, s) for n in names for level in LEVELS for m in methods for s in asked.seeds
     ]
-    values = Parallel(n_jobs=asked.jobs)(delayed(kept)(*cell) for cell in cells)
-    shape = len(names), len(LEVELS), len(methods), len(asked.seeds), len(DEGREES), 2
+    values = Parallel(n_jobs=asked.jobs)(delayed(kept)(*cell, asked.k) for cell in cells)
+    shape = len(names), len(LEVELS), len(methods), len(asked.seeds), len(asked.k), 2
     # Manifold, level, method, seed, k, and the two scores.
     every = np.reshape(values, shape)
-    report(names, methods, every.mean(axis=3))
+    report(names, methods, every.mean(axis=3), asked.k)
     if BASE in methods:
         ranks = np.moveaxis(every[..., 0], 2, 0).reshape(len(methods), -1)
         for method, values in zip(methods, ranks - ranks[methods.index(BASE)], strict=True):
@@ -135,12 +136,12 @@ def main() -> None:
                 )
 
 
-def report(names, methods, table):
+def report(names, methods, table, degrees):
     """Print the rank correlation by manifold and level, its mean over k and worst k; a summary."""
     ranks = table[..., 0]
     width = max(map(len, methods)) + 2
     print(
-        f"\nRank correlation with the true geodesics, mean over k = {DEGREES}, and at the worst k"
+        f"\nRank correlation with the true geodesics, mean over k = {degrees}, and at the worst k"
     )
     print(f"{'':22}" + "".join(f"{m:>{2 * width}}" for m in methods))
     for name, by_level in zip(names, ranks, strict=True):
@@ -166,7 +167,7 @@ def report(names, methods, table):
                 where, noise = np.unravel_index(over_k.argmin(), over_k.shape)
                 print(
                     f"{method} against {BASE}: at worst {gains[i, level, m, k]:+.3f} "
-                    f"({names[i]}, {LEVELS[level]}, k={DEGREES[k]}); mean over k at worst "
+                    f"({names[i]}, {LEVELS[level]}, k={degrees[k]}); mean over k at worst "
                     f"{over_k.min():+.3f} ({names[where]}, {LEVELS[noise]})"
                 )
 
