@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from patchfold.base.types import Indices
 
 
-# Numbers in the used directions from which compiled code compares patches. For so many, numpy takes
-# about as long as the import of the compiler.
+# Compiled code compares patches that hold at least COMPILED_NUMBERS numbers in their directions.
+# Below, numpy takes less time than the import of the compiler.
 COMPILED_NUMBERS = 10**6
 
 

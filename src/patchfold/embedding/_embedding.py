@@ -198,7 +198,7 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, FitsOnCluster, BasePat
         return isinstance(self.out_of_sample, str) and self.out_of_sample == "nystrom"
 
     def _embed(self, graph: PatchGraph, n_components: int) -> None:
-        """Set ``embedding_`` of so many dimensions, and what else is learned with it."""
+        """Set ``embedding_``, (n, n_components), and what else is learned with it."""
         raise NotImplementedError
 
     def _expand(self, copies: Copies) -> None:

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from patchfold.supervision import LabelRule
 
 
-# Where geodesics of all points are known, new ones are placed by those to so many of them: as good
-# as all, and what has to be kept for it stays far below n x n.
+# New points are placed by their geodesics to PLACING_POINTS of the fitted ones. That is as good as
+# to all of them, and what has to be kept stays far below n x n.
 PLACING_POINTS = 1000
 
 # landmarks="auto" takes all points while their geodesics fit in EXACT_BYTES, else LANDMARKS: on

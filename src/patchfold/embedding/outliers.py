@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 AUTO: Final = "auto"
 
-# Without a known contamination, an outlier is as strange as one fitted point in so many.
+# Without a known contamination, an outlier is as strange as one fitted point in ONE_IN.
 ONE_IN = 100
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from patchfold.patches import GaussianPatch
     from patchfold.supervision import LabelRule
 
-# A graph is judged by an Isomap of it, which so many landmarks make cheap beside the graph.
+# A graph is judged by an Isomap of it; with JUDGING_LANDMARKS it is cheap beside the graph.
 JUDGING_LANDMARKS = 50
 
 

@@ -53,7 +53,7 @@ EXAGGERATED_STEPS = 250
 # leave an interval below rounding.
 LEAST_POWER, LARGEST_POWER, HALVINGS = -64.0, 128.0, 60
 
-# Squared distances that differ by no more than so many units of rounding are equal. Otherwise the
+# Squared distances that differ by at most TIE units of rounding count as equal. Otherwise the
 # search would tell neighbours at the same distance apart by their rounding errors.
 TIE = 16.0
 
@@ -64,7 +64,7 @@ START_DEVIATION, START_NOISE = 1e-4, 1e-6
 # Bytes that affinities and the optimiser need for each neighbour (benchmarks/memory.py).
 AFFINITY_BYTES = 20
 
-# The start needs the leading eigenvectors only roughly; so many power iterations give them.
+# The start needs the leading eigenvectors only roughly: POWER_ITERATIONS suffice.
 POWER_ITERATIONS = 20
 
 # scikit-learn is told this distance for pairs without affinity. Where a point has fewer neighbours

@@ -63,7 +63,7 @@ def shortest_paths(
         Sources times edges from which compiled code is used; None: fewer once the compiler is
         imported.
     sparse : int
-        Sources are taken one after the other if fewer than one point in so many is one.
+        Sources are taken one after the other if fewer than one point in this number is a source.
 
     Returns
     -------

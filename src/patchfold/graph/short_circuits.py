@@ -71,7 +71,7 @@ class Recipe:
     ordinary: float = 1.5  # times the typical divergence, or a way around as long: nothing unusual
     landmarks: int = 16  # points spread over the graph, which tell how long ways are at least
     product: float = 25.0  # disagreement times detour from which an edge is a short circuit
-    ceiling: float = 4.0  # an edge between parts is stretched at most so many times
+    ceiling: float = 4.0  # times that an edge between parts is stretched, at most
     mutual: float = 0.35  # of suspects among the shortest near edges at both ends: a bend
     kin: float = 2 / 3  # of the usual neighbours in common: ends that are trusted across a bend
     many: float = 3.5  # times as many short circuits: a stricter look has taken noise for them
@@ -81,7 +81,7 @@ RECIPE = Recipe()
 
 
 def recommended_patch(n_samples: int, *, sized: bool = True) -> GaussianPatch:
-    """Return the patch that ``patch=None`` means in an estimator, for so many points.
+    """Return the patch that ``patch=None`` means for ``n_samples`` points.
 
     It has ``0.6 sqrt(n)`` neighbours, at most 20, a ridge, and is fitted to denoised points.
     ``sized=False`` leaves the size to the neighbourhoods.

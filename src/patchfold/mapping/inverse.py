@@ -33,20 +33,20 @@ if TYPE_CHECKING:
 # their mixture were chosen on mnist, pendigits, satimage, segment, texture and mfeat-fourier.
 NEIGHBORS = (8, 15, 30, 60, 120)
 
-# Of these, so many that are the nearest by features are tried, too. They were chosen on swiss rolls
-# of the seeds 11 to 13, and on mnist, pendigits and satimage.
+# Of these, the CLOSE nearest by features are tried, too. The numbers were chosen on swiss rolls of
+# the seeds 11 to 13, and on mnist, pendigits and satimage.
 CLOSE = (8, 15, 30)
 
 # Ridges that are tried, as shares of the mean variance of the neighbours in the embedding. The
 # first is none but for rounding: what is affine comes back exactly.
 RIDGES = (1e-9, 1e-2, 0.1, 0.3, 1.0, 3.0)
 
-# No direction is followed further than so many standard deviations of the neighbours. Beyond,
+# No direction is followed further than REACH standard deviations of the neighbours. Beyond it,
 # features stay as they are.
 REACH = 3.0
 
-# Places further from the embedding than so many times its width are taken for such at that
-# distance; their neighbours are the same, and nothing overflows.
+# Places further away than FAR times the width of the embedding are moved to that distance: their
+# neighbours are the same, and nothing overflows.
 FAR = 1e3
 
 # What the cube root of the tricube weight of a neighbour at the border is: where all are equally

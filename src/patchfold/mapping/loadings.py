@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Neighbours in the graph, at most, that slopes are fitted to.
 NEIGHBORS = 30
 
-# The weight of a neighbour falls to zero at so many times the distance of the furthest one.
+# The weight of a neighbour falls to zero at BAND times the distance of the furthest one.
 BAND = 1.3
 
 # Directions of the neighbours whose variance is below this share of the largest are left out, by
@@ -38,7 +38,7 @@ CUT = 0.1
 # errors of rounding and of curvature are then alike.
 STEP_POWER = 1 / 3
 
-# A step is at least so many times as long as a coordinate is exact.
+# A step is at least LEAST_STEP times the rounding error of a coordinate.
 LEAST_STEP = 1e3
 
 # If the differences to both sides have lengths of a higher ratio, the map jumps on the side of the

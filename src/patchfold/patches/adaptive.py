@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 REACH = 2
 STRIDES = (1, 2, 4)
 
-# A spread needs at least so many points beside the point itself: fewer span no plane.
+# A spread needs at least LEAST_POINTS neighbours: fewer span no plane.
 LEAST_POINTS = 3
 
 # A size counts as good if its ratio is up to this times the best. A ratio of spreads of some ten

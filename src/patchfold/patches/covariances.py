@@ -263,7 +263,7 @@ def principal(Y: Array, rank: int | None) -> tuple[Array, Array]:
 
 
 def check_full(n_features: int, covariance: str) -> None:
-    """Refuse full covariances of so many features that comparing them would hardly end."""
+    """Refuse full covariances of more than FULL_FEATURES features: comparing them takes hours."""
     if n_features > FULL_FEATURES:
         raise ValueError(
             f"covariance={covariance!r} makes full covariances of {n_features} features here, and "

@@ -38,7 +38,7 @@ _FULL_DIVISOR = ("ledoit-wolf", "oas")
 LEAST_RIDGE = 2 / 3
 
 
-# The variance of the data is summed over so many rows at a time.
+# The variance of the data is summed over blocks of VARIANCE_ROWS rows.
 VARIANCE_ROWS = 1024
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # many root-eps. More is no rounding but an error of the caller.
 GIVEN_TOLERANCE = 8.0
 
-# Directions within so many eps of orthonormal ones are not changed.
+# Directions that are orthonormal up to ORTHONORMAL eps are not changed.
 ORTHONORMAL = 100.0
 
 

@@ -128,7 +128,7 @@ def simplex_skewness(points: Floats) -> Doubles:
 
 
 def expected_skewness(dimension: Any) -> Doubles:
-    """Return the mean sine of the angle between two random directions in so many dimensions.
+    """Return the mean sine of the angle between two random directions in d dimensions.
 
     ``G(d/2)^2 / (G((d+1)/2) G((d-1)/2))`` with the gamma function ``G``, 0 in one dimension.
 
