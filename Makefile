@@ -40,8 +40,8 @@ help:  ## list the targets
 demo: $(VENV)/.demo-installed  ## run the demo; it writes into demo/
 	@$(py) examples/demo.py
 
-# One BLAS thread a process: the workers of pytest share the cores already.
-pytest := OMP_NUM_THREADS=1 MPLBACKEND=Agg $(py) -m pytest -n auto --maxprocesses 8 --dist loadgroup
+# One thread a process: the workers of pytest share the cores already.
+pytest := LOKY_MAX_CPU_COUNT=1 OMP_NUM_THREADS=1 MPLBACKEND=Agg $(py) -m pytest -n auto --maxprocesses 8 --dist loadgroup
 
 # ruff and mypy look at what has changed since they last ran.
 quick: $(VENV)/.dev-installed  ## in a minute: style, types, and the tests that find most mistakes

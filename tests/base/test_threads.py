@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import sklearn
 from hypothesis import given
 from hypothesis import strategies as st
-from joblib import parallel_config, register_parallel_backend
+from joblib import Parallel, delayed, parallel_config, register_parallel_backend
 from joblib.parallel import ThreadingBackend
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -90,12 +91,49 @@ def threads_of(n_jobs=None):
 
 @pytest.mark.slow
 def test_as_many_threads_work_as_are_asked_for():
-    assert threads_of() == {threading.get_ident()}
     assert threads_of(1) == {threading.get_ident()}
     assert len(threads_of(2)) == 2
     with parallel_config(backend="threading", n_jobs=2):
         assert len(threads_of()) == 2
         assert len(threads_of(1)) == 1
+
+
+def test_without_a_number_all_cores_are_used_that_the_process_may_use(monkeypatch):
+    monkeypatch.setattr(threads, "cpu_count", lambda: 6)
+    assert threads.n_threads(None) == 6
+    assert threads.n_threads(2) == 2
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("backend", [None, "loky", "threading"])
+def test_a_context_of_joblib_says_how_many_threads_there_are(backend, n_jobs):
+    named = {} if backend is None else {"backend": backend}
+    with parallel_config(**named, n_jobs=n_jobs):
+        assert threads.n_threads(None) == n_jobs
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
+def test_tasks_of_joblib_have_one_thread_each(backend):
+    tasks = Parallel(2, backend=backend)(delayed(threads.n_threads)(None) for _ in range(2))
+    assert tasks == [1, 1]
+
+
+def test_fits_in_threads_of_the_user_share_the_cores(monkeypatch):
+    monkeypatch.setattr(threads, "cpu_count", lambda: 6)
+    all_at_work = threading.Barrier(3)
+
+    def fit(_):
+        def work(_):
+            all_at_work.wait(timeout=30)
+            found = threads.n_threads(None)
+            all_at_work.wait(timeout=30)
+            return found
+
+        return threads.map_slices(work, [slice(0, 1)], 1)[0]
+
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(fit, range(3))) == [2, 2, 2]
+    assert threads.n_threads(None) == 6
 
 
 def test_work_within_work_within_threads_is_not_shared_out_again():

@@ -29,7 +29,8 @@ class Worker:
         self.start()
 
     def start(self) -> None:
-        os.environ.setdefault("OMP_NUM_THREADS", "1")  # workers share the cores already
+        for name in ("OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
+            os.environ.setdefault(name, "1")  # workers share the cores already
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs,))

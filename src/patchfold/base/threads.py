@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache, partial
-from threading import Lock
+from threading import Lock, get_ident
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import sklearn
-from joblib import effective_n_jobs, parallel_config
-from joblib.parallel import SequentialBackend, ThreadingBackend, get_active_backend
+from joblib import cpu_count, effective_n_jobs, parallel, parallel_config
+from joblib.parallel import SequentialBackend, get_active_backend
 from sklearn.utils import gen_batches
 from threadpoolctl import ThreadpoolController
 
@@ -32,17 +33,30 @@ CACHE_BYTES = 16 * 2**20
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Return how many threads ``n_jobs`` means, also within a worker process.
+    """Return how many threads ``n_jobs`` means.
 
-    None means what joblib's configuration says of threads, one where it names another backend.
+    None means what a context of joblib says. Without one it means all cores that this process may
+    use, shared by the threads that ask at the same time; within a task of joblib it means one.
     """
-    backend, configured = get_active_backend(prefer="threads")
+    backend, _ = get_active_backend(prefer="threads")
     if isinstance(backend, SequentialBackend):
         return 1
-    if n_jobs is None and isinstance(backend, ThreadingBackend):
-        n_jobs = configured
+    if n_jobs is None:
+        n_jobs = _configured_jobs()
+    if n_jobs is None:
+        return 1 if backend.nesting_level else max(1, cpu_count() // _callers.count())
     with parallel_config(backend="threading"):
         return int(effective_n_jobs(n_jobs))
+
+
+def _configured_jobs() -> int | None:
+    """Return the ``n_jobs`` of joblib's context; None where there is none.
+
+    joblib's public functions answer 1 in both cases.
+    """
+    context = getattr(getattr(parallel, "_backend", None), "config", {})
+    n_jobs = context.get("n_jobs")
+    return n_jobs if isinstance(n_jobs, int) else None
 
 
 def block_slices(n_rows: int, row_bytes: int, n_jobs: int | None = None) -> list[slice]:
@@ -77,7 +91,7 @@ def map_slices(
     Threads, whatever backend of joblib is active: functions write into arrays that they share.
     """
     report = _report.get()
-    with one_blas_thread(), reported(None):
+    with _callers, one_blas_thread(), reported(None):
         results = []
         for result in _mapped(function, blocks, n_jobs):
             results.append(result)
@@ -117,6 +131,31 @@ def progress(done: int, total: int) -> None:
     report = _report.get()
     if report is not None:
         report(done, total)
+
+
+class _Callers:
+    """The threads that have work shared out: fits in a pool of the user share the cores."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._depths: Counter[int] = Counter()
+
+    def count(self) -> int:
+        """Return how many threads there are, this one among them."""
+        with self._lock:
+            return len(self._depths.keys() | {get_ident()})
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._depths[get_ident()] += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._depths[get_ident()] -= 1
+            self._depths += Counter()  # without those that are done
+
+
+_callers = _Callers()
 
 
 class _BlasLimit:

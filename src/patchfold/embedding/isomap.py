@@ -147,7 +147,8 @@ class PatchIsomap(BasePatchEmbedding):
         fitted on their cluster, all other data in threads on this machine. A client means its
         cluster.
     n_jobs : int or None, default=None
-        Number of threads. Results do not depend on it.
+        Number of threads; None takes all cores that this process may use, unless a context of
+        joblib says otherwise. Results do not depend on it.
     random_state : int, RandomState or None, default=None
         Seed for the landmarks, and for the start of an approximate search. With None every fit
         draws again, as in scikit-learn.

@@ -116,7 +116,8 @@ class PatchLLE(BasePatchEmbedding):
         Where the work runs. ``"auto"`` follows the type of X: the graph of a Dask array or data
         frame is built on its cluster. All other work runs in threads on this machine.
     n_jobs : int or None, default=None
-        Number of threads. Results do not depend on it.
+        Number of threads; None takes all cores that this process may use, unless a context of
+        joblib says otherwise. Results do not depend on it.
     random_state : int, RandomState or None, default=None
         Seed for the start of an approximate search. With None every fit draws again, as in
         scikit-learn.

@@ -59,7 +59,8 @@ class PatchOutliers(OutlierMixin, BaseEstimator):
         Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
         scikit-learn's ``KNeighborsTransformer``.
     n_jobs : int or None, default=None
-        Number of threads. Results do not depend on it.
+        Number of threads; None takes all cores that this process may use, unless a context of
+        joblib says otherwise. Results do not depend on it.
     random_state : int, RandomState or None, default=None
         Seed for the start of an approximate search.
 

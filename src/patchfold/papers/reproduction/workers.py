@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # Below some hundred points a task's time no longer falls with their square.
 FIXED_COST = 300**2
 
-# Read by BLAS, OpenMP and numba when they are loaded. A sum over several threads is rounded
+# Read by BLAS, OpenMP, numba and joblib when they are loaded. A sum over several threads is rounded
 # differently, and threads beside as many workers as cores only get in each other's way.
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -41,6 +41,7 @@ THREAD_VARIABLES = (
     "BLIS_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
     "NUMBA_NUM_THREADS",
+    "LOKY_MAX_CPU_COUNT",
 )
 
 
