@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from patchfold.base.engine import (
+    clone_beside_client,
+    is_client,
+    is_collection,
+    refuse_collection,
+)
 from patchfold.base.estimators import ClassNamePrefixFeaturesOutMixin
 from patchfold.base.validation import check_count, is_sparse, warn_user
-from patchfold.distributed.connection import connected
-from patchfold.distributed.estimators import FitsOnCluster, is_on_cluster, refuse_collection
 from patchfold.embedding._base import BasePatchGraph, ordinary_arithmetic
 from patchfold.embedding._features import FeaturesMixin
 from patchfold.embedding._trust import TrustMixin
@@ -20,19 +24,25 @@ from patchfold.mapping.kernel_ridge import check_kernel_memory
 
 if TYPE_CHECKING:
     from patchfold.base.types import Floats, Indices
+    from patchfold.distributed.graph import ClusterGraph
     from patchfold.graph.patch_graph import GraphSetting, PatchGraph
     from patchfold.neighbors.copies import Copies
     from patchfold.neighbors.neighborhoods import Neighborhoods
 
 
 class BasePatchEmbedding(
-    FeaturesMixin, TrustMixin, ClassNamePrefixFeaturesOutMixin, FitsOnCluster, BasePatchGraph
+    FeaturesMixin, TrustMixin, ClassNamePrefixFeaturesOutMixin, BasePatchGraph
 ):
     """An embedding of the graph of patches: ``fit``, ``fit_transform`` and ``transform``."""
 
     out_of_sample: Any
+    n_components: Any
     embedding_: Floats
     eigenvalues_: Floats
+    map_: Any
+
+    # What places new rows after a fit on a cluster.
+    _on_cluster: Any = None
 
     @ordinary_arithmetic
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -54,11 +64,13 @@ class BasePatchEmbedding(
         -------
         self
         """
-        client = connected(self.engine, X)
-        if client is not None:
-            self._fit_on_cluster(client, X)
+        if is_client(self.engine) or is_collection(X):
+            from patchfold import distributed  # most fits need none of it
+
+            distributed.fit(self, X, self.engine, y)
             return self
         X = self._validate(X, reset=True)
+        self._on_cluster = None
         self._forget_stability()
         self._forget_inverse()
         if isinstance(self.n_neighbors, str):
@@ -98,8 +110,9 @@ class BasePatchEmbedding(
         array of shape (n_new, n_components)
         """
         check_is_fitted(self)
-        if is_on_cluster(self):
-            mapped: Floats = self._transformed_on_cluster(X)
+        mapped: Floats
+        if self._on_cluster is not None:
+            mapped = self._on_cluster.transform(self, X)
             return mapped
         refuse_collection(self, X, "X.map_blocks(estimator.transform)")
         X = self._validate(X, reset=False)
@@ -187,12 +200,40 @@ class BasePatchEmbedding(
         """Set ``embedding_`` of so many dimensions, and what else is learned with it."""
         raise NotImplementedError
 
+    def _embed_in_parts(self, graph: ClusterGraph, n_components: int) -> Any:
+        """Return what places the rows of a graph on a cluster where they are; None if nothing can.
+
+        The graph is then embedded in this process.
+        """
+        return None
+
+    def _needs_points(self) -> bool:
+        """Tell whether the embedding asks where points are, and not for lengths alone."""
+        return False
+
     def _expand(self, copies: Copies) -> None:
         """Give all rows what was learned of the distinct points."""
         self.embedding_ = self.embedding_[copies.point]
 
     def _extend(self, near: Neighborhoods, X: Any) -> Floats:
         raise NotImplementedError
+
+    def __sklearn_clone__(self) -> Any:
+        """Return an unfitted estimator with equal parameters, a client among them."""
+        return clone_beside_client(self) if is_client(self.engine) else super().__sklearn_clone__()
+
+    def __getstate__(self) -> Any:
+        """Refuse to be written to a file with what lives on a cluster."""
+        if self._on_cluster is not None:
+            raise TypeError(
+                "a fit on a cluster lives there and cannot be pickled or saved; save its "
+                "embedding_, e.g. with dask.array.to_npy_stack, or fit with engine='threads'."
+            )
+        if is_client(self.engine):
+            raise TypeError(
+                "a client of a cluster cannot be pickled or saved; set engine='auto' before."
+            )
+        return super().__getstate__()
 
     def _check_parameters(self) -> None:
         check_count("n_components", self.n_components)
