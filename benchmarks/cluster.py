@@ -120,9 +120,9 @@ def on_cluster(folder: Path, memory: str, setting: dict[str, Any]) -> dict[str, 
         "work": isomap.work_,
         "client_gb": spent()[1],
         "worker_gb": max(peaks),
-        "parts": len(graph.links),
+        "parts": len(graph.shared.ids),
         "recall": graph.recall,
-        "compiling": 0 if graph.fitted.search.exact else COMPILING,
+        "compiling": 0 if graph.row_search.exact else COMPILING,
     }
 
 

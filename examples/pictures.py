@@ -268,7 +268,7 @@ def beyond_one_machine() -> Figure:
         rows = da.from_array(X, chunks=(200, 3))
         model = PatchIsomap(landmarks=100, random_state=0).fit(rows)
         Y = model.embedding_.compute()
-        parts = [part.result() for part in model.patch_graph_.fitted.shared.ids]
+        parts = [part.result() for part in model.patch_graph_.shared.ids]
     figure = Figure(figsize=(9, 3), layout="constrained", facecolor="white")
     left, right = figure.subplots(1, 2, width_ratios=(1, 2))
     for part, color in zip(parts, CLASS_COLORS, strict=False):

@@ -159,20 +159,41 @@ def test_workers_with_other_versions_are_refused():
 # ---------------------------------------------------------------- which cluster is meant
 
 
-def test_a_client_or_the_type_of_the_rows_means_a_cluster(lonely):
+def test_a_client_or_that_of_this_process_means_a_cluster(lonely):
     rows = np.zeros((3, 2))
     assert connected(lonely, rows) is lonely
-    assert connected("threads", rows) is None
-    assert connected("auto", rows) is None
     with lonely.as_current():
         assert connected("auto", da.from_array(rows)) is lonely
 
 
 def test_a_dask_array_needs_a_cluster():
-    with pytest.raises(ValueError, match="no cluster to work on; start one with"):
+    with pytest.raises(ValueError, match="there is no cluster to work on"):
         connected("auto", da.zeros((3, 2)))
     with pytest.raises(TypeError, match="engine='threads' does not work on a cluster"):
         connected("threads", da.zeros((3, 2)))
+
+
+@pytest.mark.slow
+def test_a_fit_in_one_process_loads_nothing_of_dask_or_of_what_works_with_it():
+    program = """
+import sys
+import numpy as np
+import patchfold
+patchfold.PatchIsomap
+def loaded():
+    ours = [name for name in sys.modules if name.startswith("patchfold.distributed")]
+    return ours + [name for name in ("dask", "distributed") if name in sys.modules]
+print(loaded())
+X = np.random.default_rng(0).normal(size=(60, 3))
+for method in (patchfold.PatchIsomap, patchfold.PatchLLE, patchfold.PatchEigenmaps):
+    method(n_neighbors=5).fit(X).transform(X[:2] + 0.1)
+print(loaded())
+"""
+    run = [sys.executable, "-c", program]
+    found = subprocess.run(  # noqa: S603
+        run, capture_output=True, text=True, check=True
+    )
+    assert found.stdout.splitlines() == ["[]", "[]"]
 
 
 @pytest.mark.slow

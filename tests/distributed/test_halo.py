@@ -1,53 +1,54 @@
-"""Tables of own rows and those of others, and what fills them."""
+"""Rows of all parts, fetched by their numbers."""
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
-from patchfold.distributed.halo import Nodes, table_of
+from patchfold import GaussianPatch
+from patchfold.distributed.halo import Halo, numbers_of, whole
+from patchfold.neighbors import find_neighbors
+
+FIRSTS = np.array([0, 5, 5 + 7, 5 + 7 + 8])
 
 
 @pytest.fixture
-def graph(parted):
-    return parted(np.random.default_rng(1).normal(size=(60, 2)), 4)
+def points():
+    return np.random.default_rng(0).normal(size=(20, 6))
 
 
-def test_a_table_has_own_rows_and_each_other_row_once_in_the_order_of_all_rows():
-    others = Nodes(np.array([7, 2, 7, 5]), np.array([2, 0, 2, 1]), np.array([4, 0, 4, 1]))
-    table = table_of(1, np.array([1, 5, 8]), others)
-    assert table.nodes.ids.tolist() == [1, 2, 5, 7, 8]
-    assert table.nodes.homes.tolist() == [1, 0, 1, 2, 1]
-    assert table.nodes.places.tolist() == [0, 0, 1, 4, 2]
-    assert table.own.tolist() == [0, 2, 4]
-    assert {side: at.tolist() for side, at in table.halo.items()} == {0: [1], 2: [3]}
-    assert table.is_own.tolist() == [True, False, True, False, True]
-    assert table.find(np.array([8, 2])).tolist() == [4, 1]
+def in_parts(values):
+    return [values[low:high] for low, high in pairwise(FIRSTS)]
 
 
-@pytest.mark.parametrize("shape", [(60,), (60, 3)])
-def test_a_halo_has_the_values_that_its_rows_have_where_they_are(graph, shape):
-    values = np.random.default_rng(0).normal(size=shape)
-    own = graph.shared(values)
-    fetched = graph.exchange.fetch(own)
-    filled = graph.exchange.fill(own)
-    for part, table in enumerate(graph.exchange.tables):
-        expected = values[table.nodes.ids]
-        np.testing.assert_array_equal(table.filled(own[part], fetched[part]), expected)
-        np.testing.assert_array_equal(filled[part], expected)
+def test_tasks_get_the_values_of_the_rows_that_they_want_in_order(cluster, points):
+    wanted = [np.array([0, 4, 5, 19]), np.array([7, 8]), np.empty(0, dtype=np.intp)]
+    halo = Halo(cluster, FIRSTS, wanted)
+    assert halo.parts == [[0, 1, 2], [1], []]
+    for some, pieces in zip(wanted[:2], halo.fetch(in_parts(points)), strict=False):
+        np.testing.assert_array_equal(whole(pieces), points[some])
 
 
-def test_only_parts_that_ask_get_a_halo(graph):
-    own = graph.shared(graph.X)
-    every, some = graph.exchange.fetch(own), graph.exchange.fetch(own, only=[1])
-    assert [len(part) for part in some] == [0, len(every[1]), 0]
-    np.testing.assert_array_equal(np.concatenate(some[1]), np.concatenate(every[1]))
+def test_whatever_rows_have_is_fetched(cluster, points):
+    near = find_neighbors(points, 4)
+    patches = GaussianPatch().fit(points, near)
+    graph = csr_array(near.matrix(20))
+    wanted = np.array([1, 2, 6, 13, 18])
+    halo = Halo(cluster, FIRSTS, [wanted])
+    rows = [np.arange(low, high) for low, high in pairwise(FIRSTS)]
+
+    found = whole(halo.fetch([near[some] for some in rows])[0])
+    np.testing.assert_array_equal(found.indices, near[wanted].indices)
+    found = whole(halo.fetch([patches[some] for some in rows])[0])
+    np.testing.assert_array_equal(found.covariances(), patches[wanted].covariances())
+    found = whole(halo.fetch([graph[some] for some in rows])[0])
+    np.testing.assert_array_equal(found.toarray(), graph[wanted].toarray())
 
 
-def test_the_rows_that_leave_a_part_are_those_in_the_halos_of_others(graph):
-    for part, leaving in enumerate(graph.exchange.leaving()):
-        assert leaving
-        for other, places in leaving.items():
-            table = graph.exchange.tables[other]
-            expected = table.nodes.ids[table.halo[part]]
-            np.testing.assert_array_equal(graph.ids[part][places], expected)
+def test_the_numbers_of_rows_and_their_neighbours_are_sorted_and_there_once(points):
+    near = find_neighbors(points, 3)[np.array([3, 4])]
+    found = numbers_of(near, np.array([3, 4]))
+    np.testing.assert_array_equal(found, np.unique([3, 4, *near.indices]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from patchfold.distributed.planes import Plane, grown, near_parts, part_of, renumbered
+from patchfold.distributed.planes import Plane, grown, part_of, renumbered
 
 
 @pytest.fixture
@@ -14,20 +14,19 @@ def points():
 
 
 def test_planes_share_a_sample_out_evenly(points):
-    tree, after = grown(points, 8, 0)
-    assert after == 8
+    tree = grown(points, 8)
     assert np.bincount(part_of(points, tree)).tolist() == [32] * 8
 
 
 def test_the_first_plane_lies_across_the_direction_in_which_rows_vary_most(points):
-    tree, _ = grown(points, 2, 0)
+    tree = grown(points, 2)
     assert abs(tree.axis[1]) > 0.99
     assert tree.cut == pytest.approx(np.median(points @ tree.axis))
 
 
 @pytest.mark.parametrize("sample", [np.ones((5, 3)), np.empty((0, 3))])
 def test_a_sample_of_equal_rows_or_none_gives_a_tree_that_takes_any_row(points, sample):
-    tree, _ = grown(sample, 4, 0)
+    tree = grown(sample, 4)
     assert set(part_of(points, tree)) <= set(range(4))
 
 
@@ -40,7 +39,7 @@ def test_the_part_of_a_row_does_not_depend_on_the_rows_beside_it():
 
 
 def test_parts_without_rows_vanish_and_the_others_are_numbered_anew(points):
-    tree, _ = grown(points, 8, 0)
+    tree = grown(points, 8)
     home = part_of(points, tree)
     kept = points[~np.isin(home, [0, 1, 6])]
     new = {part: number for number, part in enumerate([2, 3, 4, 5, 7])}
@@ -48,18 +47,3 @@ def test_parts_without_rows_vanish_and_the_others_are_numbered_anew(points):
     np.testing.assert_array_equal(found, [new[part] for part in part_of(kept, tree)])
     # Other rows go to a part that is left.
     assert set(part_of(points, renumbered(tree, new))) == set(range(5))
-
-
-def test_rows_near_a_plane_are_in_the_parts_on_both_sides():
-    x, y = np.eye(2)
-    tree = Plane(x, 0.1, Plane(y, 0.0, 0, 1), Plane(y, -0.2, 2, 3))
-    points = np.random.default_rng(0).normal(size=(150, 2))
-    home, margin = part_of(points, tree), 0.3
-    near = near_parts(points, tree, margin)
-    for part, (low, high) in enumerate([(0.1, 0.0), (0.1, 0.0), (0.1, -0.2), (0.1, -0.2)]):
-        x, y = points.T
-        in_x = x <= low + margin if part < 2 else x >= low - margin
-        in_y = y <= high + margin if part % 2 == 0 else y >= high - margin
-        np.testing.assert_array_equal(near[part], np.flatnonzero(in_x & in_y))
-        assert np.isin(np.flatnonzero(home == part), near[part]).all()
-    assert sum(map(len, near_parts(points, tree, 0.0).values())) == len(points)

@@ -11,11 +11,9 @@ from dask import delayed
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dask_cluster import InOnePlace
 from patchfold.distributed import rows
 from patchfold.distributed.planes import Plane, part_of
-from patchfold.distributed.rows import Chunks, Rows, _aligned, _groups, _split, returned
-from patchfold.patches.fitting import Part
+from patchfold.distributed.rows import Chunks, Rows, _groups, _split
 
 SIZES = st.lists(st.integers(1, 30), min_size=1, max_size=12)
 
@@ -43,15 +41,9 @@ def test_rows_are_read_as_they_are_given(cluster, points):
         np.testing.assert_array_equal(np.concatenate(chunks.futures), expected)
 
 
-def test_chunks_of_rows_to_fit_are_multiples_of_1024_and_those_of_new_rows_as_given(cluster):
+def test_empty_chunks_are_left_out(cluster):
     X = da.zeros((3000, 2), chunks=((900, 0, 1100, 1000), 2))
-    assert rows.read(cluster, X).sizes == [1024, 1024, 952]
-    assert rows.read(cluster, X, fitted=False).sizes == [900, 1100, 1000]
-
-
-def test_aligned_chunks_are_never_empty():
-    assert _aligned([0, 1, 1]) == (2,)
-    assert _aligned([0, 1500, 3000]) == (2048, 2452)
+    assert rows.read(cluster, X).sizes == [900, 1100, 1000]
 
 
 def test_chunks_of_several_types_get_the_widest(cluster):
@@ -84,23 +76,6 @@ def test_a_row_that_is_not_finite_is_named_with_the_rows_of_its_chunk(cluster, p
     broken[130, 1] = np.nan
     with pytest.raises(ValueError, match=r"X \(in its rows 100 to 199\).*NaN"):
         rows.read(cluster, da.from_array(broken, chunks=(100, 2)), fitted=False)
-
-
-def test_the_mean_variance_has_the_bits_of_one_place(cluster):
-    rng = np.random.default_rng(0)
-    X = (rng.normal(size=(5000, 3)) * [1, 10, 100] + 1e5).astype(np.float32)
-    found = rows.mean_variance_of(cluster, rows.read(cluster, da.from_array(X, chunks=(700, 3))))
-    assert found == Part.of(X).scale
-    assert found == pytest.approx(X.astype(np.float64).var(axis=0).mean(), rel=1e-5)
-
-
-@pytest.mark.parametrize(("row", "equal"), [(None, True), (0, False), (99, False), (199, False)])
-def test_equal_rows_are_told(cluster, row, equal):
-    X = np.ones((200, 2))
-    if row is not None:
-        X[row, 1] = 2.0
-    chunks = rows.read(cluster, da.from_array(X, chunks=(100, 2)), fitted=False)
-    assert rows.are_equal(cluster, chunks) == equal
 
 
 # ---------------------------------------------------------------- into parts
@@ -148,28 +123,38 @@ def test_copies_of_a_row_are_shared_out_once_and_come_back_with_its_value(cluste
     X = points[which]
     shared = rows.share_out(cluster, rows.read(cluster, da.from_array(X, chunks=(200, 2))))
 
-    _, first, inverse = np.unique(which, return_index=True, return_inverse=True)
+    _, first = np.unique(which, return_index=True)
     firsts = np.sort(first)  # the rows that are no copies of earlier ones
-    numbers = np.argsort(np.argsort(first))[inverse]
     assert shared.n == 300
     np.testing.assert_array_equal(shared.copies, np.setdiff1d(np.arange(500), firsts))
-    np.testing.assert_array_equal(np.sort(np.concatenate(shared.ids)), np.arange(300))
+    np.testing.assert_array_equal(np.sort(np.concatenate(shared.ids)), firsts)
+    numbers = shared.numbers(cluster, firsts[::-1])
+    np.testing.assert_array_equal(np.concatenate(shared.ids)[numbers], firsts[::-1])
     for part, (ids, own) in enumerate(zip(shared.ids, shared.points, strict=True)):
-        np.testing.assert_array_equal(own, X[firsts[ids]])
+        np.testing.assert_array_equal(own, X[ids])
         assert (part_of(own, shared.tree) == part).all()
-    np.testing.assert_array_equal(np.concatenate(shared.chunks.futures), X[firsts])
-    np.testing.assert_array_equal(shared.original(np.arange(300)), firsts)
-    np.testing.assert_array_equal(shared.numbers(cluster), numbers)
-    back = shared.returned(cluster, shared.points)
-    np.testing.assert_array_equal(np.concatenate(back), X)
+        assert len(own) == shared.firsts[part + 1] - shared.firsts[part]
+    back = shared.returned(cluster, shared.points, 2, X.dtype)
+    assert back.chunks == ((200, 200, 100), (2,))
+    np.testing.assert_array_equal(back.compute(), X)
+
+
+def test_copies_have_the_same_class(cluster, points):
+    X, codes = np.concatenate([points[:40]] * 3), np.repeat([0, 1, 1], 40)
+    shared = rows.share_out(cluster, rows.read(cluster, X), codes=codes)
+    assert shared.n == 80
+    for ids, own, labels in zip(shared.ids, shared.points, shared.codes, strict=True):
+        assert len(np.unique(np.column_stack([own, labels]), axis=0)) == len(ids)
+        np.testing.assert_array_equal(labels, codes[ids])
+    # Rows that differ by their class alone are copies for whoever draws landmarks.
+    np.testing.assert_array_equal(shared.copies, np.arange(40, 120))
 
 
 @pytest.mark.parametrize("merge", [True, False])
-def test_rows_without_copies_keep_their_numbers(cluster, points, merge):
+def test_rows_without_copies_stay_as_they_are(cluster, points, merge):
     shared = rows.share_out(cluster, rows.read(cluster, points), merge=merge)
     assert len(shared.ids) == 4
     assert not len(shared.copies)
-    np.testing.assert_array_equal(shared.original(np.arange(300)), np.arange(300))
     for ids, own in zip(shared.ids, shared.points, strict=True):
         np.testing.assert_array_equal(own, points[ids])
 
@@ -177,23 +162,22 @@ def test_rows_without_copies_keep_their_numbers(cluster, points, merge):
 def test_rows_that_are_all_equal_are_not_merged_to_one(cluster):
     shared = rows.share_out(cluster, rows.read(cluster, np.ones((70, 2))))
     assert shared.n == 70
+    np.testing.assert_array_equal(shared.copies, np.arange(1, 70))
     assert np.concatenate(shared.ids).tolist() == list(range(70))
 
 
 # ---------------------------------------------------------------- and back
 
 
-@given(SIZES, st.integers(1, 40), st.integers(0, 2**16))
-def test_rows_come_back_to_their_chunks(sizes, n_parts, seed):
-    rng = np.random.default_rng(seed)
-    n = sum(sizes)
-    homes = rng.integers(min(n_parts, n), size=n)
-    ids = [np.flatnonzero(homes == part) for part in np.unique(homes)]
-    X = rng.normal(size=(n, 2))
-    chunks = Chunks([], sizes, None, 2, X.dtype)
-    found = returned(InOnePlace(), [X[own] for own in ids], ids, chunks)
-    assert [len(chunk) for chunk in found] == sizes
-    np.testing.assert_array_equal(np.concatenate(found), X)
+@given(SIZES, st.integers(0, 2**16))
+def test_rows_come_back_to_their_chunks(cluster, sizes, seed):
+    X = np.random.default_rng(seed).normal(size=(sum(sizes) + 1, 2))
+    given_rows = (*sizes, 1)
+    chunks = rows.read(cluster, da.from_array(X, chunks=(given_rows, 2)))
+    shared = rows.share_out(cluster, chunks)
+    back = shared.returned(cluster, shared.points, 2, X.dtype)
+    assert back.chunks[0] == given_rows
+    np.testing.assert_array_equal(back.compute(), X)
 
 
 def test_chunks_become_what_was_given(cluster, points):

@@ -29,14 +29,14 @@ class Killing(PatchIsomap):
 
 
 @pytest.mark.parametrize("deadly", [["geodesics"], pytest.param(STAGES, marks=pytest.mark.long)])
-def test_a_killed_worker_leaves_the_bits_as_they_are(dask_workers, client, deadly):
+def test_a_killed_worker_leaves_the_embedding_as_it_is(dask_workers, client, deadly):
     X = make_swiss_roll(120, random_state=1)[0]
     setting = {"landmarks": 20, "random_state": 0, "n_neighbors": 6}
     alone = PatchIsomap(**setting).fit_transform(X)
     isomap = Killing(**setting)
     isomap.deadly, isomap.killed, isomap.workers = deadly, [], dask_workers
     isomap.fit(da.from_array(X, chunks=(60, 3)))
-    np.testing.assert_array_equal(isomap.embedding_.compute(), alone)
+    np.testing.assert_allclose(isomap.embedding_.compute(), alone, atol=1e-6 * alone.std())
     assert isomap.killed == deadly
 
 

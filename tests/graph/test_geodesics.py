@@ -145,36 +145,6 @@ def test_the_compiled_functions_do_what_they_say_in_python(monkeypatch):
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 40), st.floats(1, 8), st.booleans())
-def test_two_halves_that_exchange_paths_end_with_those_of_the_whole_graph(seed, n, degree, whole):
-    rng = np.random.default_rng(seed)
-    graph = random_graph(rng, n, int(degree * n), whole=whole)
-    halves = np.array_split(rng.permutation(n), 2)
-    far = [np.full((2, len(half)), np.inf) for half in halves]
-    # At first only the sources are outside of their half, and lead to it by edges of length zero.
-    ends = np.array([0, len(halves[0]) - 1])
-    entering = csr_array((np.zeros(2), ends, np.arange(3)), shape=(2, len(halves[0])))
-    known = np.where(np.eye(2) > 0, 0.0, np.inf)
-    turn, still = 0, 0
-    while still < 2:
-        own, other = halves[turn % 2], halves[1 - turn % 2]
-        inner, before = csr_array(graph[own][:, own]), far[turn % 2].copy()
-        changed = np.zeros(len(own), dtype=bool)
-        parts = [
-            (part.indptr.astype(np.intp), part.indices.astype(np.intp), part.data)
-            for part in (inner, entering)
-        ]
-        shortest_path_kernel.resume_each(*parts[0], *parts[1], known, far[turn % 2], changed)
-        np.testing.assert_array_equal(changed, (far[turn % 2] < before).any(axis=0))
-        still = 0 if changed.any() else still + 1
-        entering, known = csr_array(graph[own][:, other]), far[turn % 2]
-        turn += 1
-    whole_paths = dijkstra(graph, indices=halves[0][ends])
-    np.testing.assert_array_equal(
-        np.concatenate(far, axis=1), whole_paths[:, np.concatenate(halves)]
-    )
-
-
-@given(st.integers(0, 2**32 - 1), st.integers(2, 40), st.floats(1, 8), st.booleans())
 def test_detours_are_edges_longer_than_a_path_over_one_point(seed, n, degree, whole):
     graph = random_graph(np.random.default_rng(seed), n, int(n * degree), whole=whole)
     near = np.full((n, n), np.inf)

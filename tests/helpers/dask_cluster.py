@@ -10,6 +10,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from patchfold.distributed.connection import Cluster
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -97,11 +99,10 @@ def dask_cluster(folder: Path, n_workers: int = 2) -> Iterator[DaskCluster]:
         cluster.stop()
 
 
-class InOnePlace:
-    """Stands for a Cluster: runs a task at once, in this process, and gives its result.
+class InOnePlace(Cluster):
+    """A Cluster that runs a task at once, in this process, and gives its result.
 
-    Results are pickled and read again, as on their way between workers. That may change the order
-    of an array in memory, which decides the last bits of products.
+    Results are pickled and read again, as on their way between workers.
     """
 
     def __init__(self, client: object = None) -> None:
@@ -110,17 +111,8 @@ class InOnePlace:
     def run(self, function, *arguments, **common):
         return pickle.loads(pickle.dumps(function(*arguments, **common)))
 
-    def each(self, function, *columns, **common):
-        return [self.run(function, *values, **common) for values in zip(*columns, strict=True)]
-
-    def send(self, value):
-        return self.run(lambda: value)
-
     def get(self, results):
         return list(results)
-
-    def wait(self, _):
-        pass
 
     def check(self):
         pass

@@ -19,6 +19,20 @@ def test_given_moments_come_back():
     np.testing.assert_allclose(patches.covariances(), S, rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.parametrize("ranks", [(2, 2), (1, 3), None])
+def test_patches_of_several_fits_are_put_together(ranks):
+    rng = np.random.default_rng(0)
+    if ranks is None:
+        parts = [full_patches(rng, n, 4) for n in (3, 2)]
+    else:
+        parts = [factored_patches(rng, n, 5, rank) for n, rank in zip((3, 2), ranks, strict=True)]
+    together = Patches.concatenated(parts)
+    assert len(together) == 5
+    for part, rows in zip(parts, (slice(0, 3), slice(3, 5)), strict=True):
+        np.testing.assert_array_equal(together[rows].means, part.means)
+        np.testing.assert_allclose(together[rows].covariances(), part.covariances(), rtol=1e-12)
+
+
 def test_given_factors_come_back():
     patches = factored_patches(np.random.default_rng(0), 4, 6, 2)
     expected = [

@@ -1,15 +1,20 @@
-"""Fits of data beyond one machine: a Dask cluster whose workers hold parts of the points.
+"""Fits of data beyond one machine: a Dask cluster whose workers hold parts of the rows.
+
+:func:`fit` is what there is to call. Nothing of this folder is imported by a fit on one machine.
 
 Every part holds the rows of one region of space. A step runs where the rows are, as a pure function
 of earlier results, so that a lost worker costs only the work that it held. What a part needs of
-others, its *halo*, is fetched by tasks (:mod:`~patchfold.distributed.halo`). Every step calls
-the same functions on arrays as a fit on one machine, and gives the same bits.
+others is fetched by tasks. The steps are the functions of one process, on the arrays of a part. The
+edges of the graph are put together in one worker, which decides about them.
 
 - ``connection``: tasks, their results, and what can be wrong with workers.
-- ``rows``: from the user's chunks into parts of space, and back; ``halo``: rows of other parts.
-- ``building``: the steps, one after the other: ``searching`` neighbours, ``fitting`` patches,
-  ``links`` (the edges of a part), ``learning`` what is typical, ``judging`` short circuits by the
-  ``ways`` around them, ``joining`` ``components``; the result is the ``graph``.
-- ``estimators``: what an embedding does where it is fitted on a cluster.
-- ``triangulating``: landmark Isomap, by ``geodesics``; ``placing``: new rows.
+- ``rows``: from the user's chunks into parts of space, by ``planes``, and back.
+- ``halo``: rows of other parts; ``searching``: neighbours in all parts.
+- ``building``: the steps one after the other; ``weighing``: the edges and their lengths.
+- ``graph``: the result, and geodesics in it; ``placing``: new rows.
+- ``estimators``: what a fit does with an estimator.
 """
+
+from patchfold.distributed.estimators import fit
+
+__all__ = ["fit"]

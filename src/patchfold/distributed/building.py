@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from patchfold.base.validation import warn_user
-from patchfold.distributed import fitting, judging, learning, links, refining, rows
-from patchfold.distributed.components import components
-from patchfold.distributed.graph import ClusterGraph, Fitted
-from patchfold.distributed.halo import Exchange
-from patchfold.distributed.joining import joined
+from patchfold.distributed.graph import ClusterGraph
+from patchfold.distributed.halo import Halo, among, numbers_of, whole
 from patchfold.distributed.searching import Search
-from patchfold.graph.short_circuits import RECIPE
+from patchfold.distributed.weighing import Weighing
 from patchfold.neighbors.search import exact_suits
+from patchfold.patches.fitting import (
+    Part,
+    block_sums,
+    column_means,
+    largest_deviation,
+    mean_squares,
+    mean_variance,
+    patch_means,
+)
 
 if TYPE_CHECKING:
-    from patchfold.base.types import Stage
+    from patchfold.base.types import Floats, Indices, Stage
     from patchfold.distributed.connection import Cluster
+    from patchfold.distributed.rows import Shared
     from patchfold.graph.patch_graph import GraphSetting
-    from patchfold.graph.short_circuits import Evidence, Typical
+    from patchfold.neighbors.neighborhoods import Neighborhoods
+    from patchfold.patches.gaussians import Patches
     from patchfold.patches.recipe import GaussianPatch
 
 
@@ -31,7 +39,7 @@ LOW_RECALL = 0.9
 
 def build_on_cluster(
     cluster: Cluster,
-    shared: rows.Shared,
+    shared: Shared,
     setting: GraphSetting,
     stage: Stage = lambda _: nullcontext(),
 ) -> ClusterGraph:
@@ -46,144 +54,153 @@ def build_on_cluster(
     stage : callable
         ``stage(name)`` is entered while a stage runs: progress and times.
     """
-    n, degree, chunks = shared.n, setting.degree or 0, shared.chunks
-    reach = max(min(degree, n - 1), setting.patch_size)
-    if reach >= n:
-        raise ValueError(
-            f"patch size={reach} needs more than {reach} samples, got {n}; lower the size."
-        )
-    exact = exact_suits(setting.knn, n, chunks.n_features)
+    n, m = shared.n, shared.given.n_features
+    k = reach_of(setting, n)
+    if k is not None and k >= n:
+        raise ValueError(f"patch size={k} needs more than {k} samples, got {n}; lower the size.")
+    exact = k is None or exact_suits(setting.knn, n, m)
     with stage("neighbours"):
-        scale = rows.mean_variance_of(cluster, chunks)
-        search = Search(cluster, shared.ids, shared.points, shared.tree, exact=exact)
-        found = search.own(reach)
+        scale = scale_of(cluster, shared.points, n)
+        there = cluster, shared.firsts, shared.points
+        search = Search(*there, k=k, radius=setting.radius, exact=exact)
+        found = search.own()
         cluster.wait(found)
-        recall = search.recall(found, reach)
+        recall = search.recall(found)
     if recall < LOW_RECALL:
         warn_user(
             f"the approximate search found {recall:.0%} of the nearest rows; knn='exact' finds all."
         )
-    fitted = Fitted(cluster, shared, search, scale, recall)
-    patches = None
+    patches, denoised = None, None
     if setting.recipe is not None:
         with stage("patches"):
-            patches = _patches(fitted, found, setting)
+            patches, denoised = fit_patches(cluster, shared, setting, found, scale, exact)
+            cluster.wait(patches)
+    weighing = Weighing(cluster, shared, setting, patches)
     with stage("divergences"):
-        count = max(degree, min(reach, RECIPE.nearest)) if setting.pruned else degree
-        known = links.linked(cluster, shared.ids, found, count, chunks.dtype)
-        lengths, typical = _lengths(fitted, known, patches, setting)
-        cluster.wait(lengths)
-    graph = ClusterGraph(setting, fitted, found, patches, known, lengths, typical)
-    return _connected(graph, stage)
-
-
-def _patches(fitted: Fitted, found: list[Any], setting: GraphSetting) -> fitting.PartPatches:
-    """Fit the patches of all rows where they are, with a halo of neighbours."""
-    cluster, ids, recipe = fitted.cluster, fitted.ids, cast("GaussianPatch", setting.recipe)
-    numbers = range(len(ids))
-    members = cluster.each(_nearest, found, k=setting.patch_size)
-    exchange = Exchange(cluster, cluster.each(fitting.table_of_found, numbers, ids, members))
-    halo = exchange.fetch(fitted.points)
-    places, search = None, None
-    moved: list[Any] = [None] * len(ids)
-    if recipe.denoise:
-        moved = cluster.each(
-            fitting.denoised_rows, exchange.tables, fitted.points, halo, members, scale=fitted.scale
-        )
-        tree, exact = fitted.shared.tree, fitted.search.exact
-        places, search = moved, Search(cluster, ids, moved, tree, exact=exact)
-        if exact:
-            members = search.own(setting.patch_size)
-            tables = cluster.each(fitting.table_of_found, numbers, ids, members)
-            exchange = Exchange(cluster, tables)
-            halo = exchange.fetch(moved)
-        else:
-            exchange, members, halo = _refined(exchange, ids, members, moved)
-    known = exchange.tables, fitted.points, halo, members, moved
-    packed = cluster.each(fitting.fitted_patches, *known, recipe=recipe, scale=fitted.scale)
-    n, m = fitted.shared.n, fitted.shared.chunks.n_features
-    used = cluster.get(cluster.each(fitting.used, packed))
-    rank = cluster.get([cluster.run(fitting.full_rank, members[0], recipe)])[0]
-    width = fitting.width_of(used, n, m, rank)
-    return fitting.PartPatches(packed, width, places, search)
-
-
-def _refined(
-    exchange: Exchange, ids: list[Any], members: list[Any], moved: list[Any]
-) -> tuple[Exchange, list[Any], list[list[Any]]]:
-    """Refine the neighbours of rows that have moved, as one process does.
-
-    Return the exchange of wider tables, the new neighbours, and where the rows of halos are.
-    """
-    cluster, numbers = exchange.cluster, range(len(ids))
-    around = exchange.fetch(members, refining.neighbours_at)
-    wider = Exchange(cluster, cluster.each(refining.wider_table, numbers, ids, members, around))
-    halo = wider.fetch(moved)
-    known = exchange.tables, wider.tables, members, around, moved, halo
-    return wider, cluster.each(refining.refined_rows, *known), halo
-
-
-def _nearest(found: Any, k: int) -> Any:
-    return found.nearest(k)
-
-
-def _lengths(
-    fitted: Fitted, known: list[Any], patches: fitting.PartPatches | None, setting: GraphSetting
-) -> tuple[list[Any], Typical | None]:
-    """Return the lengths of all edges, infinite for short circuits, and what is typical."""
-    cluster = fitted.cluster
-    if patches is None:
-        return cluster.each(_distances, known), None
-    exchange = Exchange(cluster, cluster.each(_table, known))
-    halo = exchange.fetch(patches.packed, fitting.Packed.at)
-    how = {"width": patches.width, "divergence": setting.divergence}
-    if not setting.pruned:
-        values = cluster.each(links.edge_divergences, known, patches.packed, halo, **how)
-        return values, None
-    near = exchange.fetch(fitted.points)
-    args = known, fitted.points, near, patches.packed, halo
-    compared = cluster.each(links.compared_edges, *args, **how)
-    del args, near, halo  # workers forget the halos, many times the table, as they are done with
-    cluster.wait(compared)
-    degree = setting.degree or 0
-    typical, kinship, evidence = learning.learned(exchange, known, compared, degree)
-    mirror = links.Mirror(cluster, known, exchange)
-    factors = judging.Judge(exchange, mirror, known, evidence, kinship).factors()
-    return cluster.each(_pruned, evidence, factors, unit=typical.distance), typical
-
-
-def _table(known: links.Links) -> Any:
-    return known.table
-
-
-def _distances(known: links.Links) -> Any:
-    return known.distances
-
-
-def _pruned(evidence: Evidence, factors: Any, unit: float) -> Any:
-    distances = evidence.distances
-    lengths = (distances / unit) * factors.astype(distances.dtype)
-    return np.where(evidence.own, lengths, np.asarray(np.inf, dtype=distances.dtype))
-
-
-def _connected(graph: ClusterGraph, stage: Stage) -> ClusterGraph:
-    """Join components, each by the closest pair, and say so."""
-    cluster = graph.fitted.cluster
-    exchange = Exchange(cluster, cluster.each(_table, graph.links))
-    finite = cluster.each(np.isfinite, graph.edge_lengths)
-    labels, sizes = components(exchange, graph.links, finite)
-    if len(sizes) == 1:
-        return graph
-    if not graph.setting.joined:
-        return graph
-    warn_user(
-        f"the neighbourhood graph has {len(sizes)} components; they were joined by their "
-        "closest pairs. A larger n_neighbors may connect them, or treat them separately."
+        weighted = weighing.weighted(found)
+    weighted = weighing.joined(weighted, stage)
+    return ClusterGraph(
+        setting, cluster, shared, scale, recall, search, patches, denoised, weighted
     )
-    with stage("joining components"):
-        own = cluster.each(_own_labels, graph.links, labels)
-        return joined(graph, own, sizes)
 
 
-def _own_labels(known: links.Links, labels: Any) -> Any:
-    return labels[known.table.own]
+def reach_of(setting: GraphSetting, n: int) -> int | None:
+    """Return how many neighbours of a point are looked at; None for all within the radius."""
+    k = setting.degree
+    return None if k is None else max(min(k, n - 1), setting.patch_size)
+
+
+def scale_of(cluster: Cluster, points: list[Any], n: int) -> float:
+    """Return the mean variance of the features of ``n`` rows in parts."""
+    sums, dtypes = zip(*cluster.get(cluster.each(_sums, points)), strict=True)
+    mean = column_means(list(sums), n)
+    largest = max(cluster.get(cluster.each(largest_deviation, points, mean=mean)))
+    parts = cluster.each(mean_squares, points, mean=mean, largest=largest, n=n)
+    squares = [square for part in cluster.get(parts) for square in part]
+    return float(mean_variance(largest, squares, dtypes[0]))
+
+
+def _sums(X: Floats) -> tuple[Floats, Any]:
+    return block_sums(X), X.dtype
+
+
+class Denoised(NamedTuple):
+    """Where the rows of parts are after denoising: futures of arrays, and their search."""
+
+    places: list[Any]
+    search: Search
+
+
+def fit_patches(
+    cluster: Cluster,
+    shared: Shared,
+    setting: GraphSetting,
+    found: list[Any],
+    scale: float,
+    exact: bool,
+) -> tuple[list[Any], Denoised | None]:
+    """Return futures of the patches of all rows, and what they have to know of denoised rows."""
+    recipe, each = cast("GaussianPatch", setting.recipe), cluster.each
+    points, firsts = shared.points, shared.firsts
+    rows = each(np.arange, firsts[:-1], firsts[1:])
+    members = each(setting.members, found)
+    halo = Halo(cluster, firsts, each(numbers_of, members, rows))
+    near = halo.fetch(points)
+    how = {"recipe": recipe, "scale": scale}
+    if not recipe.denoise:
+        none = [None] * len(points)
+        return each(fitted_patches, halo.wanted, rows, members, near, none, **how), None
+    places = each(denoised_rows, halo.wanted, rows, members, near, scale=scale)
+    del near  # workers forget the halos as they are done with
+    k = None if setting.radius is not None else setting.patch_size
+    search = Search(cluster, firsts, places, k=k, radius=setting.radius, exact=exact)
+    if exact:
+        members = search.own()
+        halo = Halo(cluster, firsts, each(numbers_of, members, rows))
+        moved = halo.fetch(places)
+    else:
+        # Refining the neighbours of the rows is as accurate as a second search, and faster.
+        around, before = halo.fetch(members), halo.wanted
+        halo = Halo(cluster, firsts, each(_with_neighbors, before, around))
+        moved = halo.fetch(places)
+        members = each(refined, halo.wanted, rows, members, moved, before, around)
+    patches = each(fitted_patches, halo.wanted, rows, members, moved, points, **how)
+    return patches, Denoised(places, search)
+
+
+def denoised_rows(
+    wanted: Indices, rows: Indices, members: Neighborhoods, pieces: list[Floats], scale: float
+) -> Floats:
+    """Return the means of the patches of some rows, given all points that they consist of."""
+    X, part = whole(pieces), Part(scale, np.searchsorted(wanted, rows))
+    near = among(wanted, rows, members, X.dtype)
+    return np.asarray(patch_means(X, near, part=part, n_jobs=1))
+
+
+def fitted_patches(
+    wanted: Indices,
+    rows: Indices,
+    members: Neighborhoods,
+    pieces: list[Floats],
+    origins: Floats | None,
+    recipe: GaussianPatch,
+    scale: float,
+) -> Patches:
+    """Fit the patches of some rows, given all points that they consist of.
+
+    Where these are denoised, ``origins`` are the points of the rows before.
+    """
+    X, part = whole(pieces), Part(scale, np.searchsorted(wanted, rows))
+    near = among(wanted, rows, members, X.dtype)
+    if origins is None:
+        return recipe.gaussians(X, near, n_jobs=1, part=part)
+    before = X.copy()  # nothing depends on where other points were before
+    before[part.rows] = origins
+    return recipe.gaussians(before, near, denoised=(X, X), n_jobs=1, part=part)
+
+
+def _with_neighbors(wanted: Indices, around: list[Neighborhoods]) -> Indices:
+    return numbers_of(whole(around), wanted)
+
+
+def refined(
+    wanted: Indices,
+    rows: Indices,
+    members: Neighborhoods,
+    pieces: list[Floats],
+    before: Indices,
+    around: list[Neighborhoods],
+) -> Neighborhoods:
+    """Return the nearest among old neighbours and theirs, where all that are ``wanted`` are now.
+
+    ``members`` are the old neighbours of the rows, and ``around`` those of the rows and neighbours
+    with the numbers ``before``.
+    """
+    # Here and not above: to import the compiler is slow.
+    from patchfold.neighbors.refinement import refined_neighbors
+
+    X = whole(pieces)
+    known = among(wanted, before, whole(around), X.dtype)
+    start = among(wanted, rows, members, X.dtype)
+    found = refined_neighbors(X, known, start=start, n_jobs=1)[np.searchsorted(wanted, rows)]
+    return type(found)(found.indptr, wanted[found.indices], found.distances)

@@ -28,29 +28,21 @@ LOOK = 2.0
 DECISIVE = ("patchfold", "numpy", "scipy", "sklearn", "numba", "dask", "distributed")
 
 
-def is_collection(X: Any) -> bool:
-    """Tell whether ``X`` is an array or a data frame of dask; this does not import dask."""
-    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
-
-
 def connected(engine: Any, X: Any) -> Any:
-    """Return the client that ``engine`` means for ``X``; None where no cluster is meant."""
+    """Return the client that ``engine`` means: itself, or the one of this process for "auto"."""
     if is_client(engine):
         return engine
-    if not is_collection(X):
-        return None
     if engine != "auto":
         raise TypeError(
             f"X is a {type(X).__name__} of dask, and engine={engine!r} does not work on a cluster; "
             "use engine='auto' or a distributed.Client, or pass X.compute()."
         )
-    check_installed()
     try:
         return import_module("distributed").get_client()
     except ValueError as error:
         raise ValueError(
-            f"X is a {type(X).__name__} of dask, and there is no cluster to work on; start one "
-            "with distributed.Client(), or connect to one with distributed.Client('tcp://...')."
+            f"there is no cluster to work on a {type(X).__name__}; start one with "
+            "distributed.Client(), or connect to one with distributed.Client('tcp://...')."
         ) from error
 
 
@@ -92,6 +84,14 @@ class Cluster:
         """Return the futures of one call for every row of the columns."""
         rows = zip(*columns, strict=True)
         return [self.run(function, *arguments, **common) for arguments in rows]
+
+    def items(self, future: Any, keys: Iterable[Any]) -> list[Any]:
+        """Return the futures of some entries of a result."""
+        return [self.run(item, future, key) for key in keys]
+
+    def fields(self, futures: list[Any], name: str) -> list[Any]:
+        """Return the futures of an attribute of each result."""
+        return [self.run(field, future, name) for future in futures]
 
     def send(self, value: Any) -> Any:
         """Return the future of a value that many tasks need, which is sent once, not with each."""
@@ -186,6 +186,16 @@ class Cluster:
 
 def _sent(value: Any) -> Any:
     return value
+
+
+def item(values: Any, key: Any) -> Any:
+    """Return an entry of a sequence, a dictionary, or rows of whatever has rows."""
+    return values[key]
+
+
+def field(value: Any, name: str) -> Any:
+    """Return an attribute."""
+    return getattr(value, name)
 
 
 def _return_memory() -> None:

@@ -27,16 +27,19 @@ class Plane(NamedTuple):
     high: Any
 
 
-def grown(sample: Floats, parts: int, first: int) -> tuple[Any, int]:
-    """Return a tree with so many leaves, numbered from ``first`` on, and the next number."""
+def grown(sample: Floats, parts: int, first: int = 0) -> Any:
+    """Return a tree with ``parts`` leaves (a power of two), numbered from ``first`` on."""
     if parts == 1:
-        return first, first + 1
+        return first
     axis = _widest(sample - sample.mean(axis=0)) if len(sample) else np.zeros(sample.shape[1])
     along = (sample * axis).sum(axis=1)
     cut = float(np.median(along)) if len(along) else 0.0
-    low, after = grown(sample[along <= cut], parts // 2, first)
-    high, after = grown(sample[along > cut], parts // 2, after)
-    return Plane(axis, cut, low, high), after
+    half = parts // 2
+    low, high = (
+        grown(sample[along <= cut], half, first),
+        grown(sample[along > cut], half, first + half),
+    )
+    return Plane(axis, cut, low, high)
 
 
 def _widest(centred: Floats) -> Floats:
@@ -71,26 +74,8 @@ def _descend(X: Floats, rows: Indices, tree: Any, parts: Indices) -> None:
     if not isinstance(tree, Plane):
         parts[rows] = tree
         return
-    # Row by row: a product of matrices has bits that depend on the machine and the other rows, and
-    # a task that is run again has to give the same.
+    # Row by row: a product of matrices has bits that depend on the other rows, and copies of a row
+    # have to come into the same part.
     low = (X[rows] * tree.axis).sum(axis=1) <= tree.cut
     _descend(X, rows[low], tree.low, parts)
     _descend(X, rows[~low], tree.high, parts)
-
-
-def near_parts(X: Floats, tree: Any, margin: float) -> dict[int, Indices]:
-    """Return the rows that are in each part, or at most ``margin`` beyond one of its planes."""
-    found: dict[int, Indices] = {}
-    _spread(X, np.arange(len(X)), tree, margin, found)
-    return found
-
-
-def _spread(X: Floats, rows: Indices, tree: Any, margin: float, found: dict[int, Indices]) -> None:
-    if not len(rows):
-        return
-    if not isinstance(tree, Plane):
-        found[tree] = rows
-        return
-    beyond = (X[rows] * tree.axis).sum(axis=1) - tree.cut
-    _spread(X, rows[beyond <= margin], tree.low, margin, found)
-    _spread(X, rows[beyond >= -margin], tree.high, margin, found)

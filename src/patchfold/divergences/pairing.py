@@ -49,7 +49,6 @@ def paired(
     other: Patches | None = None,
     n_jobs: int | None = None,
     compiled: bool | None = None,
-    width: int | None = None,
 ) -> Array:
     """Evaluate a divergence on the edges ``(i, j)``.
 
@@ -65,9 +64,6 @@ def paired(
     compiled : bool or None
         Whether compiled code evaluates ``"kl"`` and ``"jeffreys"`` of factored patches in numpy
         arrays. None: if the patches are many.
-    width : int or None
-        How many directions of factored patches are compared, where these are only a part of all
-        patches. None: as many as one uses.
 
     Returns
     -------
@@ -97,12 +93,12 @@ def paired(
     i, j = i[order], j[order]
     if _is_compiled(function, patches, second, compiled):
         edges = list(gen_batches(i.size, COMPILED_EDGES)) if i.size else []
-        compare = _compiled(function, patches, second, n_jobs, width)
+        compare = _compiled(function, patches, second, n_jobs)
     else:
         # Patches of different forms are compared in full.
         wider = second if patches.factored else patches
         edges = block_slices(i.size, _pair_bytes(wider, _width(function, wider)), n_jobs)
-        compare = _on_used_directions(function, patches, second, n_jobs, width)
+        compare = _on_used_directions(function, patches, second, n_jobs)
     values = map_slices(lambda block: compare(i[block], j[block]), edges, n_jobs)
     if not values:
         return xp.empty((0,), dtype=patches.means.dtype)
@@ -181,7 +177,7 @@ def pairwise(
 
 
 def _on_used_directions(
-    function: Divergence, a: Patches, b: Patches, n_jobs: int | None, width: int | None = None
+    function: Divergence, a: Patches, b: Patches, n_jobs: int | None
 ) -> OnEdges:
     """Return a divergence on pairs ``a[i]``, ``b[j]`` that reads only the used directions.
 
@@ -191,7 +187,7 @@ def _on_used_directions(
     if not (a.factored and b.factored):
         return lambda i, j: _evaluate(function, *aligned(a[i], b[j]))
     xp = array_namespace(a.means)
-    needed = np.maximum(a.used_ranks(), _width(function, b) if width is None else width)
+    needed = np.maximum(a.used_ranks(), _width(function, b))
     narrow = {
         rank: (a.narrowed(rank), b.narrowed(rank), block_rows(_pair_bytes(b, rank), n_jobs))
         for rank in np.flatnonzero(np.bincount(needed)).tolist()
@@ -239,15 +235,13 @@ def _is_compiled(
     return wanted
 
 
-def _compiled(
-    function: Divergence, a: Patches, b: Patches, n_jobs: int | None, width: int | None = None
-) -> OnEdges:
+def _compiled(function: Divergence, a: Patches, b: Patches, n_jobs: int | None) -> OnEdges:
     """Return :func:`kl` or :func:`jeffreys` on pairs of factored patches, as compiled code."""
     # Here and not above: small data should not wait for the compiler to be imported.
     from patchfold.divergences import compiled
 
     terms = compiled.jeffreys_terms(a, b)
-    exactly = _on_used_directions(function, a, b, n_jobs, width)
+    exactly = _on_used_directions(function, a, b, n_jobs)
     ranks_a, ranks_b = a.used_ranks(), b.used_ranks()
 
     def on_edges(i: Any, j: Any) -> Any:

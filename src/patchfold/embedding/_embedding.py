@@ -9,6 +9,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from patchfold.analysis.stability import FEWEST_REFITS, stability_of
 from patchfold.analysis.trust import NEIGHBORS, trust
+from patchfold.base.engine import (
+    clone_beside_client,
+    is_client,
+    is_collection,
+    refuse_collection,
+)
 from patchfold.base.estimators import ClassNamePrefixFeaturesOutMixin
 from patchfold.base.memory import check_memory
 from patchfold.base.validation import (
@@ -18,8 +24,6 @@ from patchfold.base.validation import (
     is_sparse,
     warn_user,
 )
-from patchfold.distributed.connection import connected
-from patchfold.distributed.estimators import FitsOnCluster, is_on_cluster, refuse_collection
 from patchfold.embedding._base import BasePatchGraph, ordinary_arithmetic
 from patchfold.evaluation.legibility import unreadable
 from patchfold.mapping import check_map, fit_map, predict_map
@@ -29,6 +33,7 @@ from patchfold.mapping.loadings import fitted_slopes, map_slopes, neighbors_to_f
 
 if TYPE_CHECKING:
     from patchfold.base.types import Floats, Indices
+    from patchfold.distributed.graph import ClusterGraph
     from patchfold.graph.patch_graph import GraphSetting, PatchGraph
     from patchfold.mapping.inverse import Inverse
     from patchfold.neighbors.copies import Copies
@@ -40,7 +45,7 @@ if TYPE_CHECKING:
 FEWEST_POINTS = 5
 
 
-class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, FitsOnCluster, BasePatchGraph):
+class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
     """An embedding of the graph of patches: ``fit``, ``fit_transform`` and ``transform``."""
 
     n_components: Any
@@ -49,6 +54,9 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, FitsOnCluster, BasePat
     eigenvalues_: Floats
     stability_: Floats
     map_: Any
+
+    # What places new rows after a fit on a cluster.
+    _on_cluster: Any = None
 
     @ordinary_arithmetic
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -70,11 +78,13 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, FitsOnCluster, BasePat
         -------
         self
         """
-        client = connected(self.engine, X)
-        if client is not None:
-            self._fit_on_cluster(client, X)
+        if is_client(self.engine) or is_collection(X):
+            from patchfold import distributed  # most fits need none of it
+
+            distributed.fit(self, X, self.engine, y)
             return self
         X = self._validate(X, reset=True)
+        self._on_cluster = None
         if isinstance(self.n_neighbors, str):
             self._fit_chosen(X, y)
         else:
@@ -112,8 +122,9 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, FitsOnCluster, BasePat
         array of shape (n_new, n_components)
         """
         check_is_fitted(self)
-        if is_on_cluster(self):
-            mapped: Floats = self._transformed_on_cluster(X)
+        mapped: Floats
+        if self._on_cluster is not None:
+            mapped = self._on_cluster.transform(self, X)
             return mapped
         refuse_collection(self, X, "X.map_blocks(estimator.transform)")
         X = self._validate(X, reset=False)
@@ -201,12 +212,40 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, FitsOnCluster, BasePat
         """Set ``embedding_``, (n, n_components), and what else is learned with it."""
         raise NotImplementedError
 
+    def _embed_in_parts(self, graph: ClusterGraph, n_components: int) -> Any:
+        """Return what places the rows of a graph on a cluster where they are; None if nothing can.
+
+        The graph is then embedded in this process.
+        """
+        return None
+
+    def _needs_points(self) -> bool:
+        """Tell whether the embedding asks where points are, and not for lengths alone."""
+        return False
+
     def _expand(self, copies: Copies) -> None:
         """Give all rows what was learned of the distinct points."""
         self.embedding_ = self.embedding_[copies.point]
 
     def _extend(self, near: Neighborhoods, X: Any) -> Floats:
         raise NotImplementedError
+
+    def __sklearn_clone__(self) -> Any:
+        """Return an unfitted estimator with equal parameters, a client among them."""
+        return clone_beside_client(self) if is_client(self.engine) else super().__sklearn_clone__()
+
+    def __getstate__(self) -> Any:
+        """Refuse to be written to a file with what lives on a cluster."""
+        if self._on_cluster is not None:
+            raise TypeError(
+                "a fit on a cluster lives there and cannot be pickled or saved; save its "
+                "embedding_, e.g. with dask.array.to_npy_stack, or fit with engine='threads'."
+            )
+        if is_client(self.engine):
+            raise TypeError(
+                "a client of a cluster cannot be pickled or saved; set engine='auto' before."
+            )
+        return super().__getstate__()
 
     def _check_parameters(self) -> None:
         check_count("n_components", self.n_components)

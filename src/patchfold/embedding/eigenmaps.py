@@ -314,7 +314,7 @@ class PatchEigenmaps(BasePatchEmbedding):
         return extended_eigenvectors(
             near,
             weights,
-            self._places,
+            self.embedding_,
             self.eigenvalues_,
             normalized=self.laplacian != "unnormalized",
         )

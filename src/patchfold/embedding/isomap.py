@@ -12,8 +12,6 @@ from patchfold.base.memory import check_memory
 from patchfold.base.sampling import drawn_rows
 from patchfold.base.types import ScalingName
 from patchfold.base.validation import check_choice, check_count, warn_user
-from patchfold.distributed.estimators import is_on_cluster
-from patchfold.distributed.triangulating import PartedTriangulation, scaled_paths
 from patchfold.embedding._base import ordinary_arithmetic
 from patchfold.embedding._embedding import BasePatchEmbedding, widened
 from patchfold.graph.geodesics import shortest_paths
@@ -278,7 +276,7 @@ class PatchIsomap(BasePatchEmbedding):
         if not hasattr(self, "patch_graph_"):
             self.fit(X)
             return self
-        if is_on_cluster(self):
+        if self._on_cluster is not None:
             raise ValueError(
                 "partial_fit adds no rows to a fit on a cluster; fit all rows again, or use "
                 "transform, which places new ones."
@@ -369,20 +367,17 @@ class PatchIsomap(BasePatchEmbedding):
         placing: Triangulation = self._placing
         return placing.of_new(near, self.n_jobs).astype(placing.paths.dtype)
 
-    def _embed_in_parts(self, graph: ClusterGraph, n_components: int) -> list[Any] | None:
-        """Embed a graph on a cluster where its rows are, by landmarks; None if there are none."""
+    def _embed_in_parts(self, graph: ClusterGraph, n_components: int) -> Any:
         count = self._landmark_count(len(graph), graph.dtype.itemsize)
         if count is None:
             return None
-        landmarks = graph.landmarks(count, self.random_state)
-        self.landmarks_, self.drift_ = graph.fitted.shared.original(landmarks), 0.0
+        self.drift_ = 0.0
+        self.landmarks_ = graph.landmarks(count, self.random_state)
         with self._stage("geodesics"):
-            paths, unit, between = scaled_paths(graph, landmarks)
+            paths, unit, between = graph.geodesics(self.landmarks_)
         with self._stage("embedding"):
             places, means = self._scaled(between, n_components, unit)
-            frame = self._frame(places, means, unit, graph.dtype)
-            parted = self._parted = PartedTriangulation(paths, **frame)
-            return parted.of_fitted(graph)
+            return graph.triangulated(paths, self._frame(places, means, unit, graph.dtype))
 
     def _scaled(self, between: Floats, n_components: int, unit: float) -> tuple[Floats, Floats]:
         """Return places for distances in a unit, and the mean squares; ``between`` is used up."""

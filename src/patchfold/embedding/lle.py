@@ -235,7 +235,7 @@ class PatchLLE(BasePatchEmbedding):
     def _extend(self, near: Neighborhoods, X: Any) -> Floats:
         """Write new points in their neighbours, and their places by the same weights."""
         weights = self._weights(near, self.patch_graph_, X)
-        return weighted_places(near, weights, self._places)
+        return weighted_places(near, weights, self.embedding_)
 
     def _weights(self, near: Neighborhoods, graph: PatchGraph, points: Any = None) -> Floats:
         """Return the weights of neighbours, of ``points`` if they are not those of the graph."""

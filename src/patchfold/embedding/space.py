@@ -8,9 +8,8 @@ import numpy as np
 from scipy.sparse import csr_array, csr_matrix
 from sklearn.utils.validation import check_is_fitted
 
-from patchfold.base.engine import is_client
+from patchfold.base.engine import is_client, refuse_collection
 from patchfold.base.estimators import ClassNamePrefixFeaturesOutMixin
-from patchfold.distributed.estimators import refuse_collection
 from patchfold.embedding._base import BasePatchGraph, ordinary_arithmetic
 from patchfold.embedding.isomap import PatchIsomap
 from patchfold.graph import edges

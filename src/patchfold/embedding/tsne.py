@@ -363,7 +363,7 @@ class PatchTSNE(BasePatchEmbedding):
         """Place new points at the mean of their neighbours, weighted by affinity."""
         perplexity = min(self.perplexity_, PLACING_PERPLEXITY)
         weights = np.exp(-gaussian_exponents(near, perplexity, self.n_jobs))
-        return weighted_places(near, weights, self._places) / total_weights(near, weights)
+        return weighted_places(near, weights, self.embedding_) / total_weights(near, weights)
 
 
 def gaussian_exponents(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 import numpy as np
 import sklearn
@@ -25,7 +25,7 @@ from patchfold.patches.sample import Sample
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from patchfold.base.types import Floats, Indices, Stage
+    from patchfold.base.types import Floats, Indices, Mask, Stage
     from patchfold.neighbors.copies import DistinctNeighbors
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.neighbors.protocol import NeighborSearch
@@ -82,7 +82,7 @@ def build_graph(
             patches, denoised = _fit_patches(X, found, setting, setting.recipe)
     lengths = Lengths(X, patches, setting.divergence, setting.n_jobs, setting.rule, codes)
     near = _choose_edges(found, lengths, setting, stage)
-    _check_degrees(near, setting)
+    check_degrees(near, setting)
     with stage("divergences"):
         i, j, pairs = edges.undirected(near)
         plain, lengths = _measure(near, (i, j, pairs), found, lengths, setting)
@@ -171,7 +171,7 @@ def _fit_patches(
 ) -> tuple[Patches, Denoised | None]:
     """Fit the patches; with a shared search, take equal ones that another estimator has fitted."""
     near = found.neighborhoods
-    members = near if setting.radius is not None else near.nearest(setting.patch_size)
+    members = setting.members(near)
     make = partial(_make_patches, X, members, found, setting, recipe)
     if isinstance(setting.knn, SharedNeighbors):
         return setting.knn.once(X, (repr(recipe), int(members.degrees.max())), make)
@@ -226,10 +226,8 @@ def _measure(
         return edges.shortest(near, pairs), lengths
     if setting.pruned:
         lengths, evidence = _evidence(near, ends, found, lengths, setting)
-        factors = judged(evidence, len(near), setting.n_jobs).factors[evidence.own]
-        unit = cast("Typical", lengths.typical).distance
-        distances = evidence.distances[evidence.own]
-        plain = (distances / unit) * factors.astype(distances.dtype)
+        typical = cast("Typical", lengths.typical)
+        plain = pruned_lengths(evidence, typical, len(near), setting.n_jobs)
     else:
         plain = lengths.plain(i, j)
     if len(plain) and not plain.any() and np.ptp(lengths.points, axis=0).any():
@@ -264,23 +262,66 @@ def _evidence(
     lengths: Lengths,
     setting: GraphSetting,
 ) -> tuple[Lengths, Evidence]:
-    """Return lengths that know what is typical of edges, and what these are judged by.
-
-    The edges to the nearest points tell what is typical, whatever the degree of the graph.
-    """
-    i, j, _ = ends
-    n, n_jobs = len(near), setting.n_jobs
-    # Others may be found as candidates for the nearest patches.
-    known = RECIPE.nearest if setting.degree is None else max(setting.degree, setting.patch_size)
-    a, b, _ = edges.undirected(found.neighborhoods.nearest(min(RECIPE.nearest, known)))
-    i, j, own, close = edges.united((i, j), (a, b), n)
-    distances, values = lengths.apart(i, j), lengths.divergences(i, j)
-    typical = Typical.of(distances[close], values[close])
-    ones = np.ones(len(a), dtype=np.int32)
-    common = common_neighbors(edges.symmetric(a, b, ones, n), i, j, n_jobs)
-    disagreement = typical.disagreement(values)
-    evidence = Evidence(i, j, disagreement, distances, common, own, close)
+    """Return lengths that know what is typical of edges, and what these are judged by."""
+    edges_known = Candidates.of(near, found.neighborhoods, ends, setting)
+    i, j = edges_known.i, edges_known.j
+    typical, evidence = edges_known.evidence(lengths.apart(i, j), lengths.divergences(i, j))
     return replace(lengths, typical=typical), evidence
+
+
+class Candidates(NamedTuple):
+    """Edges that may be short circuits, and those that tell what is typical: arrays (n_edges,).
+
+    Both ends, which of them the graph has, which lead to near points, and how many near neighbours
+    both ends have in common.
+    """
+
+    i: Indices
+    j: Indices
+    own: Mask
+    near: Mask
+    common: Indices
+
+    @classmethod
+    def of(
+        cls,
+        chosen: Neighborhoods,
+        found: Neighborhoods,
+        ends: tuple[Indices, Indices, Indices],
+        setting: GraphSetting,
+    ) -> Self:
+        """Return the edges that were ``chosen``, and those to the nearest points that were found.
+
+        The edges to the nearest points tell what is typical, whatever the degree of the graph.
+        ``ends`` are the chosen edges as pairs.
+        """
+        n = len(chosen)
+        # Others may be found as candidates for the nearest patches.
+        few = RECIPE.nearest if setting.degree is None else max(setting.degree, setting.patch_size)
+        a, b, _ = edges.undirected(found.nearest(min(RECIPE.nearest, few)))
+        i, j, own, near = edges.united(ends[:2], (a, b), n)
+        ones = np.ones(len(a), dtype=np.int32)
+        common = common_neighbors(edges.symmetric(a, b, ones, n), i, j, setting.n_jobs)
+        return cls(i, j, own, near, common)
+
+    def evidence(self, distances: Floats, divergences: Floats) -> tuple[Typical, Evidence]:
+        """Return what is typical, and what these edges are judged by.
+
+        ``distances`` and ``divergences`` are those of the patches at both ends.
+        """
+        typical = Typical.of(distances[self.near], divergences[self.near])
+        disagreement = typical.disagreement(divergences)
+        i, j, own, near, common = self
+        return typical, Evidence(i, j, disagreement, distances, common, own, near)
+
+
+def pruned_lengths(
+    evidence: Evidence, typical: Typical, n: int, n_jobs: int | None = None
+) -> Floats:
+    """Return the lengths of the graph's edges without short circuits, which are infinite."""
+    factors = judged(evidence, n, n_jobs).factors[evidence.own]
+    distances = evidence.distances[evidence.own]
+    return np.asarray((distances / typical.distance) * factors.astype(distances.dtype))
 
 
 def _join(
@@ -323,7 +364,7 @@ def _join(
     return edges.with_edges(near, a, b, extra), matrix
 
 
-def _check_degrees(near: Neighborhoods, setting: GraphSetting) -> None:
+def check_degrees(near: Neighborhoods, setting: GraphSetting) -> None:
     """Refuse points with fewer neighbours than are needed, before labels remove any."""
     name, least = setting.needs
     fewest = int(near.degrees.min())

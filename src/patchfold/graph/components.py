@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from patchfold.base.threads import block_slices
 from patchfold.graph.edges import symmetric
-from patchfold.neighbors.exact import ExactNeighbors
+from patchfold.neighbors.points import SearchedPoints, k_nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -109,33 +109,50 @@ def closest_points(X: Floats, n_jobs: int | None = None) -> Closest:
     """
 
     def closest(labels: Indices) -> Iterator[Pair]:
-        if len(X) == 2:  # too few for a search
-            yield from _closest_of_each(X, labels, np.array([0]), np.array([1]))
-            return
-        sizes = np.bincount(labels)
-        largest = int(np.argmax(sizes))
-        few = np.flatnonzero((sizes <= FEW)[labels] & (labels != largest))
-        if len(few):
-            # The point itself, the rest of its component, and one of another.
-            k = int(sizes[labels[few]].max()) + 1
-            near = ExactNeighbors(k, n_jobs=n_jobs).build(X).query(X[few])
-            outside = np.flatnonzero(labels[near.indices] != labels[few[near.sources]])
-            rows, first = np.unique(near.sources[outside], return_index=True)
-            yield from _closest_of_each(X, labels, few[rows], near.indices[outside[first]])
-        for label in np.flatnonzero(sizes > FEW):
-            if label != largest:
-                rows, others = np.flatnonzero(labels == label), np.flatnonzero(labels != label)
-                near = ExactNeighbors(1, n_jobs=n_jobs).build(X[others]).query(X[rows])
-                yield from _closest_of_each(X, labels, rows, others[near.indices])
+        asked = np.flatnonzero(labels != np.argmax(np.bincount(labels)))
+        nearest = nearest_outside(X, labels, X[asked], labels[asked], n_jobs)
+        gaps = np.sqrt(np.square(X[asked].astype(np.float64) - X[nearest]).sum(axis=1))
+        yield from closest_of_each(labels[asked], gaps, asked, nearest)
 
     return closest
 
 
-def _closest_of_each(X: Floats, labels: Indices, i: Indices, j: Indices) -> list[Pair]:
-    """Return the closest of the pairs ``(i, j)`` of every component that has an ``i``."""
-    gaps = np.sqrt(np.square(X[i].astype(np.float64) - X[j]).sum(axis=1))
+def nearest_outside(
+    X: Floats, labels: Indices, Z: Floats, own: Indices, n_jobs: int | None = None
+) -> Indices:
+    """Return which point of ``X`` is the nearest to each of ``Z`` that is of another component.
+
+    ``labels`` are the components of ``X``, and ``own`` those of ``Z``. -1 where all points of ``X``
+    are of the same component.
+
+    Examples
+    --------
+    >>> X, labels = np.array([[0.0], [1.0], [3.0]]), np.array([0, 0, 1])
+    >>> nearest_outside(X, labels, X[[0, 2]], labels[[0, 2]])
+    array([2, 1])
+    """
+    nearest = np.full(len(Z), -1, dtype=np.intp)
+    sizes = np.bincount(labels, minlength=int(own.max(initial=0)) + 1)[own]
+    few = np.flatnonzero(sizes <= FEW)
+    if len(few):
+        # All points of the component, and one of another.
+        k = min(int(sizes[few].max()) + 1, len(X))
+        near = k_nearest(SearchedPoints(X, n_jobs), Z[few], k, own=False)
+        outside = np.flatnonzero(labels[near.indices] != own[few[near.sources]])
+        rows, first = np.unique(near.sources[outside], return_index=True)
+        nearest[few[rows]] = near.indices[outside[first]]
+    for label in np.unique(own[sizes > FEW]):
+        rows, others = np.flatnonzero(own == label), np.flatnonzero(labels != label)
+        if len(others):
+            space = SearchedPoints(X[others], n_jobs)
+            nearest[rows] = others[k_nearest(space, Z[rows], 1, own=False).indices]
+    return nearest
+
+
+def closest_of_each(labels: Indices, gaps: Floats, i: Indices, j: Indices) -> list[Pair]:
+    """Return the closest of the pairs ``(i, j)`` of every component, given that of each ``i``."""
     best: dict[int, Pair] = {}
-    for label, pair in zip(labels[i].tolist(), _pairs(gaps, gaps, i, j), strict=True):
+    for label, pair in zip(labels.tolist(), _pairs(gaps, gaps, i, j), strict=True):
         best[label] = min(best.get(label, pair), pair)
     return list(best.values())
 

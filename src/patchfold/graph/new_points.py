@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 BLOCK_PAIRS = 2**20
 
 
-def place(graph: PatchGraph, X: Any) -> Neighborhoods:
+def place(graph: PatchGraph, X: Any, part: Part | None = None) -> Neighborhoods:
     """Return the neighbours of new points in a graph, nearest first, with lengths.
 
     Parameters
@@ -36,6 +36,8 @@ def place(graph: PatchGraph, X: Any) -> Neighborhoods:
     graph : PatchGraph
     X : array of shape (n_new, n_features)
         Points; where distances are given, those to the fitted points, (n_new, n).
+    part : Part or None
+        What is known of all fitted points, where the graph has only those near the new ones.
     """
     setting, lengths = graph.setting, graph.lengths
     if setting.precomputed:
@@ -48,7 +50,7 @@ def place(graph: PatchGraph, X: Any) -> Neighborhoods:
         return with_lengths(near, lengths.of_unlabelled(near.distances))
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # callers check for infinities
-            patches = _patches_of_new(graph, X, found)
+            patches = _patches_of_new(graph, X, found, part)
             near, values = _nearest_of_new(graph, patches, found)
             return with_lengths(near, lengths.of_new(patches, near, values, graph.matrix))
     except np.linalg.LinAlgError as error:
@@ -58,13 +60,15 @@ def place(graph: PatchGraph, X: Any) -> Neighborhoods:
         ) from error
 
 
-def _patches_of_new(graph: PatchGraph, X: Floats, found: Neighborhoods) -> Patches:
+def _patches_of_new(
+    graph: PatchGraph, X: Floats, found: Neighborhoods, part: Part | None
+) -> Patches:
     """Fit the patches of new points as those of the fitted ones were."""
     setting, fitted = graph.setting, graph.lengths.points
     recipe = cast("GaussianPatch", setting.recipe)
-    members = found if setting.radius is not None else found.nearest(setting.patch_size)
-    # The ridge is that of the fitted patches, which copies of a row count once for.
-    part = None if graph.copies is None else Part.of(fitted[graph.copies.first])
+    members = setting.members(found)
+    if graph.copies is not None:  # the ridge is that of the fitted patches, which count one of each
+        part = Part.of(fitted[graph.copies.first])
     if graph.denoised is None:
         return recipe.gaussians(fitted, members, points=X, n_jobs=setting.n_jobs, part=part)
     return graph.denoised.of_new(recipe, X, fitted, members, setting.n_jobs, part)

@@ -106,6 +106,10 @@ class GraphSetting:
         """How many Euclidean neighbours are candidates where there is no room for all pairs."""
         return CANDIDATES * (self.degree or 0)
 
+    def members(self, found: Neighborhoods) -> Neighborhoods:
+        """Return the neighbours that make up patches, of those that were found."""
+        return found if self.radius is not None else found.nearest(self.patch_size)
+
 
 @dataclass(frozen=True, eq=False)
 class PatchGraph:

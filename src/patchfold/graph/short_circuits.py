@@ -29,7 +29,7 @@ than those of neighbours usually do, and the way around it is long::
     length = e / e0, stretched;  removed edges are left out
 
 Steps are functions on arrays of edges. :mod:`patchfold.graph.building` calls them for one machine,
-:mod:`patchfold.distributed.judging` for the parts of a cluster.
+:mod:`patchfold.distributed.weighing` for a cluster.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ improves.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,9 +26,6 @@ LANES = 64
 # Width of a bucket, in mean edge lengths. Narrower buckets order points that need no order; wider
 # ones let points go before others that would improve them.
 WIDTH = 2.0
-
-# What a point does: it waits in a bucket, or was improved from outside and its turn is to come.
-WAITING, COMING = 1, 2
 
 # Rows of the result that are written at once: enough to use whole cache lines of the block, few
 # enough to stay in the cache.
@@ -183,121 +180,6 @@ def relax_each(
                     _append(v, bucket % buckets, head, tail, after)
         for j in range(n):
             result[rows[s], order[j]] = far[j]
-
-
-@compiled
-def resume_each(
-    indptr: Indices,
-    indices: Indices,
-    lengths: Floats,
-    outer_indptr: Indices,
-    outer_indices: Indices,
-    outer_lengths: Floats,
-    known: Floats,
-    far: Floats,
-    changed: Mask,
-) -> None:
-    """Relax each row of ``far`` until nothing improves, from what is known of points outside.
-
-    Parameters
-    ----------
-    indptr, indices, lengths : arrays
-        The edges between points, between which the rows of ``far`` are final.
-    outer_indptr, outer_indices, outer_lengths : arrays
-        The edges from points outside to points.
-    known : array of shape (n_sources, n_outside)
-        The distances of points outside.
-    far : array of shape (n_sources, n)
-        The distances of points; they are changed in place.
-    changed : array of shape (n,)
-        Is set for points that are nearer now to any source.
-    """
-    n = len(indptr) - 1
-    width, buckets = _dial(lengths, n)
-    head = np.full(buckets, -1, np.intp)
-    tail = np.full(buckets, -1, np.intp)
-    after = np.full(n, -1, np.intp)
-    state = np.zeros(n, np.int8)
-    first = np.empty(n, np.intp)
-    for lane in range(len(far)):
-        near = far[lane]
-        n_first = 0
-        for u in range(len(outer_indptr) - 1):
-            outside = known[lane, u]
-            if outside == np.inf:
-                continue
-            for e in range(outer_indptr[u], outer_indptr[u + 1]):
-                v = outer_indices[e]
-                if outside + outer_lengths[e] < near[v]:
-                    near[v] = outside + outer_lengths[e]
-                    if state[v] == 0:
-                        state[v] = COMING
-                        first[n_first] = v
-                        n_first += 1
-        if n_first:
-            coming = first[:n_first]
-            coming = coming[np.argsort(near[coming])]
-            _spread(
-                indptr, indices, lengths, width, coming, near, state, head, tail, after, changed
-            )
-
-
-@compiled
-def _spread(
-    indptr: Indices,
-    indices: Indices,
-    lengths: Floats,
-    width: float,
-    coming: Indices,
-    near: Floats,
-    state: Any,
-    head: Indices,
-    tail: Indices,
-    after: Indices,
-    changed: Mask,
-) -> None:
-    """Relax from points that have improved, nearest first."""
-    buckets = len(head)
-    inside, place, turn = 0, 0, 0
-    while True:
-        if inside == 0:
-            while place < len(coming) and state[coming[place]] != COMING:
-                place += 1
-            if place == len(coming):
-                return
-            turn = max(turn, int(near[coming[place]] / width))
-        while place < len(coming) and int(near[coming[place]] / width) <= turn:
-            inside += _admit(coming[place], turn % buckets, state, head, tail, after)
-            place += 1
-        u = head[turn % buckets]
-        if u < 0:
-            turn += 1
-            continue
-        head[turn % buckets] = after[u]
-        state[u] = 0
-        inside -= 1
-        changed[u] = True
-        for e in range(indptr[u], indptr[u + 1]):
-            v = indices[e]
-            through_u = near[u] + lengths[e]
-            if not through_u < near[v]:
-                continue
-            near[v] = through_u
-            if state[v] != WAITING:
-                state[v] = WAITING
-                inside += 1
-                bucket = max(turn, min(int(through_u / width), turn + buckets - 1))
-                _append(v, bucket % buckets, head, tail, after)
-
-
-@compiled
-def _admit(v: int, bucket: int, state: Any, head: Indices, tail: Indices, after: Indices) -> int:
-    """Let a point wait in a bucket if it is still to come; return how many points these are."""
-    if state[v] != COMING:
-        return 0
-    state[v] = WAITING
-    _append(v, bucket, head, tail, after)
-    return 1
 
 
 @compiled

@@ -145,6 +145,27 @@ class Patches:
             variances = roots**2
         return cls(means, means, directions=directions, variances=variances, ridge=ridge)
 
+    @classmethod
+    def concatenated(cls, parts: list[Patches]) -> Patches:
+        """Return the patches of several fits of one recipe, one after the other.
+
+        Those with fewer directions get some of length zero, without variance.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> one = Patches.from_factors([[0.0, 0.0]], [[[1.0], [0.0]]], [[2.0]], [0.5])
+        >>> len(Patches.concatenated([one, one, one]))
+        3
+        """
+        if parts[0].factored:
+            rank = max(int(part.directions.shape[2]) for part in parts)
+            parts = [_widened(part, rank) for part in parts]
+        xp = array_namespace(parts[0].means)
+        columns = {name: [getattr(part, name) for part in parts] for name in cls._FIELDS}
+        fields = {k: None if v[0] is None else xp.concat(v) for k, v in columns.items()}
+        return cls(**fields)
+
     def check(self, shape: tuple[int, int]) -> None:
         """Refuse patches from a file that do not have this number of points and features."""
         n, m = shape

@@ -1,0 +1,352 @@
+"""The edges between rows of all parts, and their lengths.
+
+Patches are compared where their rows are. The edges are put together in one worker, which decides
+about them by the functions that decide in one process: they are few numbers beside the patches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from patchfold.base.validation import warn_user
+from patchfold.distributed.halo import Halo, whole
+from patchfold.graph import components, edges
+from patchfold.graph.building import Candidates, check_degrees, pruned_lengths
+from patchfold.graph.lengths import MEAN_PAIRS, Lengths, even_pairs
+from patchfold.supervision import Cut, Edges, MinSum, changed_lengths, kinship
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scipy.sparse import csr_array
+
+    from patchfold.base.types import Floats, Indices, Stage
+    from patchfold.distributed.connection import Cluster
+    from patchfold.distributed.rows import Shared
+    from patchfold.graph.components import Pair
+    from patchfold.graph.patch_graph import GraphSetting
+    from patchfold.graph.short_circuits import Typical
+    from patchfold.neighbors.neighborhoods import Neighborhoods
+    from patchfold.patches.gaussians import Patches
+
+
+class Pairs(NamedTuple):
+    """Pairs of rows by their numbers."""
+
+    i: Indices
+    j: Indices
+
+
+class Measured(NamedTuple):
+    """What is between pairs: the divergences of patches, if any, and distances."""
+
+    divergences: Floats | None
+    distances: Floats
+
+
+class Chosen(NamedTuple):
+    """The edges that rows have chosen: by row, the pair that each is, and the pairs.
+
+    ``candidates`` are the pairs to be measured, where these are more.
+    """
+
+    near: Neighborhoods
+    pairs: Indices
+    ends: Pairs
+    candidates: Candidates | None
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """The edges of all rows with their lengths, in one worker.
+
+    Attributes
+    ----------
+    near : Neighborhoods
+        The neighbours of every row.
+    matrix : csr_array of shape (n, n)
+        The symmetric graph.
+    removed : array of shape (n_removed, 2)
+        The ends of the edges that were left out as short circuits.
+    typical : Typical or None
+    mean : float or None
+        The mean plain length of all pairs, where a label rule asks for it.
+    """
+
+    near: Neighborhoods
+    matrix: csr_array
+    removed: Indices
+    typical: Typical | None
+    mean: float | None
+
+
+class Weighing:
+    """Finds how long edges are.
+
+    Parameters
+    ----------
+    cluster : Cluster
+    shared : Shared
+    setting : GraphSetting
+    patches : list of futures of Patches, or None
+    """
+
+    def __init__(
+        self, cluster: Cluster, shared: Shared, setting: GraphSetting, patches: list[Any] | None
+    ) -> None:
+        self.cluster, self.shared, self.setting = cluster, shared, setting
+        self.patches = patches
+        # A label rule that changes divergences may ask for the distances of points, too.
+        self.by_points = patches is None or (setting.rule is not None and not setting.pruned)
+        # What decides about the edges has all threads of its worker to itself, more or less.
+        threads = min(threads for threads, _ in cluster.workers())
+        self.how = {"setting": replace(setting, n_jobs=threads, random_state=None)}
+
+    def weighted(self, found: list[Any]) -> Any:
+        """Return the future of the weighted edges, given futures of the neighbours of all rows."""
+        run, measured = self.cluster.run, list[Any]()
+        chosen = run(chosen_edges, found, dtype=self.shared.given.dtype, **self.how)
+        if self.patches is not None:
+            ends = pairwise(self.shared.firsts.tolist())
+            measured = self._measured([run(_pairs_from, chosen, *some) for some in ends])
+        known = chosen, measured, self.shared.codes, self._mean()
+        weighted = run(weighted_edges, *known, **self.how)
+        self.cluster.wait([weighted])
+        return weighted
+
+    def joined(self, weighted: Any, stage: Stage) -> Any:
+        """Return the future of the edges with those that join components, each the closest pair."""
+        setting, run = self.setting, self.cluster.run
+        if not setting.joined and setting.rule is None:
+            return weighted
+        labels = self.cluster.get([run(_components, weighted)])[0]
+        if labels is None:
+            return weighted
+        if setting.rule is None:
+            which = "n_neighbors" if setting.radius is None else "radius"
+            warn_user(
+                f"the neighbourhood graph has {labels.max() + 1} components; they were joined by "
+                f"their closest pairs. A larger {which} may connect them, or treat them separately."
+            )
+        with stage("joining components"):
+            pairs = Pairs(*components.joining_edges(labels, self._closest))
+            measured = self._measured([self.cluster.send(pairs)])
+            found = run(with_joins, weighted, pairs, measured, self.shared.codes, **self.how)
+            self.cluster.wait([found])
+        return found
+
+    def _measured(self, pairs: list[Any]) -> list[Any]:
+        """Return futures of what is between pairs, whose patches or points are fetched."""
+        each, none = self.cluster.each, [None] * len(pairs)
+        halo = Halo(self.cluster, self.shared.firsts, each(_ends, pairs))
+        patches = none if self.patches is None else halo.fetch(self.patches)
+        points = halo.fetch(self.shared.points) if self.by_points else none
+        divergence = self.setting.divergence
+        return each(measured, halo.wanted, pairs, patches, points, divergence=divergence)
+
+    def _mean(self) -> Any:
+        """Return the future of the mean length of all pairs; None where no rule asks for it."""
+        if self.setting.rule is None or isinstance(self.setting.rule, Cut | MinSum):
+            return None
+        run = self.cluster.run
+        drawn = run(_even_pairs, self.shared.ids, firsts=self.shared.firsts)
+        pairs = self.cluster.items(drawn, range(len(self.shared.points)))
+        return run(_mean_length, self._measured(pairs), pruned=self.setting.pruned)
+
+    def _closest(self, labels: Indices) -> Iterator[Pair]:
+        """Find the closest pairs of components; the largest is not asked, others find it."""
+        run, shared = self.cluster.run, self.shared
+        largest = int(np.argmax(np.bincount(labels)))
+        cut = np.split(labels, shared.firsts[1:-1])
+        sent = [self.cluster.send(some) for some in cut]
+        answers = []
+        for part, some in enumerate(cut):
+            if (some != largest).any():
+                known = shared.points[part], shared.firsts[part], sent[part]
+                asked = run(outside_rows, *known, largest=largest)
+                every = shared.points, shared.firsts[:-1], sent, [asked] * len(sent)
+                answers += self.cluster.each(closest_pairs, *every)
+        for pairs in self.cluster.get(answers):
+            yield from pairs
+
+
+def chosen_edges(found: list[Neighborhoods], dtype: Any, setting: GraphSetting) -> Chosen:
+    """Return the edges that rows choose, and those to be measured, given their neighbours."""
+    every = edges.stacked(found)
+    every = replace(every, distances=every.distances.astype(dtype))
+    near = every if setting.degree is None else every.nearest(setting.degree)
+    check_degrees(near, setting)
+    i, j, pairs = ends = edges.undirected(near)
+    candidates = None
+    if setting.pruned and setting.recipe is not None:
+        candidates = Candidates.of(near, every, ends, setting)
+    return Chosen(near, pairs, Pairs(i, j), candidates)
+
+
+def _pairs_from(chosen: Chosen, first: int, last: int) -> Pairs:
+    """Return the pairs to be measured whose first end is a row of a part."""
+    known = chosen.ends if chosen.candidates is None else chosen.candidates
+    here = slice(*np.searchsorted(known.i, (first, last)))
+    return Pairs(known.i[here].copy(), known.j[here].copy())
+
+
+def _ends(pairs: Pairs) -> Indices:
+    return np.union1d(*pairs)
+
+
+def measured(
+    wanted: Indices,
+    pairs: Pairs,
+    patches: list[Patches] | None,
+    points: list[Floats] | None,
+    divergence: Any,
+) -> Measured:
+    """Measure pairs by the patches of all their ends, or the points, or both."""
+    i, j = (np.searchsorted(wanted, ends) for ends in pairs)
+    if not len(i):
+        return Measured(np.empty(0), np.empty(0))
+    lengths = Lengths(
+        None if points is None else whole(points),
+        None if patches is None else whole(patches),
+        "euclidean" if patches is None else divergence,
+        n_jobs=1,
+    )
+    distances = lengths.apart(i, j) if points is None else lengths.euclidean(i, j)
+    return Measured(None if patches is None else lengths.divergences(i, j), distances)
+
+
+def weighted_edges(
+    chosen: Chosen,
+    measured: list[Measured],
+    codes: list[Indices] | None,
+    mean: float | None,
+    setting: GraphSetting,
+) -> Weighted:
+    """Return the edges with their lengths, without short circuits.
+
+    Parameters
+    ----------
+    chosen : Chosen
+    measured : list of Measured
+        Of the pairs of every part; none without patches.
+    codes : list of arrays, or None
+        The classes of the rows of every part.
+    mean : float or None
+        The mean plain length of all pairs.
+    setting : GraphSetting
+    """
+    near, pairs, ends, known = chosen
+    n, typical = len(near), None
+    if not measured:
+        plain = distances = edges.shortest(near, pairs)
+    else:
+        divergences, distances = _together(measured)
+        plain = np.asarray(divergences)
+        if known is not None:
+            typical, evidence = known.evidence(distances, plain)
+            plain = pruned_lengths(evidence, typical, n, setting.n_jobs)
+            distances = distances[evidence.own] / typical.distance
+            mean = None if mean is None else mean / typical.distance
+    held = np.isfinite(plain)
+    kept = Pairs(*(end[held] for end in ends))
+    lengths = plain.copy()
+    lengths[held] = _labelled(plain[held], kept, distances[held], codes, mean, setting)
+    left = np.isfinite(lengths)
+    matrix = edges.symmetric(ends.i[left], ends.j[left], lengths[left], n)
+    near = edges.with_lengths(near, lengths[pairs])
+    removed = np.column_stack([end[~held] for end in ends])
+    return Weighted(edges.with_incoming(near, matrix), matrix, removed, typical, mean)
+
+
+def with_joins(
+    weighted: Weighted,
+    pairs: Pairs,
+    measured: list[Measured],
+    codes: list[Indices] | None,
+    setting: GraphSetting,
+) -> Weighted:
+    """Add the edges that join components."""
+    n, dtype, (divergences, distances) = len(weighted.near), weighted.matrix.dtype, measured[0]
+    if weighted.typical is not None:
+        distances = distances / weighted.typical.distance
+    by_distance = weighted.typical is not None or divergences is None
+    plain = distances if by_distance else np.asarray(divergences)
+    changed = _labelled(plain, pairs, distances, codes, weighted.mean, setting)
+    extra = np.where(np.isinf(changed), plain, changed).astype(dtype, copy=False)
+    old = weighted.matrix.tocoo()
+    once = old.row < old.col
+    every = zip((old.row[once], old.col[once], old.data[once]), (*pairs, extra), strict=True)
+    i, j, lengths = (np.concatenate(both) for both in every)
+    matrix = edges.symmetric(i, j, lengths, n)
+    near = edges.with_incoming(edges.with_edges(weighted.near, *pairs, extra), matrix)
+    return replace(weighted, near=near, matrix=matrix)
+
+
+def _labelled(
+    lengths: Floats,
+    pairs: Pairs,
+    distances: Floats,
+    codes: list[Indices] | None,
+    mean: float | None,
+    setting: GraphSetting,
+) -> Floats:
+    """Let the labels of pairs change their plain lengths."""
+    if setting.rule is None or codes is None:
+        return lengths
+    labels = np.concatenate(codes)
+    kin = kinship(labels[pairs.i], labels[pairs.j])
+    known = Edges(lengths, kin, lambda: distances, lambda: mean or 0.0, between_patches=True)
+    return changed_lengths(setting.rule, known)
+
+
+def _together(parts: list[Measured]) -> Measured:
+    """Put what was measured of the pairs of every part together."""
+    some = [part for part in parts if len(part.distances)] or parts[:1]
+    return Measured(*(np.concatenate(column) for column in zip(*some, strict=True)))
+
+
+def _components(weighted: Weighted) -> Indices | None:
+    """Return the component of every row, None if there is only one."""
+    count, labels = components.n_components(weighted.matrix)
+    return None if count == 1 else labels
+
+
+class Outside(NamedTuple):
+    """Rows that are not of the largest component: their numbers, where they are, and of which."""
+
+    numbers: Indices
+    points: Floats
+    labels: Indices
+
+
+def outside_rows(points: Floats, first: int, labels: Indices, largest: int) -> Outside:
+    """Return the rows of a part that are not of the largest component."""
+    rows = np.flatnonzero(labels != largest)
+    return Outside(first + rows, points[rows], labels[rows])
+
+
+def closest_pairs(points: Floats, first: int, labels: Indices, asked: Outside) -> list[Pair]:
+    """Return the closest pair of every component that asks a part, if it has another one."""
+    nearest = components.nearest_outside(points, labels, asked.points, asked.labels, 1)
+    found = np.flatnonzero(nearest >= 0)
+    at = nearest[found]
+    gaps = np.linalg.norm(asked.points[found].astype(np.float64) - points[at], axis=1)
+    return components.closest_of_each(asked.labels[found], gaps, asked.numbers[found], first + at)
+
+
+def _even_pairs(ids: list[Indices], firsts: Indices) -> list[Pairs]:
+    """Return the pairs over which one process takes the mean, by the part of their first end."""
+    numbers = np.argsort(np.concatenate(ids))  # in the order of the table
+    i, j = (numbers[end] for end in even_pairs(len(numbers), MEAN_PAIRS))
+    order = np.argsort(i, kind="stable")
+    i, j = i[order], j[order]
+    return [Pairs(i[low:high], j[low:high]) for low, high in pairwise(np.searchsorted(i, firsts))]
+
+
+def _mean_length(parts: list[Measured], pruned: bool) -> float:
+    divergences, distances = _together(parts)
+    return float(np.mean(distances if pruned else np.asarray(divergences), dtype=np.float64))
