@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
@@ -107,7 +105,7 @@ def test_lengths_are_divergences_until_something_is_typical_and_distances_then()
     plain = Lengths(X, patches, "kl")
     i, j, _ = undirected(near)
     np.testing.assert_array_equal(plain.plain(i, j), divergences.paired(patches, i, j))
-    learned = replace(plain, typical=Typical(distance=2.0, divergence=1.0))
+    learned = plain.pruned(Typical(distance=2.0, divergence=1.0))
     distances = np.linalg.norm(X[i] - X[j], axis=1)
     np.testing.assert_allclose(learned.plain(i, j), distances / 2)
 

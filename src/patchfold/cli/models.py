@@ -22,7 +22,7 @@ from sklearn.pipeline import Pipeline
 import patchfold
 from patchfold.cli._model_checks import check_pipeline
 from patchfold.embedding.methods import METHODS
-from patchfold.graph.lengths import Lengths
+from patchfold.graph.lengths import Lengths, PrunedLengths
 from patchfold.graph.patch_graph import GraphSetting, PatchGraph
 from patchfold.graph.short_circuits import Typical
 from patchfold.mapping import GRNN, DistanceScaler
@@ -68,6 +68,7 @@ TRUSTED = frozenset(
         Neighborhoods,
         PatchGraph,
         Patches,
+        PrunedLengths,
         RadiusNeighbors,
         RowTable,
         Sample,

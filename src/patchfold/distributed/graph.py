@@ -133,7 +133,9 @@ class ClusterGraph:
         removed = np.sort(new[found.removed], axis=1)
         removed = removed[np.lexsort(removed.T[::-1])]
         centres = self.centres if with_centres else None
-        lengths = Lengths(centres, None, self.setting.divergence, typical=found.typical)
+        lengths = Lengths(centres, None, self.setting.divergence)
+        if found.typical is not None:
+            lengths = lengths.pruned(found.typical)
         return PatchGraph(self.setting, near, matrix, lengths, removed=removed)
 
     def landmarks(self, count: int, random_state: Any) -> Indices:

@@ -167,8 +167,9 @@ def neighbours_of_new(
     if places is not None:
         denoised = Denoised(whole(places), _Known(_placed(wanted, members, fitted.dtype)))
     known = None if patches is None else whole(patches)
-    how: dict[str, Any] = {"typical": typical, "known_mean": mean}
-    lengths = Lengths(fitted, known, setting.divergence, 1, setting.rule, **how)
+    lengths = Lengths(fitted, known, setting.divergence, 1, setting.rule, known_mean=mean)
+    if typical is not None:
+        lengths = lengths.pruned(typical)
     # Columns are fitted rows, too: an edge may lead from one neighbour to another.
     matrix = csr_array((0, len(wanted))) if rows is None else whole(rows)[:, wanted]
     graph = PatchGraph(setting, near, matrix, lengths, _Known(near), denoised=denoised)

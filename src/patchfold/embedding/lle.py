@@ -213,7 +213,7 @@ class PatchLLE(BasePatchEmbedding):
     def _embed(self, graph: PatchGraph, n_components: int) -> None:
         with self._stage("embedding"):
             near = graph.neighborhoods
-            if graph.lengths.typical is not None and self.weights == "euclidean":
+            if graph.pruned and self.weights == "euclidean":
                 # Short circuits leave some points few neighbours; those that they are neighbours of
                 # make up for it.
                 near = rows_of(graph.matrix)

@@ -211,7 +211,7 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         # Neighbour searches on a graph refuse rows with fewer than they are asked for.
         graph = self.patch_graph_
         k = graph.setting.degree
-        if k is None or graph.lengths.typical is None or (near.degrees >= k).all():
+        if k is None or not graph.pruned or (near.degrees >= k).all():
             return near
         return edges.filled(near, self._among_points(), k, own=own)
 

@@ -225,8 +225,8 @@ def _measure(
     if lengths.patches is None:  # known from the search
         return edges.shortest(near, pairs), lengths
     if setting.pruned:
-        lengths, evidence = _evidence(near, ends, found, lengths, setting)
-        typical = cast("Typical", lengths.typical)
+        typical, evidence = _evidence(near, ends, found, lengths, setting)
+        lengths = lengths.pruned(typical)
         plain = pruned_lengths(evidence, typical, len(near), setting.n_jobs)
     else:
         plain = lengths.plain(i, j)
@@ -244,10 +244,9 @@ def evidence_of(graph: PatchGraph) -> Evidence:
     The edges are those before short circuits were removed, found by the same search. Copies of a
     row are one point, and have one number.
     """
-    search, lengths = cast("NeighborSearch", graph.search), replace(graph.lengths, typical=None)
+    search, lengths = cast("NeighborSearch", graph.search), graph.lengths.of_distinct(graph.copies)
     if graph.copies is not None:
         search = cast("DistinctNeighbors", search).search
-        lengths = lengths.some(graph.copies.first)
     near = search.query()
     near = near if graph.reach is None else near.nearest(graph.reach)
     found = _Found(near, search, graph.reach, graph.pooled)
@@ -261,12 +260,11 @@ def _evidence(
     found: _Found,
     lengths: Lengths,
     setting: GraphSetting,
-) -> tuple[Lengths, Evidence]:
-    """Return lengths that know what is typical of edges, and what these are judged by."""
+) -> tuple[Typical, Evidence]:
+    """Return what is typical of edges, and what these are judged by."""
     edges_known = Candidates.of(near, found.neighborhoods, ends, setting)
     i, j = edges_known.i, edges_known.j
-    typical, evidence = edges_known.evidence(lengths.apart(i, j), lengths.divergences(i, j))
-    return replace(lengths, typical=typical), evidence
+    return edges_known.evidence(lengths.apart(i, j), lengths.divergences(i, j))
 
 
 class Candidates(NamedTuple):

@@ -5,7 +5,7 @@ Where lengths are distances, short circuits are removed (:mod:`patchfold.graph.s
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast, get_args
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from patchfold.base.types import Floats, Indices, Mask
     from patchfold.divergences import Divergence
+    from patchfold.neighbors.copies import Copies
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.patches.gaussians import Patches
     from patchfold.supervision import Codes, Kin, LabelRule
@@ -44,6 +45,8 @@ MEAN_PAIRS = 2**19
 class Lengths:
     """Lengths of pairs of fitted points, and of new points from fitted ones.
 
+    Divergences of patches; without patches Euclidean or given distances.
+
     Parameters
     ----------
     points : array of shape (n, m)
@@ -57,9 +60,6 @@ class Lengths:
         How labels change lengths.
     codes : array of shape (n,) or None
         The class of every point, -1 where it is not known.
-    typical : Typical or None
-        If set, lengths are distances divided by the typical distance, and short circuits are
-        removed. If None, lengths are the divergences.
     known_mean : float or None
         The mean plain length of all pairs, where it is not that of the points kept.
     patch_of : array of shape (n,) or None
@@ -72,7 +72,6 @@ class Lengths:
     n_jobs: int | None = None
     rule: LabelRule | None = None
     codes: Codes | None = None
-    typical: Typical | None = None
     known_mean: float | None = None
     patch_of: Indices | None = None
 
@@ -91,19 +90,12 @@ class Lengths:
                     raise ValueError(f"patch_of reaches beyond the {count} patches")
         if self.codes is not None:
             check_stored("codes", self.codes, shape[:1], "i")
-        if self.typical is not None:
-            self.typical.check()
 
     # ---------------------------------------------------------------- plain lengths
 
     def plain(self, i: Indices, j: Indices) -> Floats:
-        """Return the lengths of the pairs ``(i, j)`` of fitted points before labels change them.
-
-        Short circuits are not removed here: that is done for edges of the graph.
-        """
-        if self.patches is None or self.typical is not None:
-            return self.euclidean(i, j)
-        return self.divergences(i, j)
+        """Return the lengths of the pairs ``(i, j)`` of fitted points before labels change them."""
+        return self.euclidean(i, j) if self.patches is None else self.divergences(i, j)
 
     def divergences(self, i: Indices, j: Indices) -> Floats:
         """Return the divergences of the patches of pairs ``(i, j)``."""
@@ -115,14 +107,9 @@ class Lengths:
         return self._distances(points, self._of(i), points, self._of(j))
 
     def euclidean(self, i: Indices, j: Indices) -> Floats:
-        """Return the distances of the pairs ``(i, j)`` of fitted points: given, or by differences.
-
-        If ``typical`` is set: distances of patch centres, divided by the typical distance.
-        """
+        """Return the distances of the pairs ``(i, j)`` of points: given, or by differences."""
         if self.divergence == "precomputed":
             return np.asarray(np.minimum(self.points[i, j], self.points[j, i]))
-        if self.typical is not None:
-            return np.asarray(self.apart(i, j) / self.typical.distance)
         return self._distances(self.points, i, self.points, j)
 
     @cached_property
@@ -140,23 +127,17 @@ class Lengths:
         known = None if self.rule is None else self.mean
         return replace(self, points=None, known_mean=known)
 
-    def some(self, rows: Indices) -> Lengths:
-        """Return the lengths of some of the points, before anything is known to be typical."""
-        return replace(
-            self,
-            points=self.points[rows],
-            patches=self._some_patches(rows),
-            codes=None if self.codes is None else self.codes[rows],
-            typical=None,
-            patch_of=None,
-        )
+    def pruned(self, typical: Typical) -> PrunedLengths:
+        """Return the lengths in a graph without short circuits, given what is typical of edges."""
+        return PrunedLengths(**_fields(self), typical=typical)
 
-    def _some_patches(self, rows: Indices) -> Patches | None:
-        """Return the patches of some points, without copying those of all distinct ones."""
-        which = self._of(rows)
-        if self.patches is None or np.array_equal(which, np.arange(len(self.patches))):
-            return self.patches
-        return self.patches[which]
+    def of_distinct(self, copies: Copies | None) -> Lengths:
+        """Return the lengths of distinct points, by which edges were chosen before pruning."""
+        known = _fields(self)
+        if copies is not None:
+            codes = None if self.codes is None else self.codes[copies.first]
+            known |= {"points": self.points[copies.first], "codes": codes, "patch_of": None}
+        return Lengths(**known)
 
     def _of(self, rows: Indices) -> Indices:
         """Return the patches of points."""
@@ -194,9 +175,7 @@ class Lengths:
     def order_of_rows(self, lengths: Floats, block: slice) -> Floats:
         """Do the same as :meth:`order` for the pairs of a block of points with all points."""
         points = np.arange(len(self.points))
-        changed = self._by_rule(
-            lengths, points[block, None], points, lambda: self._from_all(block) / self._unit
-        )
+        changed = self._by_rule(lengths, points[block, None], points, lambda: self._from_all(block))
         return _kept(changed, lengths)
 
     def gaps(self, block: slice) -> tuple[Floats, Floats]:
@@ -259,19 +238,17 @@ class Lengths:
         graph : csr_array
             The graph of the fitted points.
         """
+        return self._left_over(values, lambda: self._from_new(patches, near))
 
-        def distances() -> Floats:
-            fitted = to_numpy(cast("Patches", self.patches).points)
-            starts, ends = to_numpy(patches.points), self._of(near.indices)
-            return self._distances(starts, near.sources, fitted, ends) / self._unit
+    def _from_new(self, patches: Patches, near: Neighborhoods) -> Floats:
+        """Return the distances of the centres of new patches from those of fitted ones."""
+        fitted = to_numpy(cast("Patches", self.patches).points)
+        return self._distances(
+            to_numpy(patches.points), near.sources, fitted, self._of(near.indices)
+        )
 
-        if self.typical is not None:
-            disagreement, values = self.typical.disagreement(values), distances()
-            values = np.where(
-                trusted_of_new(near, disagreement, values, graph, self.n_jobs),
-                values,
-                np.inf,
-            )
+    def _left_over(self, values: Floats, distances: Callable[[], Floats]) -> Floats:
+        """Return the lengths from new points after labels, infinite where an edge is left out."""
         kept = np.isfinite(values)
         lengths = np.full(len(values), np.inf, dtype=values.dtype)
         lengths[kept] = self.of_unlabelled(values[kept], lambda: distances()[kept])
@@ -287,16 +264,9 @@ class Lengths:
         )
         return np.concatenate(parts) if parts else np.empty(0, dtype=X.dtype)
 
-    @property
-    def _unit(self) -> float:
-        return 1.0 if self.typical is None else self.typical.distance
-
     def _from_all(self, block: slice) -> Floats:
         """Return the distances of a block of points from all points."""
-        X = self.points
-        if self.typical is not None and self.patches is not None:
-            X = to_numpy(self.patches.points)[self._of(np.arange(len(X)))]
-        return cdist(X[block], X)
+        return cdist(self.points[block], self.points)
 
     def _by_rule(
         self, lengths: Floats, i: Indices, j: Indices, distances: Callable[[], Floats]
@@ -311,6 +281,57 @@ class Lengths:
         # Without patches lengths are Euclidean, or given: the only distances there are.
         known = distances if patches and distances is not None else lambda: lengths
         return Edges(lengths, kin, known, lambda: self.mean, between_patches=patches)
+
+
+@dataclass(frozen=True, eq=False)
+class PrunedLengths(Lengths):
+    """Distances of patch centres in units of the typical one, in a graph without short circuits.
+
+    They are learned from the edges of a graph (:meth:`Lengths.pruned`). Short circuits of fitted
+    points are removed where edges of the graph are measured, and not here.
+
+    Parameters
+    ----------
+    typical : Typical
+        What is typical of the edges to near neighbours.
+    """
+
+    typical: Typical = field(kw_only=True)
+
+    def check(self, shape: tuple[int, int]) -> None:
+        """Refuse lengths out of a file that are not those of so many points and features."""
+        super().check(shape)
+        self.typical.check()
+
+    def plain(self, i: Indices, j: Indices) -> Floats:
+        """Return the distances of the pairs ``(i, j)``, also of pairs that are short circuits."""
+        return self.euclidean(i, j)
+
+    def euclidean(self, i: Indices, j: Indices) -> Floats:
+        """Return the distances of patch centres in units of the typical one."""
+        return np.asarray(self.apart(i, j) / self.typical.distance)
+
+    def of_new(
+        self, patches: Patches, near: Neighborhoods, values: Floats, graph: csr_array
+    ) -> Floats:
+        """Return the lengths of the edges from new points to fitted ones, infinite if left out.
+
+        Parameters are those of :meth:`Lengths.of_new`. An edge is left out unless it is trusted.
+        """
+        disagreement = self.typical.disagreement(values)
+        distances = self._from_new(patches, near) / self.typical.distance
+        trusted = trusted_of_new(near, disagreement, distances, graph, self.n_jobs)
+        return self._left_over(np.where(trusted, distances, np.inf), lambda: distances)
+
+    def _from_all(self, block: slice) -> Floats:
+        centres = to_numpy(cast("Patches", self.patches).points)
+        X = centres[self._of(np.arange(len(self.points)))]
+        return np.asarray(cdist(X[block], X) / self.typical.distance)
+
+
+def _fields(lengths: Lengths) -> dict[str, Any]:
+    """Return what any lengths know, learned or not."""
+    return {known.name: getattr(lengths, known.name) for known in fields(Lengths)}
 
 
 def trusted_of_new(

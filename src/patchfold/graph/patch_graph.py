@@ -17,6 +17,7 @@ from patchfold.base.arrays import check_follows, to_numpy
 from patchfold.base.types import GraphName
 from patchfold.base.validation import check_count
 from patchfold.graph import new_points
+from patchfold.graph.lengths import Lengths, PrunedLengths
 from patchfold.neighbors.given import at_zero
 from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.neighbors.protocol import check_stored_search
@@ -25,7 +26,6 @@ from patchfold.supervision import label_rule
 if TYPE_CHECKING:
     from patchfold.base.types import Indices, RuleName, Seed
     from patchfold.divergences import Divergence
-    from patchfold.graph.lengths import Lengths
     from patchfold.neighbors.copies import Copies
     from patchfold.neighbors.fitted_rows import RowTable
     from patchfold.neighbors.protocol import NeighborSearch
@@ -193,6 +193,11 @@ class PatchGraph:
     def patches(self) -> Patches | None:
         """The Gaussians, one per distinct point; None where lengths are Euclidean or given."""
         return self.lengths.patches
+
+    @property
+    def pruned(self) -> bool:
+        """Whether short circuits were removed."""
+        return isinstance(self.lengths, PrunedLengths)
 
     @property
     def centres(self) -> Any:
