@@ -2,8 +2,11 @@
 
 import re
 import shlex
+import sys
 from pathlib import Path
+from types import FrameType
 
+import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 from sklearn.manifold import Isomap
@@ -175,3 +178,26 @@ def test_the_gallery_has_enough_examples_and_each_ends_with_a_page():
 
 def test_readme_is_short():
     assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 90
+
+
+@pytest.mark.slow
+def test_the_page_about_one_fit_tells_what_a_fit_calls_and_in_which_order() -> None:
+    page = (ROOT / "docs" / "development" / "one-fit.md").read_text("utf-8")
+    tree = page.split("```text\n")[1].split("```")[0]
+    told = [tuple(line.split()) for line in tree.splitlines()]
+    called: dict[tuple[str, str], None] = {}
+    package = Path(patchfold.__file__).parent
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        path = Path(frame.f_code.co_filename)
+        if event == "call" and package in path.parents:
+            called.setdefault((path.relative_to(package).as_posix(), frame.f_code.co_name))
+
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    sys.setprofile(note)
+    try:
+        PatchIsomap(n_jobs=1).fit(X)
+    finally:
+        sys.setprofile(None)
+    assert [call for call in called if call in told] == told
+    assert len({module for module, _ in told}) <= 12
