@@ -52,3 +52,11 @@ def test_estimates_grow_with_what_they_count():
 def test_estimate_is_near_the_peak():
     expected, peak = in_a_process("isomap, few points")
     assert 0.7 < expected / peak < 1.4
+
+
+@pytest.mark.parametrize("estimator", [PatchIsomap, PatchLLE, PatchEigenmaps, PatchTSNE])
+def test_a_number_of_components_that_will_not_fit_is_refused(estimator):
+    model = estimator(n_components=10**9)
+    with pytest.raises(MemoryError, match="n_components=1000000000"):
+        model.fit(ROLL)
+    assert model.fit_report_ == {}

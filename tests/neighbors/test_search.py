@@ -4,12 +4,14 @@ import threading
 import time
 import types
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import sklearn
 from sklearn.neighbors import KNeighborsTransformer
 
+from patchfold import PatchIsomap
 from patchfold.neighbors import (
     ApproximateNeighbors,
     ExactNeighbors,
@@ -148,3 +150,35 @@ def test_what_two_ask_for_at_once_is_made_once():
     assert first is second
     assert len(made) == 1
     assert shared.once(X, "another", make) is not first
+
+
+class Broken:
+    """A search of the user whose results are not what a search has to return."""
+
+    def __init__(self, breaks):
+        self.breaks = breaks
+
+    def build(self, X):
+        self.points = X
+        return self
+
+    def query(self, X=None):
+        return self.breaks(find_neighbors(self.points, 20))
+
+
+@pytest.mark.parametrize(
+    ("breaks", "error", "message"),
+    [
+        (lambda near: None, TypeError, "gave a NoneType"),
+        (lambda near: (near.indices, near.distances), TypeError, "gave a tuple"),
+        (lambda near: near[np.arange(30)], ValueError, "of 30 rows, and there are 60"),
+        (lambda near: replace(near, indices=near.indices + 30), ValueError, "rows from 0 to 59"),
+        (lambda near: replace(near, indices=near.indices - 1), ValueError, "rows from 0 to 59"),
+        (lambda near: replace(near, distances=-near.distances), ValueError, "negative distances"),
+        (lambda near: replace(near, distances=near.distances * np.nan), ValueError, "NaN"),
+    ],
+)
+def test_what_a_given_search_finds_is_checked(breaks, error, message):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    with pytest.raises(error, match=message):
+        PatchIsomap(knn=Broken(breaks)).fit(X)

@@ -196,6 +196,9 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
             warn_user(str(found))
 
     def _check_memory(self, points: Any, setting: GraphSetting, *, merged: bool) -> None:
+        n, d = points.shape[0], int(self.n_components)
+        what = f"an embedding of {n} points in n_components={d} dimensions"
+        check_memory(2 * points.dtype.itemsize * n * d, what, "lower n_components")
         super()._check_memory(points, setting, merged=merged)
         if isinstance(self.out_of_sample, str) and self.out_of_sample == "krr":
             check_kernel_memory(points.shape[0])

@@ -8,6 +8,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from joblib import cpu_count
 from scipy.sparse import csr_array, diags_array, eye_array
 from sklearn.manifold import TSNE
 from sklearn.neighbors import sort_graph_by_row_values
@@ -322,7 +323,9 @@ class PatchTSNE(BasePatchEmbedding):
             early_exaggeration=self.early_exaggeration,
             early_exaggeration_iter=EXAGGERATED_STEPS,
             n_iter=self.n_iter,
-            n_jobs=n_threads(self.n_jobs),
+            n_jobs=min(
+                n_threads(self.n_jobs), cpu_count()
+            ),  # OpenMP starts all, or ends the process
             verbose=self.verbose > 1,
         )
         # A copy, because exaggeration multiplies the affinities in place.

@@ -18,6 +18,7 @@ from patchfold.graph.short_circuits import RECIPE, Evidence, Typical, common_nei
 from patchfold.neighbors.approximate import ApproximateNeighbors
 from patchfold.neighbors.fitted_rows import RowTable
 from patchfold.neighbors.given import given_neighbors, nearest_by_value
+from patchfold.neighbors.protocol import check_found
 from patchfold.neighbors.search import SharedNeighbors, neighbor_search
 from patchfold.patches.denoising import fit_denoised
 from patchfold.patches.sample import Sample
@@ -140,7 +141,7 @@ def _search(X: Any, setting: GraphSetting, stage: Stage) -> _Found:
             )
     with stage("neighbours"):
         search = _search_for(X, setting, reach).build(X)
-        near = search.query()
+        near = check_found(search, search.query(), n, n)
     if reach is None:
         return _Found(near, search, reach, pooled)
     fewest = int(near.degrees.min())

@@ -14,6 +14,7 @@ from sklearn.utils import gen_batches
 from patchfold.graph.edges import stacked, with_lengths
 from patchfold.neighbors.given import given_neighbors
 from patchfold.neighbors.neighborhoods import Neighborhoods
+from patchfold.neighbors.protocol import check_found
 from patchfold.patches.fitting import Part
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def place(graph: PatchGraph, X: Any, part: Part | None = None) -> Neighborhoods:
     if setting.precomputed:
         near = given_neighbors(X, setting.degree, setting.radius, own=False)
         return with_lengths(near, lengths.of_unlabelled(near.distances))
-    found = cast("NeighborSearch", graph.search).query(X)
+    search = cast("NeighborSearch", graph.search)
+    found = check_found(search, search.query(X), len(X), len(graph))
     found = found if graph.reach is None else found.nearest(graph.reach)
     if graph.patches is None:
         near = found if setting.degree is None else found.nearest(setting.degree)

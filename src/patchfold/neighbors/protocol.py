@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, runtime_checkable
+from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 from sklearn.exceptions import NotFittedError
 
-if TYPE_CHECKING:
-    from patchfold.neighbors.neighborhoods import Neighborhoods
-
+from patchfold.neighbors.neighborhoods import Neighborhoods
 
 State = TypeVar("State")
 
@@ -56,6 +54,26 @@ def check_fewer_than_samples(n_neighbors: int, n_samples: int) -> None:
             f"n_neighbors={n_neighbors} needs more than {n_neighbors} samples, got {n_samples}; "
             f"lower n_neighbors to at most {n_samples - 1}."
         )
+
+
+def check_found(search: Any, near: Any, n_rows: int, n_points: int) -> Neighborhoods:
+    """Return what a search has found, unless it is not the neighbours of rows among the points."""
+    name = f"knn={type(search).__name__}"
+    if not isinstance(near, Neighborhoods):
+        raise TypeError(
+            f"{name} gave a {type(near).__name__}; its query has to return "
+            "patchfold.neighbors.Neighborhoods."
+        )
+    if len(near) != n_rows:
+        raise ValueError(f"{name} gave neighbours of {len(near)} rows, and there are {n_rows}.")
+    low, high = near.indices.min(initial=0), near.indices.max(initial=0)
+    if low < 0 or high >= n_points:
+        raise ValueError(
+            f"{name} gave the neighbours {low} to {high}; give rows from 0 to {n_points - 1}."
+        )
+    if not (near.distances >= 0).all():
+        raise ValueError(f"{name} gave negative distances or NaN; give distances of 0 or more.")
+    return near
 
 
 def check_stored_search(search: Any, shape: tuple[int, int]) -> None:
