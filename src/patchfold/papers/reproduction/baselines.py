@@ -1,4 +1,4 @@
-"""What the papers compare with: embeddings as their programs call them, classifiers, indices.
+"""What the papers compare with: embeddings as their programs call them, and classifiers.
 
 The programs ran with scikit-learn of 2020, which differs from today's in three things that show in
 printed digits. It searched with a k-d tree whatever the number of columns, so that duplicates are
@@ -12,17 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.cluster import KMeans
 from sklearn.decomposition import KernelPCA
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.manifold import LocallyLinearEmbedding, SpectralEmbedding
-from sklearn.metrics import (
-    adjusted_rand_score,
-    normalized_mutual_info_score,
-    silhouette_score,
-)
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from sklearn.neural_network import MLPClassifier
@@ -33,13 +27,12 @@ from patchfold.base.validation import check_choice
 from patchfold.evaluation.peers import umap
 from patchfold.evaluation.prediction import NEAREST
 from patchfold.graph.geodesics import shortest_paths
-from patchfold.metrics import purity
 from patchfold.solvers.scaling import classical_mds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from patchfold.base.types import Doubles, Floats, Indices
+    from patchfold.base.types import Doubles, Floats
 
 
 # The names of the papers' tables; PELLE writes ISOMAP and HLLE where others write ISO and HLAP.
@@ -47,9 +40,6 @@ METHODS = ("PCA", "KPCA", "ISO", "ISOMAP", "LLE", "HLLE", "HLAP", "LTSA", "LAP",
 
 # With fewer edges than this share of all pairs, shortest paths were found by Dijkstra's algorithm.
 SPARSE_SHARE = 0.25
-
-# Clusterings in the input space are the best of this many starts.
-STARTS = 50
 
 
 def embed(
@@ -141,21 +131,6 @@ def classifiers(random_state: int | None = 0) -> dict[str, Callable[[], Any]]:
         "GPC": lambda: GaussianProcessClassifier(random_state=random_state),
         "RFC": lambda: RandomForestClassifier(random_state=random_state),
     }
-
-
-# The indices of clusters that the papers print: of points and classes, of classes and clusters.
-SILHOUETTE: Callable[..., float] = silhouette_score
-INDICES: dict[str, Callable[[Any, Any], float]] = {
-    "ARI": adjusted_rand_score,
-    "NMI": normalized_mutual_info_score,
-    "PUR": purity,
-}
-
-
-def clusters(Y: Doubles, n_clusters: int, random_state: int | None = 0) -> Indices:
-    """Cluster points by k-means, the best of :data:`STARTS` starts."""
-    model = KMeans(n_clusters, n_init=STARTS, random_state=random_state)
-    return np.asarray(model.fit(Y).labels_, dtype=np.intp)
 
 
 def neighbor_graph(
