@@ -3,14 +3,14 @@
 import difflib
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isqrt
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
-import numpy as np
-
+from patchfold.cli import _options as options
 from patchfold.cli._cells import read_any
 from patchfold.cli._session import Refused, about, say, to_paste, working
 
@@ -25,33 +25,31 @@ NOTHING_ELSE = (
 class TableOptions:
     """What options say about a table: where it is, what its columns are, how they become points."""
 
-    data: str
-    target: str | None = None
-    ids: str | None = None
-    info: list[str] | None = None
-    drop: list[str] | None = None
-    feature: list[str] | None = None
-    xy: list[str] | None = None
-    text: str | None = None
-    images: str | None = None
-    missing: str = "error"
-    header: bool | None = None
-    dates: bool = False
-    decimal: str | None = None
-    categories: str = "onehot"
-    standardize: bool | None = None
+    data: options.Data
+    target: options.Target = None
+    ids: options.Id = None
+    info: options.Info = None
+    drop: options.Drop = None
+    feature: options.Feature = None
+    standardize: options.Standardize = None
+    categories: options.Categories = "onehot"
+    missing: options.Missing = "error"
+    dates: options.Dates = False
+    decimal: options.Decimal = None
+    header: options.Header = None
 
-    def load(self) -> Any:
+    def load(self, *, shown: Sequence[str] = (), xy: Sequence[str] = ()) -> Any:
         """Read the table, give every column its role and choose the features.
 
-        Notes of all that was decided are in the selection's.
+        Notes of all that was decided are in the selection's. The columns ``shown`` are no features,
+        and neither are the pairs ``xy`` of coordinates, if there are others.
         """
         from patchfold.tables import ColumnsError, Roles, check_rows, select
 
         if self.data == "-" and sys.stdin is not None and sys.stdin.isatty():
             say(["Reading standard input; Ctrl-D ends it."])
         known = {self.target, self.ids, *(self.info or ())}
-        told = [name for name in (self.text, self.images) if name is not None and name not in known]
+        told = [name for name in shown if name not in known]
         given = Roles(
             self.target,
             self.ids,
@@ -61,7 +59,7 @@ class TableOptions:
         )
         with about(self.data), working(f"Reading {self.data} ..."):
             table = self._read(given)
-            roles, notes = self._assigned(table, given)
+            roles, notes = _assigned(table, given, xy)
             try:
                 selection = select(
                     table.frame,
@@ -86,41 +84,6 @@ class TableOptions:
                 "are (--standardize gives every pixel the same weight)"
             )
         return selection
-
-    def coordinates(self, selection: Any) -> dict[str, Any]:
-        """Return the coordinates that --xy names, by their names."""
-        from patchfold.tables import TableError
-        from patchfold.tables.columns import new_numbers
-
-        found = {}
-        for pair in self.xy or ():
-            names = pair_of(pair, selection.others.columns)
-            numbers = [
-                new_numbers(name, selection.others[name], remedy="--xy needs numbers")
-                for name in names
-            ]
-            for name, values in zip(names, numbers, strict=True):
-                if values.isna().any():
-                    row = selection.rows[int(values.isna().argmax())] + 1
-                    raise TableError(
-                        f"column '{name}' of --xy has no value in row {row}; fill it in, or leave "
-                        "the row out."
-                    )
-            found[", ".join(names)] = np.column_stack(numbers)
-        return found
-
-    def pictures(self, selection: Any) -> Any:
-        """Return the images that a page shows of each row: of the paths in --images, or None."""
-        from patchfold.tables import TableError
-
-        if self.images is None:
-            return images_of(selection)
-        paths = selection.others[self.images]
-        if paths.isna().any():
-            row = selection.rows[int(paths.isna().argmax())] + 1
-            raise TableError(f"column '{self.images}' of --images has no path in row {row}.")
-        folder = Path() if self.data == "-" else Path(self.data).parent
-        return [folder / str(path) for path in paths]
 
     def scaled(self, selection: Any) -> bool:
         """Whether numbers are standardised: as asked for, else unless they have one unit."""
@@ -153,26 +116,6 @@ class TableOptions:
         wide = counted(len(kinds), "feature")
         return f"{name}: {counted(len(features), 'row')}, {wide}: {', '.join(parts)}"
 
-    def _assigned(self, table: Any, given: Any) -> tuple[Any, list[str]]:
-        """Give every column its role; coordinates are only shown if there are other features."""
-        from patchfold.tables import assign, check_column
-
-        names = list(table.frame.columns)
-        for name in given.features:
-            check_column(name, names)
-        shown = {name for pair in self.xy or () for name in pair_of(pair, names)}
-        shown -= set(given.named)
-        # Whatever they look like, coordinates are neither ids nor classes.
-        roles, notes = assign(table, replace(given, features=(*given.features, *shown)))
-        roles = replace(roles, features=given.features)
-        if roles.target is None:
-            roles, said = _beside_pixels(table.frame, roles)
-            notes += said
-        apart = {roles.target, roles.ids, *roles.info, *roles.drop}
-        if set(names) - apart - shown:
-            roles = replace(roles, info=(*roles.info, *(name for name in names if name in shown)))
-        return roles, notes
-
     def _read(self, given: Any) -> Any:
         """Read the file, or load the data set of that name where there is no such file."""
         if self.data != "-" and not Path(self.data).exists():
@@ -184,6 +127,27 @@ class TableOptions:
         return read_any(
             self.data, header=self.header, expected=others, keep=named, decimal=self.decimal
         )
+
+
+def _assigned(table: Any, given: Any, xy: Sequence[str]) -> tuple[Any, list[str]]:
+    """Give every column its role; coordinates are only shown if there are other features."""
+    from patchfold.tables import assign, check_column
+
+    names = list(table.frame.columns)
+    for name in given.features:
+        check_column(name, names)
+    shown = {name for pair in xy for name in pair_of(pair, names)}
+    shown -= set(given.named)
+    # Whatever they look like, coordinates are neither ids nor classes.
+    roles, notes = assign(table, replace(given, features=(*given.features, *shown)))
+    roles = replace(roles, features=given.features)
+    if roles.target is None:
+        roles, said = _beside_pixels(table.frame, roles)
+        notes += said
+    apart = {roles.target, roles.ids, *roles.info, *roles.drop}
+    if set(names) - apart - shown:
+        roles = replace(roles, info=(*roles.info, *(name for name in names if name in shown)))
+    return roles, notes
 
 
 def pair_of(words: str, names: Any) -> tuple[str, str]:

@@ -1,11 +1,15 @@
 """Options that several commands have, and what comes of them."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import wraps
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from patchfold.base.types import Auto
 
 METHODS = ("isomap", "lle", "eigenmaps", "tsne")
 # Those of patchfold.divergences, which takes long to import where only help is wanted.
@@ -41,6 +45,18 @@ def chosen(option: str, allowed: tuple[str, ...]) -> dict[str, Any]:
         return [name for name in allowed if name.startswith(incomplete)]
 
     return {"callback": check, "autocompletion": complete}
+
+
+def command(function: Callable[[Any], None]) -> Callable[..., None]:
+    """Make a command of a function of one data class, whose fields are the command's options."""
+    (kind,) = (parameter.annotation for parameter in signature(function).parameters.values())
+
+    @wraps(function)
+    def run(**given: Any) -> None:
+        function(kind(**given))
+
+    vars(run)["__signature__"] = signature(kind)  # what typer reads
+    return run
 
 
 def check_neighbors(value: str | None) -> str | None:
@@ -192,11 +208,11 @@ MAIN = ("n_components", "n_neighbors", "divergence")
 FEW_ROWS = 2000
 
 
-def neighbors(value: str | None) -> int | str:
+def neighbors(value: str | None) -> int | Auto:
     """Return ``n_neighbors`` of an estimator, which cuts what is too much for few rows."""
     if value is None:
         return DEFAULT_NEIGHBORS
-    return value if value == "auto" else int(value)
+    return "auto" if value == "auto" else int(value)
 
 
 def pipeline(

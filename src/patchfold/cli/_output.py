@@ -5,7 +5,14 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from patchfold.cli._session import Refused, about
+from patchfold.cli._session import (
+    Refused,
+    about,
+    print_json,
+    print_result,
+    say,
+    write_outputs,
+)
 
 PICTURE_DPI, PICTURE_INCHES = 150, (8.0, 6.0)
 # Suspicious edges in a picture: more of them would hide the points.
@@ -67,6 +74,32 @@ def result_table(beside: list[Any], places: Any, pipeline: Any) -> Any:
     names = pipeline[-1].get_feature_names_out()
     coordinates = dict(zip(names, places.T, strict=True))
     return pd.DataFrame({column.name: column for column in beside} | coordinates)
+
+
+def summary_of(
+    command: str, data: str, selection: Any, notes: list[str], outputs: dict[str, Path | None]
+) -> dict[str, Any]:
+    """Return what ``--json`` prints of every command that reads a table."""
+    return {
+        "command": command,
+        "data": data,
+        "rows": len(selection.features),
+        "rows_left_out": selection.n_rows - len(selection.features),
+        "notes": notes,
+        "outputs": {kind: str(path) for kind, path in outputs.items() if path is not None},
+    }
+
+
+def finish(
+    contents: dict[Path, bytes | str], said: list[str], summary: dict[str, Any] | None, table: Any
+) -> None:
+    """Write files, say what was done, and print the summary, or a table if there is one."""
+    write_outputs(contents)
+    say([*said, *(f"Wrote {path}" for path in contents)])
+    if summary is not None:
+        print_json(summary)
+    elif table is not None:
+        print_result(table)
 
 
 def encoded(result: Any, ending: str, *, formulas: bool) -> bytes:

@@ -7,6 +7,7 @@ a bar or a spinner, anything else gets a line every ten seconds.
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shlex
 import sys
@@ -267,6 +268,11 @@ def print_result(content: bytes | str) -> None:
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
+
+
+def print_json(value: Any) -> None:
+    """Write what ``--json`` asks for to standard output."""
+    print_result(json.dumps(value, ensure_ascii=False) + "\n")
 
 
 # ---------------------------------------------------------------- words

@@ -1,6 +1,5 @@
 """``patchfold apply``: new rows are mapped with a saved model."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -13,17 +12,11 @@ from patchfold.cli._output import (
     check_names,
     columns_beside,
     encoded,
+    finish,
     result_table,
+    summary_of,
 )
-from patchfold.cli._session import (
-    Refused,
-    about,
-    check_outputs,
-    print_result,
-    say,
-    working,
-    write_outputs,
-)
+from patchfold.cli._session import Refused, about, check_outputs, working
 
 ModelFile = Annotated[
     Path, typer.Argument(metavar="MODEL", help="What 'patchfold embed --model' wrote.")
@@ -100,24 +93,14 @@ def apply(
         result[OFF_MANIFOLD] = p_values
         strange = counted(int((p_values < STRANGE).sum()), "stranger")
         notes.append(f"{strange} among the rows ({OFF_MANIFOLD} below {STRANGE})")
-    if output is not None:
-        write_outputs({output: encoded(result, ending, formulas=formulas)})
-    say([*options.noted(notes), f"{type(pipeline[-1]).__name__}: {rows} mapped"])
-    if output is not None:
-        say([f"Wrote {output}"])
-    if as_json:
-        summary = {
-            "command": "apply",
-            "model": str(model),
-            "data": new,
-            "rows": len(result),
-            "rows_left_out": selection.n_rows - len(result),
-            "notes": notes,
-            "outputs": {} if output is None else {"output": str(output)},
-        }
-        print_result(json.dumps(summary, ensure_ascii=False) + "\n")
-    elif output is None:
-        print_result(encoded(result, ending, formulas=formulas))
+    table = encoded(result, ending, formulas=formulas)
+    summary = summary_of("apply", new, selection, notes, {"output": output})
+    finish(
+        {} if output is None else {output: table},
+        [*options.noted(notes), f"{type(pipeline[-1]).__name__}: {rows} mapped"],
+        summary | {"model": str(model)} if as_json else None,
+        table if output is None else None,
+    )
 
 
 def _p_values(pipeline: Any, features: Any) -> Any:

@@ -1,6 +1,5 @@
 """``patchfold reproduce`` and ``patchfold datasets``: the papers' tables and data sets."""
 
-import json
 import shlex
 import sys
 import time
@@ -20,6 +19,7 @@ from patchfold.cli._session import (
     Refused,
     about,
     duration,
+    print_json,
     print_result,
     progress,
     stderr,
@@ -143,7 +143,7 @@ def list_datasets(as_json: options.Json = False) -> None:
             }
             for entry, source in registered
         ]
-        print_result(json.dumps(entries, ensure_ascii=False) + "\n")
+        print_json(entries)
         return
     lines = [
         (
@@ -242,7 +242,7 @@ def _print_pages(paper: str, tasks: int, failed: int, pages: list[str], *, as_js
             "failed": failed,
             "outputs": pages,
         }
-        print_result(json.dumps(summary, ensure_ascii=False) + "\n")
+        print_json(summary)
     else:
         print_result("".join(f"{page}\n" for page in pages))
 
