@@ -94,25 +94,15 @@ class ModelError(ValueError):
 
 @dataclass(frozen=True)
 class Origin:
-    """What a model remembers of the table it was fitted to, beside its features.
+    """What a model remembers of the table it was fitted to, beside its features."""
 
-    Attributes
-    ----------
-    target, ids : str or None
-        The columns that were carried along.
-    dropped : list of str
-        The columns that were left out, or shown only.
-    dates : dict of str to str
-        How dates were written in the columns where they became numbers.
-    version : str
-        The version of this library.
-    """
-
+    # The columns that are carried along.
     target: str | None = None
     ids: str | None = None
-    dropped: Sequence[str] = ()
+    dropped: Sequence[str] = ()  # the columns that were left out, or shown only
+    # How dates are written in the columns where they became numbers.
     dates: Mapping[str, str] = field(default_factory=dict)
-    version: str = patchfold.__version__
+    version: str = patchfold.__version__  # of this library
 
 
 def dump_model(pipeline: Pipeline, origin: Origin) -> bytes:

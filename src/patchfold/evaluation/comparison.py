@@ -41,17 +41,10 @@ MOST_SOURCES = 500
 
 @dataclass(frozen=True, eq=False)
 class Geodesics:
-    """Lengths of shortest paths that all planes of a table are held against.
+    """Lengths of shortest paths that all planes of a table are held against."""
 
-    Attributes
-    ----------
-    sources : array of shape (n_sources,)
-        The rows that paths start from.
-    lengths : array of shape (n_sources, n_samples)
-    """
-
-    sources: Indices
-    lengths: Doubles
+    sources: Indices  # the rows that paths start from
+    lengths: Doubles  # (n_sources, n_samples)
 
     def stress(self, plane: Doubles, rows: Indices) -> float:
         """Return the stress of a plane of some rows, see :func:`patchfold.metrics.stress`.
@@ -72,24 +65,12 @@ class Geodesics:
 
 @dataclass(frozen=True)
 class Method:
-    """A way to the plane.
+    """A way to the plane."""
 
-    Attributes
-    ----------
-    name : str
-        The estimator.
-    divergence : str
-        The divergence; empty for others' methods.
-    estimator : object
-        Unfitted; :data:`PASSTHROUGH` for the columns as they are.
-    supervised : bool
-        Whether it is fitted with the targets of the training half.
-    """
-
-    name: str
-    divergence: str
-    estimator: Any
-    supervised: bool = False
+    name: str  # the estimator
+    divergence: str  # the divergence; empty for others' methods
+    estimator: Any  # unfitted; PASSTHROUGH for the columns as they are
+    supervised: bool = False  # whether it is fitted with the targets of the training half
 
     @property
     def maps(self) -> bool:
@@ -99,40 +80,22 @@ class Method:
 
 @dataclass(frozen=True)
 class Score:
-    """How a method did.
-
-    Attributes
-    ----------
-    name, divergence : str
-        The method.
-    mean, low, high : float or None
-        Mean over test halves of the accuracy, or of R squared, and its 95 % interval.
-    trust : float or None
-        Trustworthiness of the plane.
-    visible : float or None
-        Share of points that a plot of the plane tells apart; None where there is no plane.
-    stress : float or None
-        Stress of the geodesics in the plane.
-    seconds : float
-        Of one fit, on average.
-    maps, supervised : bool
-        As of the method.
-    error : str
-        Why there are no numbers; empty where there are.
-    """
+    """How a method did."""
 
     name: str
     divergence: str
+    # Mean of the accuracy, or of R squared, over test halves, and its 95 % interval.
     mean: float | None
     low: float | None
     high: float | None
-    trust: float | None
+    trust: float | None  # trustworthiness of the plane
+    # Share of points that a plot of the plane tells apart; None where there is no plane.
     visible: float | None
-    stress: float | None
-    seconds: float
+    stress: float | None  # stress of the geodesics in the plane
+    seconds: float  # of one fit on average
     maps: bool
     supervised: bool
-    error: str = ""
+    error: str = ""  # why there are no numbers; empty where there are
 
 
 def geodesics(graph: Any, *, most_sources: int = MOST_SOURCES, random_state: int = 0) -> Geodesics:

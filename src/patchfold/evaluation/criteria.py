@@ -49,21 +49,11 @@ VOTERS = 7
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """What criteria need beside the estimator and its data.
+    """What criteria need beside the estimator and its data."""
 
-    Parameters
-    ----------
-    y : array of shape (n_samples,) or None
-        Classes; -1, NaN or None for points without a label.
-    cv : int or splitter
-        Folds of the cross-validation.
-    random_state : int, RandomState or None
-        Seed of samples and folds; None gives the same ones every time.
-    """
-
-    y: Any = None
-    cv: Any = 5
-    random_state: Any = None
+    y: Any = None  # classes; -1, NaN or None for points without a label
+    cv: Any = 5  # number of folds or splitter of the cross-validation
+    random_state: Any = None  # seed of samples and folds; None gives the same ones every time
 
     def sample(self, n: int, count: int) -> Indices:
         """Choose ``count`` of ``n`` points."""

@@ -26,56 +26,29 @@ ALPHA = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Friedman:
-    """Friedman's test that all methods have the same ranks.
+    """Friedman's test that all methods have the same ranks."""
 
-    Attributes
-    ----------
-    statistic : float
-        Chi squared with k - 1 degrees of freedom for k methods, corrected for ties.
-    p_value : float
-        Its p-value.
-    f_statistic : float
-        The less conservative F of Iman and Davenport with k - 1 and (k - 1)(N - 1) degrees of
-        freedom for N data sets.
-    f_p_value : float
-        Its p-value.
-    """
-
-    statistic: float
+    statistic: float  # chi squared with k - 1 degrees of freedom for k methods, corrected for ties
     p_value: float
+    # The less conservative F of Iman and Davenport with k - 1 and (k - 1)(N - 1) degrees of freedom
+    # for N data sets.
     f_statistic: float
     f_p_value: float
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Friedman's test of some methods, and the test that tells which of them differ.
-
-    Attributes
-    ----------
-    methods : tuple of str
-        Their names.
-    n_datasets : int
-        Number of rows that were ranked.
-    friedman : Friedman
-        The test of all of them.
-    ranks : tuple of float
-        The mean rank of each.
-    difference : float
-        How far ranks must be apart to differ at the level :data:`ALPHA`.
-    control : str
-        The method that the others are compared with by the test of Bonferroni and Dunn; empty
-        where all pairs are compared by that of Nemenyi.
-    p_values : dict
-        Of every pair of methods, (better, worse); with a control only of pairs with it.
-    """
+    """Friedman's test of some methods, and the test that tells which of them differ."""
 
     methods: tuple[str, ...]
-    n_datasets: int
-    friedman: Friedman
-    ranks: tuple[float, ...]
-    difference: float
+    n_datasets: int  # number of rows that were ranked
+    friedman: Friedman  # the test of all methods
+    ranks: tuple[float, ...]  # the mean rank of each method
+    difference: float  # how far ranks must be apart to differ at the level ALPHA
+    # The method that Bonferroni and Dunn's test compares the others with; empty where Nemenyi's
+    # test compares all pairs.
     control: str
+    # By pairs of methods, (better, worse); with a control only pairs with it.
     p_values: dict[tuple[str, str], float]
 
 

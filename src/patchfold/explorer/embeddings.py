@@ -49,37 +49,20 @@ GIVEN_NOTE = "coordinates as given; edges and patches are of X, with {k} neighbo
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """One embedding, as an estimator found it.
+    """One embedding, as an estimator found it."""
 
-    Attributes
-    ----------
-    method, divergence, k
-        What the page's switches call it; None where there is nothing to switch.
-    plane : array of shape (n, 2)
-        The embedding, as :func:`~patchfold.explorer.layout.placed` puts it.
-    graph : csr_array of shape (n, n)
-        The edges above the diagonal, with their lengths.
-    measure : str
-        What edges are coloured by.
-    colours : array of shape (n_edges,)
-        The divergence of the patches at the ends of each edge, or its length where there are none.
-    ellipses : array of shape (n, 5), or None
-        The patches in the plane.
-    notes : tuple of str
-        What the fit had to say.
-    known : dict of str to array of shape (n,)
-        What patches know of every point; empty where another embedding of the page has it.
-    """
-
+    # What the page's switches call it; None where there is nothing to switch.
     method: str
     divergence: str | None
     k: int | None
-    plane: Doubles
-    graph: csr_array
-    measure: str
+    plane: Doubles  # the embedding, as `placed` puts it
+    graph: csr_array  # the edges above the diagonal, with their lengths
+    measure: str  # what edges are coloured by
+    # The divergence of the patches at the ends of each edge, or its length where there are none.
     colours: Doubles
-    ellipses: Doubles | None
-    notes: tuple[str, ...] = ()
+    ellipses: Doubles | None  # the patches in the plane, (n, 5)
+    notes: tuple[str, ...] = ()  # what the fit had to say
+    # What patches know of every point; empty where another embedding of the page has it.
     known: dict[str, Doubles] = field(default_factory=dict)
 
 

@@ -30,25 +30,14 @@ FEWEST_SEEN, MOST_SEEN = 2, 3
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Points, and what is known beside them.
+    """Points, and what is known beside them."""
 
-    Attributes
-    ----------
-    points : array of shape (n, m), or anything that becomes one
-    embeddings : dict of a label to coordinates
-    columns : dict of a name to n values
-    ids : sequence of n names, or None
-    feature_names : sequence of m names, or None
-    notes : list of str
-        What was decided.
-    """
-
-    points: Any
+    points: Any  # an array of shape (n, m), or what becomes one
     embeddings: dict[Any, Any] = field(default_factory=dict)
     columns: dict[Any, Any] = field(default_factory=dict)
     ids: Any = None
     feature_names: Any = None
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # what was decided
 
 
 def is_anndata(X: Any) -> bool:

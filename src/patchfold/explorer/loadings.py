@@ -32,18 +32,10 @@ STEPS = 127
 
 @dataclass(frozen=True, eq=False)
 class Loadings:
-    """Where a standard deviation more of its strongest features moves every point.
+    """Where a standard deviation more of its strongest features moves every point."""
 
-    Attributes
-    ----------
-    features : array of shape (n, s)
-        The strongest features of every point, the strongest first.
-    moves : array of shape (n, s, 2)
-        In the coordinates of the plane.
-    """
-
-    features: Indices
-    moves: Doubles
+    features: Indices  # the strongest of every point, the strongest first: (n, s)
+    moves: Doubles  # in the coordinates of the plane: (n, s, 2)
 
 
 def has_loadings(X: NDArray[Any], n_views: int) -> bool:

@@ -29,23 +29,12 @@ CODE = r"[+-]?0\d.*"
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Columns as float64 or as text.
+    """Columns as float64 or as text."""
 
-    Attributes
-    ----------
-    frame : pandas.DataFrame
-        The columns that can be features.
-    problems : list of Problem
-        What is wrong with the others.
-    notes : list of str
-        What was understood of numbers and dates.
-    dates : dict of str to str
-        How the dates of a column are written, for those that became numbers.
-    """
-
-    frame: Any
-    problems: list[Problem] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    frame: Any  # the columns that can be features
+    problems: list[Problem] = field(default_factory=list)  # what is wrong with the others
+    notes: list[str] = field(default_factory=list)  # what was understood of numbers and dates
+    # How the dates of a column are written, for those that became numbers.
     dates: dict[str, str] = field(default_factory=dict)
 
 

@@ -42,18 +42,10 @@ BARE = "no unit"
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """A column of numbers that were written with more than digits and a decimal point.
+    """A column of numbers that were written with more than digits and a decimal point."""
 
-    Attributes
-    ----------
-    values : array of float
-        NaN where there is no text.
-    how : str
-        What was understood, for a note: "points between thousands, in kg".
-    """
-
-    values: Doubles
-    how: str
+    values: Doubles  # NaN where there is no text
+    how: str  # what was understood, for a note: "points between thousands, in kg"
 
 
 def read_numbers(cells: Any, decimal: str = ".") -> Written | None:

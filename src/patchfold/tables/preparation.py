@@ -42,46 +42,26 @@ FEWEST_ROWS = 3
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """The features of a table, and what is told beside them.
+    """The features of a table, and what is told beside them."""
 
-    Attributes
-    ----------
-    features : pandas.DataFrame
-        Columns of float64, and of categories as text (objects, or categories in declared order).
-    rows : ndarray of int
-        The places of its rows in the table, from 0.
-    target, ids : pandas.Series or None
-        The named columns, of the same rows; the second as it is written in the file.
-    label : pandas.Series or None
-        The target, as it is written in the file.
-    others : pandas.DataFrame
-        The columns of the table as they were read, of the same rows, without those left out.
-    n_rows : int
-        How many rows the table has.
-    notes : list of str
-        What was decided, one sentence each.
-    dates : dict of str to str
-        How dates are written in the columns where they became numbers.
-    shape : tuple of int
-        The shape of a row that was laid out as one line of numbers; empty for others.
-    one_unit : bool
-        Whether the features are compared as they are, such as principal components.
-    roles : Roles
-        What the columns are for.
-    """
-
+    # Columns of float64, and of categories as text (objects, or categories in declared order).
     features: Any
-    rows: Indices
+    rows: Indices  # the places of its rows in the table, from 0
+    # The named columns, of the same rows; ids as they are written in the file.
     target: Any
     ids: Any
-    label: Any
+    label: Any  # the target, as it is written in the file
+    # The columns of the table as they were read, without those left out, of the same rows.
     others: Any
-    n_rows: int
-    notes: list[str] = field(default_factory=list)
+    n_rows: int  # how many rows the table has
+    notes: list[str] = field(default_factory=list)  # what was decided, one sentence each
+    # How dates are written in the columns where they became numbers.
     dates: dict[str, str] = field(default_factory=dict)
+    # The shape of a row that was laid out as one line of numbers; empty for others.
     shape: tuple[int, ...] = ()
+    # Whether the features are compared as they are, such as principal components.
     one_unit: bool = False
-    roles: Roles = field(default_factory=Roles)
+    roles: Roles = field(default_factory=Roles)  # what the columns are for
 
 
 def select(

@@ -13,21 +13,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with a column, or with rows.
+    """What is wrong with a column, or with rows."""
 
-    Attributes
-    ----------
-    words : str
-        A sentence without its end: what was found, and what can be done.
-    options : tuple of str
-        Words of the command line that settle it.
-    texts : bool
-        Whether it is a column of texts to read.
-    """
-
-    words: str
-    options: tuple[str, ...]
-    texts: bool = False
+    words: str  # what was found and what can be done: a sentence without its end
+    options: tuple[str, ...]  # words of the command line that settle it
+    texts: bool = False  # whether it is a column of texts to read
 
 
 class ColumnsError(TableError):

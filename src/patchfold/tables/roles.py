@@ -46,25 +46,14 @@ FEWEST_NUMBERED = 10
 
 @dataclass(frozen=True)
 class Roles:
-    """What columns are for.
+    """What columns are for."""
 
-    Attributes
-    ----------
-    target, ids : str or None
-        Classes or values, and the names of the rows.
-    info : tuple of str
-        Columns that are shown, and no features.
-    drop : tuple of str
-        Columns that are left out.
-    features : tuple of str
-        Columns that are features, whatever they look like.
-    """
-
+    # Classes or values, and the names of the rows.
     target: str | None = None
     ids: str | None = None
-    info: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
-    features: tuple[str, ...] = ()
+    info: tuple[str, ...] = ()  # columns that are shown, and no features
+    drop: tuple[str, ...] = ()  # columns that are left out
+    features: tuple[str, ...] = ()  # columns that are features, whatever they look like
 
     @property
     def named(self) -> list[str]:

@@ -61,24 +61,12 @@ QUICK_ROWS = 200
 
 @dataclass(frozen=True)
 class Experiment:
-    """A method on a data set.
+    """A method on a data set."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The points.
-    y : ndarray of shape (n_samples,)
-        Their classes.
-    embed : callable
-        Maps X and K to the plane.
-    score : callable
-        Scores the classes of test points in the plane; takes the places and classes of the
-        training points, then those of the test points.
-    """
-
-    X: Doubles
-    y: Labels
-    embed: Callable[[Doubles, int], Doubles]
+    X: Doubles  # the points
+    y: Labels  # their classes
+    embed: Callable[[Doubles, int], Doubles]  # maps X and K to the plane
+    # Scores a plane: takes the places and classes of the training points, then of the test points.
     score: Callable[[Doubles, Labels, Doubles, Labels], float]
 
     def best(self, sizes: Sequence[int]) -> tuple[float, str]:

@@ -54,63 +54,33 @@ UNEXPLAINED = "not known yet"
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A table with all its accounts.
+    """A table with all its accounts."""
 
-    Attributes
-    ----------
-    paper, table : str
-        As in :data:`patchfold.papers.tables.TABLES`.
-    rows, columns : tuple of str
-        In printed order; methods that are not printed come last.
-    scores : dict
-        Row to score, "" where the table has one score only.
-    sums : frozenset of str
-        The rows that sum up others.
-    printed : dict
-        (row, column) to printed number.
-    computed : dict
-        Account to (row, column) to result; only accounts that were asked for.
-    failed : tuple of Outcome
-        The tasks without results.
-    """
-
+    # As in `patchfold.papers.tables.TABLES`.
     paper: str
     table: str
+    # In printed order; methods that are not printed come last.
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    scores: dict[str, str]
-    sums: frozenset[str]
-    printed: dict[Key, float]
+    scores: dict[str, str]  # row to score, "" where the table has one score only
+    sums: frozenset[str]  # the rows that sum up others
+    printed: dict[Key, float]  # (row, column) to printed number
+    # Account to (row, column) to result; only accounts that were asked for.
     computed: dict[str, dict[Key, Result]]
-    failed: tuple[Outcome, ...]
+    failed: tuple[Outcome, ...]  # the tasks without results
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How many printed cells come out, and which do not.
+    """How many printed cells come out, and which do not."""
 
-    Attributes
-    ----------
-    account : str
-        The account, or accounts, compared with the printed numbers.
-    computed : dict
-        (row, column) to what was compared with the printed number.
-    within : tuple of int
-        How many of them lie within each of :data:`TOLERANCES`.
-    columns : dict
-        Column to (number within the first tolerance, number computed).
-    others : dict
-        Reason to the cells outside the first tolerance.
-    missing : tuple of (row, column)
-        Printed cells that were not computed.
-    """
-
-    account: str
-    computed: dict[Key, Result]
-    within: tuple[int, ...]
+    account: str  # the account, or accounts, compared with the printed numbers
+    computed: dict[Key, Result]  # (row, column) to what was compared with the printed number
+    within: tuple[int, ...]  # how many of them lie within each of TOLERANCES
+    # Column to (number within the first tolerance, number computed).
     columns: dict[str, tuple[int, int]]
-    others: dict[str, list[Key]]
-    missing: tuple[Key, ...]
+    others: dict[str, list[Key]]  # reason to the cells outside the first tolerance
+    missing: tuple[Key, ...]  # printed cells that were not computed
 
     @property
     def total(self) -> int:

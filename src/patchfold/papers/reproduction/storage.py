@@ -32,18 +32,10 @@ KEY_DIGITS = 8
 
 @dataclass(frozen=True)
 class Stamp:
-    """What a stored number depends on beside its task.
+    """What a stored number depends on beside its task."""
 
-    Attributes
-    ----------
-    protocol : int
-        The ``PROTOCOL`` of the paper's module.
-    versions : dict
-        Package to version.
-    """
-
-    protocol: int
-    versions: dict[str, str]
+    protocol: int  # that of the paper's module
+    versions: dict[str, str]  # package to version
 
 
 def stamp(paper: Paper) -> Stamp:
