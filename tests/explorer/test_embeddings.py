@@ -14,7 +14,7 @@ from patchfold.divergences import paired
 from patchfold.embedding.methods import METHODS
 from patchfold.explorer import embeddings, explore
 from patchfold.explorer.embeddings import Values
-from patchfold.explorer.layout import placed
+from patchfold.explorer.views import placed
 
 
 def test_warnings_of_fits_become_notes() -> None:

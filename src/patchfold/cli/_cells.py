@@ -22,7 +22,7 @@ def read_cells(path: Path) -> Any:
 
     from patchfold.explorer.given import source_of
     from patchfold.tables import Table, TableError
-    from patchfold.tables._naming import check_names, require
+    from patchfold.tables.problems import check_names, require
 
     anndata = require("anndata", "reading .h5ad", extra="anndata")
     try:

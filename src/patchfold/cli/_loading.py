@@ -101,7 +101,7 @@ class TableOptions:
 
     def described(self, selection: Any) -> str:
         """Say in a sentence what was read, and what was made of it."""
-        from patchfold.tables._naming import counted
+        from patchfold.tables.problems import counted
 
         features = selection.features
         kinds = [features[name].dtype == float for name in features.columns]

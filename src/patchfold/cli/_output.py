@@ -39,7 +39,7 @@ def check_endings(outputs: dict[str, Path | None]) -> str:
 
 def check_packages(outputs: dict[str, Path | None], ending: str) -> None:
     """See that what writes the outputs is installed, before anything is computed."""
-    from patchfold.tables._naming import require
+    from patchfold.tables.problems import require
 
     if ending == ".parquet":
         require("pyarrow", "writing Parquet")

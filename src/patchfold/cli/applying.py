@@ -72,7 +72,7 @@ def apply(
 
     A model is data and no program: types that are not trusted are shown and not loaded.
     """
-    from patchfold.tables._naming import counted
+    from patchfold.tables.problems import counted
 
     ending = check_endings({"output": output})
     check_outputs([output], inputs=[model, new])
@@ -196,7 +196,7 @@ def _check_columns(
 ) -> None:
     """Refuse columns that are not there, not known, or left out though they are needed."""
     from patchfold.tables import TableError, check_column
-    from patchfold.tables._naming import listed, quoted
+    from patchfold.tables.problems import listed, quoted
 
     for name in (*([] if ids is None else [ids]), *drop):
         check_column(name, columns)

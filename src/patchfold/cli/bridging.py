@@ -79,7 +79,7 @@ def bridges(asked: BridgesOptions) -> None:
     two rows by --id or by their numbers, and why the edge is suspicious; with --target also what
     that column has in both rows.
     """
-    from patchfold.tables._naming import counted
+    from patchfold.tables.problems import counted
 
     output, png = asked.output, asked.png
     ending = check_endings({"output": output, "png": png})

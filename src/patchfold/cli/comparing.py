@@ -299,7 +299,7 @@ def _often(y: Any, names: list[str], words: str, notes: list[str]) -> Any:
     import numpy as np
 
     from patchfold.tables import TableError
-    from patchfold.tables._naming import counted, listed
+    from patchfold.tables.problems import counted, listed
 
     counts = np.bincount(y, minlength=len(names))
     rare = np.flatnonzero((counts > 0) & (counts < FEWEST_OF_CLASS))

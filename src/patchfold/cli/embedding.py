@@ -139,7 +139,7 @@ class _Done:
 def _fit(asked: EmbedOptions, ending: str) -> _Done:
     """Read the table and embed it."""
     from patchfold.tables import classes
-    from patchfold.tables._naming import counted
+    from patchfold.tables.problems import counted
 
     data, selection = asked.data, asked.load()
     features = selection.features
@@ -216,7 +216,7 @@ def _page(data: str, done: _Done) -> str:
 
 def _how(asked: EmbedOptions, done: _Done) -> str:
     """Say in a sentence how the rows were embedded."""
-    from patchfold.tables._naming import counted
+    from patchfold.tables.problems import counted
 
     name = type(done.pipeline[-1]).__name__
     how = f"{name}, divergence {asked.divergence}, {counted(done.n_neighbors, 'neighbour')}"

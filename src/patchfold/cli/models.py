@@ -38,9 +38,9 @@ from patchfold.patches.denoising import Denoised
 from patchfold.patches.gaussians import Patches
 from patchfold.patches.sample import Sample
 from patchfold.supervision import Cut, Dissimilarity, MinSum
-from patchfold.tables._naming import TableError, require
 from patchfold.tables.coding import feature_name
 from patchfold.tables.decoding import LIMIT, Limit, check_unpacked
+from patchfold.tables.problems import TableError, require
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

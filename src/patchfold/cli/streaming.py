@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchfold.cli import _options as options
 from patchfold.cli._session import Refused, about, duration, say, working
-from patchfold.tables._naming import counted
+from patchfold.tables.problems import counted
 
 if TYPE_CHECKING:
     from patchfold.cli.embedding import EmbedOptions

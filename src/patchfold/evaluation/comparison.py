@@ -19,10 +19,10 @@ from sklearn.pipeline import Pipeline
 
 from patchfold.evaluation.coranking import trustworthiness
 from patchfold.evaluation.correlations import stress
-from patchfold.evaluation.intervals import HALVES_OVERLAP, mean_interval
 from patchfold.evaluation.legibility import visible_share
 from patchfold.evaluation.prediction import accuracy, r_squared
 from patchfold.evaluation.sampling import draw
+from patchfold.evaluation.significance import HALVES_OVERLAP, mean_interval
 from patchfold.graph.geodesics import shortest_paths
 
 if TYPE_CHECKING:

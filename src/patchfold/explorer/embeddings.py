@@ -16,7 +16,7 @@ from patchfold.divergences import paired
 from patchfold.embedding import PatchSpace
 from patchfold.embedding.methods import METHODS, divergence_parameters
 from patchfold.explorer.given import coordinates
-from patchfold.explorer.layout import ellipses, placed
+from patchfold.explorer.views import ellipses, placed
 from patchfold.neighbors import SharedNeighbors, find_neighbors
 from patchfold.patches import GaussianPatch
 from patchfold.selection import select_n_neighbors

@@ -10,8 +10,16 @@ from array_api_compat import array_namespace
 
 from patchfold.base.types import NodeName
 from patchfold.base.validation import check_choice, check_count, check_positive
-from patchfold.plotting._axes import CURVE_COLOR, DOT_COLOR, double, new_axes, require_matplotlib
-from patchfold.plotting._edges import check_edges, draw_colorbar, draw_edges
+from patchfold.plotting._axes import (
+    CURVE_COLOR,
+    DOT_COLOR,
+    check_edges,
+    double,
+    draw_colorbar,
+    draw_edges,
+    new_axes,
+    require_matplotlib,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

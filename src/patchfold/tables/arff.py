@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from patchfold.tables._naming import TableError, counted, quoted
+from patchfold.tables.problems import TableError, counted, quoted
 
 QUOTED = r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\""""
 # A value, bare or in quotes, up to a comma or the end.

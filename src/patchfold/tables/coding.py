@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from patchfold.base.validation import check_choice
-from patchfold.tables._naming import TableError, quoted
 from patchfold.tables.columns import is_numeric
+from patchfold.tables.problems import TableError, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

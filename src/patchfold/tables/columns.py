@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold.tables._naming import TableError, listed, quoted
 from patchfold.tables.dates import ORDERS, are_dates, as_days, order_of
 from patchfold.tables.numbers import mixed_units, read_numbers
-from patchfold.tables.problems import ColumnsError, Problem, beside
+from patchfold.tables.problems import ColumnsError, Problem, TableError, beside, listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ import re
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from patchfold.tables._naming import TableError, check_names, counted, listed, quoted
+from patchfold.tables.problems import TableError, check_names, counted, listed, quoted
 from patchfold.tables.roles import named_like_a_role
 from patchfold.tables.sniffing import (
     MISSING,

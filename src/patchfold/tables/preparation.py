@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from patchfold.base.validation import check_choice
-from patchfold.tables._naming import TableError, counted, listed, quoted
 from patchfold.tables.columns import as_text, features_of, is_constant, new_numbers
-from patchfold.tables.problems import ColumnsError, Problem
+from patchfold.tables.problems import ColumnsError, Problem, TableError, counted, listed, quoted
 from patchfold.tables.roles import Roles
 
 if TYPE_CHECKING:

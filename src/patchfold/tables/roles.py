@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold.tables._naming import listed, quoted
 from patchfold.tables.columns import CODE, FEW_CATEGORIES, PLAIN_NUMBER
 from patchfold.tables.dates import are_dates
 from patchfold.tables.numbers import read_numbers
+from patchfold.tables.problems import listed, quoted
 
 if TYPE_CHECKING:
     from patchfold.tables.table import Table

@@ -7,7 +7,7 @@ import io
 import re
 from typing import TYPE_CHECKING, Any
 
-from patchfold.tables._naming import TableError, require
+from patchfold.tables.problems import TableError, require
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,7 +18,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from patchfold import divergences
 from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.papers import presets
-from patchfold.papers.reproduction import experiment, old_tree
+from patchfold.papers.reproduction import baselines, experiment
 from patchfold.papers.reproduction.cells import ACCOUNTS_NOTE
 from patchfold.patches import GaussianPatch
 
@@ -68,7 +68,7 @@ def published(X: Doubles, k: int, *, dense_rows: int = DENSE_ROWS) -> Doubles:
     '0.540'
     """
     n = len(X)
-    near = old_tree.neighbors(X, k)
+    near = baselines.old_neighbors(X, k)
     start, end = np.repeat(np.arange(n), k), near.ravel()
     around = Neighborhoods(np.arange(0, n * k + 1, k), end, np.zeros(n * k))
     patch = GaussianPatch(include_self=False, covariance="ridge-if-singular", gamma=1e-3)

@@ -20,10 +20,9 @@ from sklearn.preprocessing import scale
 from sklearn.tree import DecisionTreeClassifier
 
 from patchfold import datasets
-from patchfold.evaluation.honest import honest_scores
-from patchfold.evaluation.intervals import mean_interval
 from patchfold.evaluation.prediction import NEAREST
-from patchfold.evaluation.sampling import halves
+from patchfold.evaluation.sampling import halves, honest_scores
+from patchfold.evaluation.significance import mean_interval
 from patchfold.papers import tables
 from patchfold.papers.reproduction import baselines
 from patchfold.papers.reproduction.cells import Result, Task, rows

@@ -26,9 +26,8 @@ from sklearn.preprocessing import scale
 
 from patchfold import datasets as data
 from patchfold.embedding import PatchIsomap
-from patchfold.evaluation.honest import honest_scores
-from patchfold.evaluation.intervals import score_range
-from patchfold.evaluation.sampling import halves
+from patchfold.evaluation.sampling import halves, honest_scores
+from patchfold.evaluation.significance import score_range
 from patchfold.graph.geodesics import shortest_paths
 from patchfold.papers import presets
 from patchfold.papers.reproduction import baselines

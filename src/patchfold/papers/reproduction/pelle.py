@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from patchfold.papers import presets
-from patchfold.papers.reproduction import experiment, old_tree
+from patchfold.papers.reproduction import baselines, experiment
 from patchfold.papers.reproduction.cells import ACCOUNTS_NOTE
 
 if TYPE_CHECKING:
@@ -56,6 +56,6 @@ def published(X: Doubles, k: int) -> Doubles:
     """
     n = len(X)
     W = np.zeros((n, n))
-    np.put_along_axis(W, old_tree.neighbors(X, k), 1 / k, axis=1)
+    np.put_along_axis(W, baselines.old_neighbors(X, k), 1 / k, axis=1)
     R = np.eye(n) - W
     return np.asarray(eigh(R.T @ R, subset_by_index=(1, 2))[1])

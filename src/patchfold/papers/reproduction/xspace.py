@@ -31,8 +31,8 @@ from sklearn.decomposition import PCA
 from patchfold import datasets, divergences
 from patchfold.embedding import PatchEigenmaps, PatchIsomap, PatchTSNE
 from patchfold.embedding.lle import euclidean_weights
-from patchfold.evaluation.intervals import score_range
 from patchfold.evaluation.sampling import halves
+from patchfold.evaluation.significance import score_range
 from patchfold.graph.edges import undirected
 from patchfold.neighbors import find_neighbors
 from patchfold.neighbors.given import nearest_by_value
