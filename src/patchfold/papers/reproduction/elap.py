@@ -15,9 +15,8 @@ from scipy.linalg import eigh
 from scipy.sparse import csr_array, diags_array, tril
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from patchfold import divergences
+from patchfold import divergences, papers
 from patchfold.neighbors.neighborhoods import Neighborhoods
-from patchfold.papers import presets
 from patchfold.papers.reproduction import baselines, experiment
 from patchfold.papers.reproduction.cells import ACCOUNTS_NOTE
 from patchfold.patches import GaussianPatch
@@ -49,7 +48,7 @@ def tasks(
 
 def compute(task: Task) -> list[Result]:
     """Compute a cell."""
-    return experiment.compute(task, "ELAP", published, presets.elap)
+    return experiment.compute(task, "ELAP", published, papers.elap)
 
 
 def published(X: Doubles, k: int, *, dense_rows: int = DENSE_ROWS) -> Doubles:

@@ -25,11 +25,11 @@ from sklearn.metrics import silhouette_score
 from sklearn.preprocessing import scale
 
 from patchfold import datasets as data
+from patchfold import papers
 from patchfold.embedding import PatchIsomap
 from patchfold.evaluation.sampling import halves, honest_scores
 from patchfold.evaluation.significance import score_range
 from patchfold.graph.geodesics import shortest_paths
-from patchfold.papers import presets
 from patchfold.papers.reproduction import baselines
 from patchfold.papers.reproduction.cells import ACCOUNTS_NOTE, Result, Task, printed, row_name
 
@@ -198,7 +198,7 @@ def _embedding(name: str, method: str, account: str, k: int | None) -> Doubles:
     if method == "ISO-KL":
         if account == "published":
             return published_isomap_kl(X, k or BASELINE_NEIGHBORS)
-        return np.asarray(presets.isomap_kl(k or BASELINE_NEIGHBORS).fit_transform(X))
+        return np.asarray(papers.isomap_kl(k or BASELINE_NEIGHBORS).fit_transform(X))
     if method == "ISO" and account != "published":
         neighbors = k or BASELINE_NEIGHBORS
         isomap = PatchIsomap(n_neighbors=neighbors, divergence="euclidean", scaling="classical")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import eigh
 
-from patchfold.papers import presets
+from patchfold import papers
 from patchfold.papers.reproduction import baselines, experiment
 from patchfold.papers.reproduction.cells import ACCOUNTS_NOTE
 
@@ -42,7 +42,7 @@ def tasks(
 
 def compute(task: Task) -> list[Result]:
     """Compute a cell."""
-    return experiment.compute(task, "PELLE", published, presets.pelle)
+    return experiment.compute(task, "PELLE", published, papers.pelle)
 
 
 def published(X: Doubles, k: int) -> Doubles:

@@ -36,7 +36,7 @@ from patchfold.evaluation.significance import score_range
 from patchfold.graph.edges import undirected
 from patchfold.neighbors import find_neighbors
 from patchfold.neighbors.given import nearest_by_value
-from patchfold.papers.presets import x_isomap
+from patchfold.papers import x_isomap
 from patchfold.papers.reproduction.cells import Result, Task, printed, rows
 
 if TYPE_CHECKING:
