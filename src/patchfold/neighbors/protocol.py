@@ -56,10 +56,3 @@ def check_fewer_than_samples(n_neighbors: int, n_samples: int) -> None:
             f"n_neighbors={n_neighbors} needs more than {n_neighbors} samples, got {n_samples}; "
             f"lower n_neighbors to at most {n_samples - 1}."
         )
-
-
-def check_stored_search(search: Any, shape: tuple[int, int]) -> None:
-    """Refuse a search from a file unless it has ``shape``: points and features."""
-    if not hasattr(search, "check"):
-        raise TypeError(f"a {type(search).__name__} is no search that a file can hold")
-    search.check(shape)
