@@ -49,12 +49,7 @@ class Geodesics:
     def stress(self, plane: Doubles, rows: Indices) -> float:
         """Return the stress of a plane of some rows, see :func:`patchfold.metrics.stress`.
 
-        Parameters
-        ----------
-        plane : array of shape (n_rows, n_components)
-            The places of the rows.
-        rows : array of shape (n_rows,)
-            The rows of the table that they are.
+        The plane has the places of these rows of the table.
         """
         places = np.full(self.lengths.shape[1], -1)
         places[rows] = np.arange(len(rows))
@@ -101,14 +96,7 @@ class Score:
 def geodesics(graph: Any, *, most_sources: int = MOST_SOURCES, random_state: int = 0) -> Geodesics:
     """Find the shortest paths through a graph that all planes are held against.
 
-    Parameters
-    ----------
-    graph : sparse array of shape (n_samples, n_samples)
-        Lengths of edges; connected.
-    most_sources : int, default=500
-        Paths start from so many rows, drawn at random, or from all where there are fewer.
-    random_state : int, default=0
-        The seed of the draw.
+    Paths start from at most ``most_sources`` rows, drawn at random. The graph is connected.
     """
     sources = draw(graph.shape[0], most_sources, random_state)
     return Geodesics(sources, np.asarray(shortest_paths(graph, sources), dtype=np.float64))
@@ -126,21 +114,10 @@ def evaluate(
 ) -> Iterator[Score | None]:
     """Score a method: yield None after each half, and its score at the end.
 
-    Parameters
-    ----------
-    method : Method
-        What to score.
-    prepare : transformer
-        Unfitted; makes points of features.
-    features : pandas.DataFrame of n_samples rows
-    y : array of shape (n_samples,)
-        Classes, or values.
-    splits : sequence of (train, test)
-        What :func:`patchfold.evaluation.sampling.halves` returns.
-    classes : bool
-        Whether accuracy is measured, or R squared.
-    paths : Geodesics
-        What :func:`geodesics` returns for a graph of the same rows.
+    ``prepare``, unfitted, makes points of features, which are a data frame. ``y`` are classes,
+    scored by accuracy, or values, scored by R squared. ``splits`` are pairs (train, test) of rows,
+    as :func:`patchfold.evaluation.sampling.halves` returns them; ``paths`` are those of the same
+    rows.
     """
     score = accuracy if classes else r_squared
     scores, trusts, shares, stresses, times = [], [], [], [], []

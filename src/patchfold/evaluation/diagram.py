@@ -34,15 +34,8 @@ FONT_SIZE = 12
 def critical_difference_svg(panels: Sequence[tuple[str, Comparison]]) -> str:
     """Draw diagrams one above the other as one SVG image.
 
-    Parameters
-    ----------
-    panels : sequence of (title, Comparison)
-        What to draw, from the top.
-
-    Returns
-    -------
-    str
-        The element ``<svg>``, as it stands in an HTML page or in a file.
+    Panels are titles with comparisons, from the top. The element ``<svg>`` is returned as it stands
+    in an HTML page or in a file.
 
     Examples
     --------

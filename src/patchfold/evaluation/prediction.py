@@ -13,12 +13,7 @@ NEAREST = 7
 def accuracy(points: Any, y: Any, new: Any, truth: Any) -> float:
     """Return the share of new points whose class their nearest neighbours tell.
 
-    Parameters
-    ----------
-    points, y : array of shape (n_samples, n_features) and (n_samples,)
-        The points that neighbours are sought among, and their classes.
-    new, truth : array of shape (n_new, n_features) and (n_new,)
-        The points to classify, and their classes.
+    Neighbours are sought among ``points`` of classes ``y``; ``truth`` are the classes of ``new``.
 
     Examples
     --------

@@ -60,18 +60,9 @@ class Comparison:
 def compare(methods: Sequence[str], scores: Any, *, control: str = "") -> Comparison:
     """Rank methods over data sets and test which of them differ.
 
-    Parameters
-    ----------
-    methods : sequence of str
-        The names of the columns.
-    scores : array-like of shape (n_datasets, n_methods)
-        At least two data sets and three methods.
-    control : str, default=""
-        Compare the others with this one only (Bonferroni and Dunn), not all pairs (Nemenyi).
-
-    Returns
-    -------
-    Comparison
+    Scores have a row for each data set and a column for each method: at least two and three. With a
+    ``control`` the others are compared with this method only (Bonferroni and Dunn), not in all
+    pairs (Nemenyi).
 
     Examples
     --------
@@ -119,19 +110,9 @@ def average_ranks(scores: Any) -> Doubles:
 def friedman(scores: Any) -> Friedman:
     """Test whether methods have the same ranks over data sets.
 
-    ``chi^2 = 12 N / (k (k + 1)) (sum R_j^2 - k (k + 1)^2 / 4)`` over the mean ranks R_j, divided
-    by what ties leave of the ranks' variance, and
-    ``F = (N - 1) chi^2 / (N (k - 1) - chi^2)`` (Demšar, section 3.2.2).
-
-    Parameters
-    ----------
-    scores : array-like of shape (n_datasets, n_methods)
-        At least two data sets and three methods.
-
-    Returns
-    -------
-    Friedman
-        Both statistics and p-values. Methods that are equal everywhere have p-values of 1.
+    ``chi^2 = 12 N / (k (k + 1)) (sum R_j^2 - k (k + 1)^2 / 4)`` over the mean ranks R_j, divided by
+    what ties leave of the ranks' variance, and ``F = (N - 1) chi^2 / (N (k - 1) - chi^2)`` (Demšar,
+    section 3.2.2). Methods that are equal everywhere have p-values of 1.
 
     Examples
     --------
@@ -154,18 +135,8 @@ def friedman(scores: Any) -> Friedman:
 def nemenyi(scores: Any) -> Doubles:
     """Return the p-value of every pair of methods, corrected for comparing all pairs.
 
-    ``|R_i - R_j| / sqrt(k (k + 1) / (6 N))`` times the root of two is compared with the
-    studentized range of k values (Demšar, section 3.2.2).
-
-    Parameters
-    ----------
-    scores : array-like of shape (n_datasets, n_methods)
-        At least two data sets and three methods.
-
-    Returns
-    -------
-    ndarray of shape (n_methods, n_methods)
-        Symmetric, with ones on the diagonal.
+    ``|R_i - R_j| / sqrt(k (k + 1) / (6 N))`` times the root of two is compared with the studentized
+    range of k values (Demšar, section 3.2.2). There are ones on the diagonal.
 
     Examples
     --------
@@ -185,19 +156,8 @@ def bonferroni_dunn(scores: Any, control: int) -> Doubles:
     """Return the p-value of every method against one, corrected for so many comparisons.
 
     ``|R_i - R_control| / sqrt(k (k + 1) / (6 N))`` is compared with the normal distribution, and
-    the p-value multiplied by k - 1 (Demšar, section 3.2.2).
-
-    Parameters
-    ----------
-    scores : array-like of shape (n_datasets, n_methods)
-        At least two data sets and three methods.
-    control : int
-        The column that the others are compared with.
-
-    Returns
-    -------
-    ndarray of shape (n_methods,)
-        One at the control itself.
+    the p-value multiplied by k - 1 (Demšar, section 3.2.2). It is 1 at the column ``control``
+    itself.
 
     Examples
     --------
@@ -216,20 +176,8 @@ def critical_difference(
 ) -> float:
     """Return how far two mean ranks must be apart to differ at a level of significance.
 
-    ``q_alpha sqrt(k (k + 1) / (6 N))`` (Demšar, section 3.2.2).
-
-    Parameters
-    ----------
-    n_methods, n_datasets : int
-        k and N.
-    alpha : float, default=0.05
-        The level.
-    test : {"nemenyi", "bonferroni-dunn"}, default="nemenyi"
-        Whether all pairs are compared, or all methods with one.
-
-    Returns
-    -------
-    float
+    ``q_alpha sqrt(k (k + 1) / (6 N))`` for k methods and N data sets (Demšar, section 3.2.2). By
+    the test of Nemenyi all pairs are compared, by that of Bonferroni and Dunn all methods with one.
 
     Examples
     --------
@@ -292,12 +240,7 @@ def standard_error(scores: Any, *, overlap: float = 0.0) -> float:
     error is too small for them. With the ratio of test to training rows it is that of Nadeau and
     Bengio ("Inference for the generalization error", Machine Learning 52, 2003).
 
-    Parameters
-    ----------
-    scores : array-like of shape (n_scores,)
-        At least two.
-    overlap : float, default=0.0
-        What the scores of different splits share, :data:`HALVES_OVERLAP` for halves.
+    There are at least two scores. For ``overlap`` of halves see :data:`HALVES_OVERLAP`.
 
     Examples
     --------
@@ -314,21 +257,8 @@ def mean_interval(
 ) -> tuple[float, float, float]:
     """Return the mean of repeated scores, and Student's interval for it.
 
-    ``m -+ t e`` with e the :func:`standard_error`.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n_scores,)
-        At least two.
-    overlap : float, default=0.0
-        As for the standard error.
-    level : float, default=0.95
-        How often the interval should cover the mean.
-
-    Returns
-    -------
-    (float, float, float)
-        Mean, lower and upper end.
+    Return mean, lower and upper end: ``m -+ t e`` with e the :func:`standard_error`. The interval
+    should cover the mean as often as ``level`` says. There are at least two scores.
 
     Examples
     --------
@@ -344,20 +274,9 @@ def mean_interval(
 def score_range(scores: Any, *, tail: float = ALPHA / 2) -> tuple[float, float]:
     """Return between which two quantiles most of some repeated scores lie.
 
-    The range says how far single scores are spread, and does not shrink with their number. How sure
-    their mean is says :func:`mean_interval`.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n_scores,)
-        At least one.
-    tail : float, default=0.025
-        The share of the scores beyond each end.
-
-    Returns
-    -------
-    (float, float)
-        Lower and upper end.
+    The range leaves out the share ``tail`` of the scores at each end. It says how far single scores
+    are spread, and does not shrink with their number. How sure their mean is says
+    :func:`mean_interval`.
 
     Examples
     --------

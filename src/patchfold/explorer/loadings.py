@@ -49,19 +49,7 @@ def loadings_of(
     """Find the features that move every point most.
 
     The slopes are those of :meth:`patchfold.PatchIsomap.local_loadings` at fitted points, of the
-    plane instead of the embedding.
-
-    Parameters
-    ----------
-    plane : array of shape (n, 2)
-    upper : csr_array of shape (n, n)
-        Edges of the graph, above the diagonal.
-    X : array of shape (n, m)
-    n_jobs : int or None
-
-    Returns
-    -------
-    Loadings
+    plane instead of the embedding. ``upper`` are the edges of the graph above the diagonal.
 
     Examples
     --------

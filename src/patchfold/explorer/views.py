@@ -182,19 +182,8 @@ def ellipses(
     best: ridge regression over the points that the patch was fitted to, smoothed ones where its
     recipe denoises. The Gaussian ``N(mu, S)`` becomes ``N(mean(y) + A (mu - mean(x)), A S A')``.
 
-    Parameters
-    ----------
-    patches : Patches
-        n patches.
-    members : Neighborhoods
-        The points around each patch, beside its own; at least one each.
-    plane : array of shape (n, 2)
-    n_jobs : int or None
-
-    Returns
-    -------
-    array of shape (n, 5)
-        x and y of the centre, and the variances xx, xy, yy.
+    Members are the points around each patch, beside its own: at least one each. The result has the
+    shape (n, 5): x and y of the centre, and the variances xx, xy, yy.
     """
     X, means = _double(patches.points), _double(patches.means)
     members = _with_self(members)

@@ -25,22 +25,11 @@ def preprocessor(
 ) -> Any:
     """Return an unfitted ColumnTransformer that makes points of features.
 
-    Parameters
-    ----------
-    features : pandas.DataFrame
-        The features of a :class:`Selection`.
-    categories : {"onehot", "ordinal"}, default="onehot"
-        One column of 0 and 1 for each category, or the place of the category in the declared, else
-        in the alphabetical order.
-    standardize : bool, default=True
-        Whether numbers and places of categories get mean 0 and variance 1; columns of 0 and 1 stay
-        what they are, since a rare category would weigh the more the rarer it is.
-    impute : bool, default=False
-        Whether missing numbers become the median, missing categories the most frequent one.
-
-    Returns
-    -------
-    sklearn.compose.ColumnTransformer
+    Of categories, ``"onehot"`` makes one column of 0 and 1 for each, and ``"ordinal"`` the place of
+    the category in the declared, else in the alphabetical order. With ``standardize``, numbers and
+    places of categories get mean 0 and variance 1; columns of 0 and 1 stay what they are, since a
+    rare category would weigh the more the rarer it is. With ``impute``, missing numbers become the
+    median, missing categories the most frequent one.
 
     Examples
     --------

@@ -42,14 +42,8 @@ def features_of(
 ) -> Features:
     """Return columns as float64 or as text, and all that keeps others from being either.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    names : sequence of str
-    decimal : str
-        The decimal sign of the file.
-    dates : bool
-        Whether dates become numbers; they are problems otherwise.
+    ``decimal`` is the decimal sign of the file. Dates become numbers if ``dates``, else they are
+    problems.
     """
     import pandas as pd
     from pandas.api import types
@@ -85,16 +79,8 @@ def new_numbers(
 ) -> Any:
     """Return a column of new rows as float64, read as that of the fitted rows was.
 
-    Parameters
-    ----------
-    name : str
-    values : pandas.Series
-    decimal : str
-        The decimal sign of the file.
-    order : str or None
-        How dates are written, where the fitted rows had some.
-    remedy : str
-        What to do about a value that is no number.
+    ``order`` says how dates are written, where the fitted rows had some; ``remedy``, what to do
+    about a value that is no number.
     """
     if order is not None:
         known = values.dropna()

@@ -51,16 +51,8 @@ class Written:
 def read_numbers(cells: Any, decimal: str = ".") -> Written | None:
     """Read a column of texts as numbers; None where some are none, or their units differ.
 
-    Parameters
-    ----------
-    cells : pandas.Series
-        Texts, and NaN where there is none.
-    decimal : str
-        The decimal sign of the file, for what could be read both ways, such as ``1.234``.
-
-    Returns
-    -------
-    Written or None
+    ``decimal`` is the decimal sign of the file, for what could be read both ways, such as
+    ``1.234``.
 
     Examples
     --------

@@ -77,31 +77,12 @@ def select(
 ) -> Selection:
     """Choose the features of a table and see that every value can be used.
 
-    All that cannot be used is named at once, in a :class:`~patchfold.tables.ColumnsError`.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        A table as :func:`~patchfold.tables.read_table` gives it.
-    target, ids : str or None
-        Columns that are no features but are carried along.
-    drop : collection of str
-        Columns to leave out.
-    info : collection of str
-        Columns that are no features but are shown.
-    missing : {"error", "drop", "impute"}, default="error"
-        What to do where values of features are missing: refuse the table, leave out their rows, or
-        keep them for a preprocessor that imputes.
-    written : pandas.DataFrame or None
-        Target and ids as they are written in the file; None where the frame has them so.
-    decimal : str, default="."
-        The decimal sign of the file.
-    dates : bool, default=False
-        Whether dates become numbers.
-
-    Returns
-    -------
-    Selection
+    All that cannot be used is named at once, in a :class:`~patchfold.tables.ColumnsError`. Columns
+    ``target``, ``ids`` and ``info`` are no features: the first two are carried along, the others
+    shown. Where values of features are missing, ``"error"`` refuses the table, ``"drop"`` leaves
+    out their rows, and ``"impute"`` keeps them for a preprocessor that imputes. ``written`` has
+    target and ids as they are written in the file, unless the frame has them so; dates become
+    numbers if ``dates``.
 
     Examples
     --------
@@ -169,27 +150,10 @@ def conform(
 ) -> Selection:
     """Bring new rows into the form of those a model was fitted to.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        A table with all columns of the model, in any order.
-    numbers : sequence of str
-        The columns of numbers.
-    categories : mapping of str to sequence of str
-        The columns of categories, with those that the model knows.
-    target, ids, missing, written
-        As for :func:`select`.
-    unknown : {"note", "error"}, default="note"
-        What to do about categories that the model does not know.
-    decimal : str, default="."
-        The decimal sign of the file.
-    dates : mapping of str to str, or None
-        How dates are written in the columns of numbers that they are.
-
-    Returns
-    -------
-    Selection
-        Its features are in the order of the frame's columns; the model chooses them by name.
+    The frame has all columns of the model in any order, ``numbers`` and ``categories`` with those
+    that the model knows; features are in its order, and the model chooses them by name. Other
+    categories are noted or an error, as ``unknown`` says. ``dates`` says how dates are written in
+    the columns of numbers that they are. Other parameters are those of :func:`select`.
 
     Examples
     --------

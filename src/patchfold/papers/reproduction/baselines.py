@@ -51,24 +51,11 @@ def embed(
 ) -> Doubles:
     """Embed standardised points by a method the papers compare with.
 
-    Parameters
-    ----------
-    method : str
-        One of :data:`METHODS`: principal components, kernel principal components (Gaussian kernel,
-        gamma one over the number of columns), Isomap, locally linear embedding, its Hessian
-        variant, local tangent space alignment, Laplacian eigenmaps, UMAP.
-    X : ndarray of shape (n_samples, n_features)
-        The points.
-    n_components : int, default=2
-        Dimensions of the embedding.
-    n_neighbors : int, default=40
-        Neighbours, for all but the two kinds of principal components.
-    random_state : int or None, default=0
-        Where an iterative eigensolver starts, and the seed of UMAP.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_components)
+    The methods of :data:`METHODS` are principal components, kernel principal components (Gaussian
+    kernel, gamma one over the number of columns), Isomap, locally linear embedding, its Hessian
+    variant, local tangent space alignment, Laplacian eigenmaps and UMAP. All but the two kinds of
+    principal components have neighbours. An iterative eigensolver starts where ``random_state``
+    says, which is also the seed of UMAP.
 
     Examples
     --------

@@ -85,16 +85,8 @@ def tasks(
 ) -> list[Task]:
     """List what there is to compute, one task for a data set, a method and an account.
 
-    Parameters
-    ----------
-    table : {"I", "II", "III"}
-        The printed table.
-    datasets : sequence of str or None
-        Registered names; None means all that need no network.
-    accounts : sequence of str
-        Of "published", "equations" and "honest".
-    quick : bool
-        Leave out data sets with more than :data:`QUICK_SIZE` points.
+    Without names of ``datasets`` it is all that need no network; a ``quick`` run leaves out those
+    with more than :data:`QUICK_SIZE` points.
 
     Examples
     --------

@@ -53,25 +53,9 @@ def render(
 ) -> dict[str, str]:
     """Write the report on a paper.
 
-    Parameters
-    ----------
-    paper : str
-        The paper's name.
-    outcomes : sequence of Outcome
-        What was computed.
-    command : str
-        The command that computes it, for the top of the report.
-    stamp : Stamp
-        The versions, for the same place.
-    note : str
-        What the accounts are.
-    reasons : Path, optional
-        The folder with reasons for cells that do not come out; by default that of this package.
-
-    Returns
-    -------
-    dict
-        File name to text: ``<paper>.md``, ``<paper>.html`` and the pictures of the former.
+    The command that computes the outcomes, the versions and a note on the accounts stand at the
+    top. The folder ``reasons`` says why cells do not come out. Return names of files with their
+    texts: ``<paper>.md``, ``<paper>.html`` and the pictures of the former.
     """
     versions = ", ".join(f"{name} {version}" for name, version in stamp.versions.items())
     sheets = build(paper, outcomes)
