@@ -86,7 +86,9 @@ def apply(
     rows = counted(len(selection.features), "row")
     with about(new), working(f"Mapping {rows} ...") as warned:
         places = pipeline.transform(selection.features)
-        p_values = _p_values(pipeline, selection.features) if strangers else None
+        p_values = None
+        if strangers:
+            p_values = pipeline[-1].off_manifold(pipeline[:-1].transform(selection.features))
     notes += [*selection.notes, *warned]
     result = result_table(beside, places, pipeline)
     if p_values is not None:
@@ -101,10 +103,6 @@ def apply(
         summary | {"model": str(model)} if as_json else None,
         table if output is None else None,
     )
-
-
-def _p_values(pipeline: Any, features: Any) -> Any:
-    return pipeline[-1].off_manifold(pipeline[:-1].transform(features))
 
 
 class _Columns(NamedTuple):

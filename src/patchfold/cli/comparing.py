@@ -227,7 +227,9 @@ def _scores(
 def _tell(report: Report, output: Path | None, *, as_json: bool) -> None:
     """Print the scores, and end with an error where a method failed."""
     if as_json:
-        print_json(_summary(report, output))
+        told = {name: value for name, value in asdict(report).items() if name != "facts"}
+        outputs = {} if output is None else {"output": str(output)}
+        print_json({"command": "compare", **told, "outputs": outputs})
     else:
         _print(report)
     if output is not None:
@@ -236,13 +238,6 @@ def _tell(report: Report, output: Path | None, *, as_json: bool) -> None:
     if failed:
         say([f"{score.name} {score.divergence} failed: {score.error}" for score in failed])
         raise typer.Exit(FAILED)
-
-
-def _summary(report: Report, output: Path | None) -> dict[str, Any]:
-    """Return the report for programs."""
-    told = {name: value for name, value in asdict(report).items() if name != "facts"}
-    outputs = {} if output is None else {"output": str(output)}
-    return {"command": "compare", **told, "outputs": outputs}
 
 
 def _neighbors(data: str, value: str | None, half: int, notes: list[str]) -> int | str:

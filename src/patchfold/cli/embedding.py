@@ -30,9 +30,6 @@ from patchfold.cli._session import (
 )
 from patchfold.cli.streaming import embed_streamed, is_streamed
 
-# The rule of patchfold.supervision that the published supervised Isomap has.
-SUPERVISION = "dissimilarity"
-
 Components = Annotated[int, typer.Option(min=1, metavar="N", help="Dimensions of the embedding.")]
 Supervised = Annotated[
     bool, typer.Option("--supervised", help="Let the classes in --target shape the embedding.")
@@ -153,7 +150,7 @@ def _fit(asked: EmbedOptions, ending: str) -> _Done:
         n_neighbors=options.neighbors(asked.neighbors),
         n_components=asked.components,
         random_state=asked.seed,
-        supervision=SUPERVISION if asked.supervised else None,
+        supervision="dissimilarity" if asked.supervised else None,
     )
     beside = columns_beside(selection, written=ending != ".parquet")
     name = type(pipeline[-1]).__name__.lower()

@@ -181,7 +181,10 @@ def explore(asked: ExploreOptions) -> None:
         notes = [*selection.notes, *warned]
         summary = summary_of("explore", asked.data, selection, notes, {"output": place})
         print_json(summary | {"features": list(selection.features.columns)})
-    _show(page, place, serve=asked.serve, open_page=asked.open_page)
+    if asked.serve:
+        _serve(page, open_page=asked.open_page)
+    elif asked.open_page and place is not None and not webbrowser.open(place.resolve().as_uri()):
+        say(["No browser was found; open the file in one."])
 
 
 def _page(asked: ExploreOptions, selection: Any) -> tuple[Any, list[str]]:
@@ -237,14 +240,6 @@ def _how(parameters: dict[str, Any], n: int, given: dict[str, Any]) -> str:
         f"By {', '.join(methods)} with {', '.join(parameters['divergences'])} at "
         f"{', '.join(map(str, ks))} neighbours, as in Python"
     )
-
-
-def _show(page: str, place: Path | None, *, serve: bool, open_page: bool) -> None:
-    """Serve the page, or open its file in the browser, as asked for."""
-    if serve:
-        _serve(page, open_page=open_page)
-    elif open_page and place is not None and not webbrowser.open(place.resolve().as_uri()):
-        say(["No browser was found; open the file in one."])
 
 
 def _place(data: str, output: Path | None, *, serve: bool) -> Path | None:

@@ -67,7 +67,9 @@ def methods(
             found.append(Method(kind.__name__, divergence, estimator))
     if classes:
         for divergence in divergences:
-            estimator = _supervised(divergence, **shared)
+            # Lengths and map as in the paper of SA-Isomap.
+            own = supervised_parameters("isomap") | {"supervision": "dissimilarity"}
+            estimator = PatchIsomap(divergence=divergence, **own, **shared)
             found.append(Method("PatchIsomap, supervised", divergence, estimator, supervised=True))
     return found
 
@@ -148,9 +150,3 @@ def _classical(n_train: int, k: int, seed: int) -> list[Method]:
         Method("spectral embedding", "", spectral),
         Method("t-SNE", "", tsne),
     ]
-
-
-def _supervised(divergence: str, **shared: Any) -> PatchIsomap:
-    """Return the supervised Isomap with lengths and map as in the paper of SA-Isomap."""
-    own = supervised_parameters("isomap")
-    return PatchIsomap(divergence=divergence, supervision="dissimilarity", **own, **shared)

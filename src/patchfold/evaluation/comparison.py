@@ -79,17 +79,17 @@ class Score:
 
     name: str
     divergence: str
-    # Mean of the accuracy, or of R squared, over test halves, and its 95 % interval.
-    mean: float | None
-    low: float | None
-    high: float | None
-    trust: float | None  # trustworthiness of the plane
-    # Share of points that a plot of the plane tells apart; None where there is no plane.
-    visible: float | None
-    stress: float | None  # stress of the geodesics in the plane
-    seconds: float  # of one fit on average
     maps: bool
     supervised: bool
+    # Mean of the accuracy, or of R squared, over test halves, and its 95 % interval.
+    mean: float | None = None
+    low: float | None = None
+    high: float | None = None
+    trust: float | None = None  # trustworthiness of the plane
+    # Share of points that a plot of the plane tells apart; None where there is no plane.
+    visible: float | None = None
+    stress: float | None = None  # stress of the geodesics in the plane
+    seconds: float = 0.0  # of one fit on average
     error: str = ""  # why there are no numbers; empty where there are
 
 
@@ -121,7 +121,7 @@ def evaluate(
     """
     score = accuracy if classes else r_squared
     scores, trusts, shares, stresses, times = [], [], [], [], []
-    whole = None
+    whole: tuple[Doubles, Doubles] | None = None
     try:
         for train, test in splits:
             start = time.perf_counter()
@@ -131,30 +131,28 @@ def evaluate(
                 if method.maps:
                     plane, new, points = _mapped(method, prepare, features, y, train, test)
                 else:
-                    whole = whole or _together(method, prepare, features)
+                    if whole is None:
+                        all_points = clone(prepare).fit_transform(features)
+                        fresh = _fresh(method.estimator)
+                        whole = np.asarray(fresh.fit_transform(all_points)), all_points
                     plane, new, points = whole[0][train], whole[0][test], whole[1][train]
             times.append(time.perf_counter() - start)
             scores.append(score(plane, y[train], new, y[test]))
-            trusts.append(_trust(points, plane))
+            k = min(TRUST_NEIGHBORS, (len(points) - 1) // 2 - 1)
+            trusts.append(trustworthiness(points, plane, max(k, 1)))
             shares.append(visible_share(plane))
             stresses.append(paths.stress(plane, train))
             yield None
     except Exception as error:  # noqa: BLE001 - one method that fails is told, the others go on
         reason = " ".join(f"{type(error).__name__}: {error}".split())
-        yield Score(
-            method.name,
-            method.divergence,
-            *(None,) * 6,
-            0.0,
-            method.maps,
-            method.supervised,
-            reason,
-        )
+        yield Score(method.name, method.divergence, method.maps, method.supervised, error=reason)
         return
     mean, low, high = mean_interval(scores, overlap=HALVES_OVERLAP)
     yield Score(
         method.name,
         method.divergence,
+        method.maps,
+        method.supervised,
         mean,
         max(low, 0.0) if classes else low,
         min(high, 1.0),  # of an accuracy as of R squared
@@ -162,8 +160,6 @@ def evaluate(
         None if method.estimator == PASSTHROUGH else float(np.mean(shares)),
         float(np.mean(stresses)),
         float(np.mean(times) if method.maps else np.sum(times)),
-        method.maps,
-        method.supervised,
     )
 
 
@@ -177,15 +173,5 @@ def _mapped(
     return np.asarray(plane), np.asarray(new), model[:1].transform(features.iloc[train])
 
 
-def _together(method: Method, prepare: Any, features: Any) -> tuple[Doubles, Doubles]:
-    points = clone(prepare).fit_transform(features)
-    return np.asarray(_fresh(method.estimator).fit_transform(points)), points
-
-
 def _fresh(estimator: Any) -> Any:
     return estimator if isinstance(estimator, str) else clone(estimator)
-
-
-def _trust(points: Doubles, plane: Doubles) -> float:
-    k = min(TRUST_NEIGHBORS, (len(points) - 1) // 2 - 1)
-    return trustworthiness(points, plane, max(k, 1))

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from patchfold.base.types import Doubles
 
 
-POST_HOC_TESTS = ("nemenyi", "bonferroni-dunn")
-
 # The level of significance of comparisons.
 ALPHA = 0.05
 
@@ -186,7 +184,7 @@ def critical_difference(
     >>> round(critical_difference(4, 14, test="bonferroni-dunn"), 2)
     1.17
     """
-    check_choice("test", test, POST_HOC_TESTS)
+    check_choice("test", test, ("nemenyi", "bonferroni-dunn"))
     if test == "nemenyi":
         q = stats.studentized_range.ppf(1 - alpha, n_methods, np.inf) / np.sqrt(2)
     else:

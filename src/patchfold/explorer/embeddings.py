@@ -208,10 +208,12 @@ def from_estimators(
         places = coordinates(label, estimator, len(X))
         if space is None:
             points, said = compressed(X)
-            space = _space(points, n_jobs)
-            parts = _parts(space, points, n_jobs)
+            k = max(min(GIVEN_NEIGHBORS, len(X) // 2), 1)
+            space = PatchSpace(n_neighbors=k, divergence=COLOURING, n_jobs=n_jobs, random_state=0)
+            patches = _patches(space, points)
+            members = _members(space, cast("GaussianPatch", space.patch_), points, n_jobs)
             notes = (GIVEN_NOTE.format(k=space.n_neighbors_), *said)
-        found = _found(places, space.graph_, *parts, COLOURING, n_jobs)
+        found = _found(places, space.graph_, patches, members, COLOURING, n_jobs)
         known = {} if any(one.known for one in fitted) else known_of(space, points)
         fitted.append(Fitted(str(label), None, None, *found, notes, known))
     return fitted
@@ -249,19 +251,6 @@ def _own(
         patches = _patches(PatchSpace(n_neighbors=k, divergence=COLOURING, **own), X)
     measure = COLOURING if divergence == "euclidean" else divergence
     return _found(estimator.embedding_, estimator.graph_, patches, members, measure, n_jobs)
-
-
-def _space(X: Doubles, n_jobs: int | None) -> PatchSpace:
-    """Fit the patches that stand behind coordinates of others."""
-    k = max(min(GIVEN_NEIGHBORS, len(X) // 2), 1)
-    space = PatchSpace(n_neighbors=k, divergence=COLOURING, n_jobs=n_jobs, random_state=0)
-    _fit(space, X)
-    return space
-
-
-def _parts(space: PatchSpace, X: Doubles, n_jobs: int | None) -> tuple[Any, Neighborhoods]:
-    recipe = cast("GaussianPatch", space.patch_)
-    return space.patches_, _members(space, recipe, X, n_jobs)
 
 
 def _found(

@@ -262,7 +262,8 @@ def explore(
     }
     wanted = (() if given else FIRST) if methods is None else _listed("methods", methods)
     fits = [check_choice("methods", method, METHODS) for method in wanted]
-    divergences = _known("divergences", divergences, known.NAMES)
+    divergences = _listed("divergences", divergences)
+    divergences = [check_choice("divergences", name, known.NAMES) for name in divergences]
     common = {"n_jobs": n_jobs, "random_state": random_state, "progress": progress or _silent}
     if given:
         k = None if n_neighbors is None else _listed("n_neighbors", n_neighbors)[0]
@@ -368,10 +369,6 @@ def _listed(name: str, values: Any) -> list[Any]:
     if not result:
         raise ValueError(f"{name} is empty; give at least one.")
     return result
-
-
-def _known(name: str, values: Any, allowed: Iterable[str]) -> list[str]:
-    return [check_choice(name, value, allowed) for value in _listed(name, values)]
 
 
 def _feature_names(

@@ -24,8 +24,6 @@ OFFER = (
     'methods=["isomap"] adds a map of patches to those of the AnnData, and so does '
     "patchfold.anndata.isomap(adata) beforehand"
 )
-# Coordinates to look at have so many columns.
-FEWEST_SEEN, MOST_SEEN = 2, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +101,8 @@ def _cells(adata: Any, given: dict[Any, Any]) -> Source:
     seen = {
         str(name).removeprefix("X_"): np.asarray(values)
         for name, values in adata.obsm.items()
-        if name != key and _is_seen(values)
+        # Coordinates to look at have two columns, or three.
+        if name != key and np.ndim(values) == 2 and np.shape(values)[1] in {2, 3}
     }
     if key is None:
         _check_variables(adata, next(iter(seen), None))
@@ -132,8 +131,3 @@ def _check_variables(adata: Any, seen: str | None) -> None:
         f"the AnnData has {has} and nothing to compare cells by in .obsm, such as 'X_pca'; run "
         f"scanpy.pp.pca(adata) first ({alone} {shows})."
     )
-
-
-def _is_seen(values: Any) -> bool:
-    _, *width = getattr(values, "shape", (0,))
-    return len(width) == 1 and FEWEST_SEEN <= width[0] <= MOST_SEEN

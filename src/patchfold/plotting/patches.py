@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from patchfold.base.types import Doubles, Indices
     from patchfold.patches.gaussians import Patches
 
-NODES = get_args(NodeName)
-
 
 def plot_patches(
     patches: Patches,
@@ -102,7 +100,7 @@ def plot_patches(
     """
     require_matplotlib()
     plane = _check_features(features, patches.n_features)
-    check_choice("nodes", nodes, NODES)
+    check_choice("nodes", nodes, get_args(NodeName))
     n_std = check_positive("n_std", n_std)
     rgba = _check_colors(colors, len(patches))
     links = check_edges(edges, values, len(patches))

@@ -17,8 +17,6 @@ from patchfold.tables.problems import TableError, quoted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-CATEGORIES = ("onehot", "ordinal")
-
 
 def preprocessor(
     features: Any, *, categories: str = "onehot", standardize: bool = True, impute: bool = False
@@ -44,7 +42,7 @@ def preprocessor(
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
-    check_choice("categories", categories, CATEGORIES)
+    check_choice("categories", categories, ("onehot", "ordinal"))
     texts = [name for name in features.columns if not is_numeric(features[name])]
     numbers = [name for name in features.columns if name not in texts]
     scale = [("scale", StandardScaler())] if standardize else []

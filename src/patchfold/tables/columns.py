@@ -180,8 +180,9 @@ class _Reader:
         import pandas as pd
         from pandas.api import types
 
+        leave_out = f"leave it out with --drop {quoted(name)}"
         if values.isna().all():
-            words = f"column {quoted(name)} has no values; leave it out with --drop {quoted(name)}"
+            words = f"column {quoted(name)} has no values; {leave_out}"
             raise ColumnsError([Problem(words, ("--drop", name))])
         if are_dates(values):
             return self._days(name, values)
@@ -193,7 +194,7 @@ class _Reader:
             _check_categories(name, values, declared=True)
             return values.cat.rename_categories(values.cat.categories.astype(str).astype(object))
         if types.is_numeric_dtype(values) or not _has_text(values):
-            return as_numbers(name, values, f"correct it, or {_leave_out(name)}")
+            return as_numbers(name, values, f"correct it, or {leave_out}")
         known = values.dropna().astype(str)
         plain = known.str.fullmatch(PLAIN_NUMBER)
         if self.decimal == ",":  # a point is none of decimals
@@ -260,7 +261,3 @@ def _check_categories(name: str, values: Any, *, declared: bool = False) -> None
             f"{quoted(known.iloc[0])}, too many for categories"
         )
         raise ColumnsError([replace(beside(name, words), texts=True)])
-
-
-def _leave_out(name: str) -> str:
-    return f"leave it out with --drop {quoted(name)}"

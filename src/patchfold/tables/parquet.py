@@ -12,10 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 
-# A number, or the place of a text.
-CELL_BYTES = 8
-
-
 def parse_parquet(data: bytes, keep: Collection[str], limit: Limit = LIMIT) -> Table:
     """Make a table of a Parquet file; an index becomes a column that names the rows."""
     pyarrow = require("pyarrow", "reading Parquet")
@@ -32,8 +28,8 @@ def parse_parquet(data: bytes, keep: Collection[str], limit: Limit = LIMIT) -> T
 def _parsed(file: Any, parquet: Any, size: int, keep: Collection[str], limit: Limit) -> Table:
     described = parquet.read_metadata(file)
     groups = [described.row_group(place) for place in range(described.num_row_groups)]
-    # Runs of equal values take no room in the file.
-    cells = described.num_rows * described.num_columns * CELL_BYTES
+    # Runs of equal values take no room in the file; a number, or the place of a text, has 8 bytes.
+    cells = described.num_rows * described.num_columns * 8
     check_unpacked(max(cells, sum(group.total_byte_size for group in groups)), size, limit)
     stored = parquet.read_table(file)
     check_names(stored.column_names)

@@ -68,7 +68,8 @@ def embed(
     """
     check_choice("method", method, METHODS)
     if method == "PCA":
-        return _principal(X, n_components)
+        values, vectors = np.linalg.eig(np.atleast_2d(np.cov(X.T)))
+        return np.asarray((X @ vectors[:, np.argsort(values)[: -n_components - 1 : -1]]).real)
     if method == "KPCA":
         model = KernelPCA(n_components, kernel="rbf", random_state=random_state)
     elif method in {"ISO", "ISOMAP"}:
@@ -140,11 +141,6 @@ def scaled(distances: Floats, n_components: int) -> Doubles:
 
 def _search(n: int, n_neighbors: int) -> str:
     return "kd_tree" if n_neighbors < n // 2 else "brute"
-
-
-def _principal(X: Doubles, n_components: int) -> Doubles:
-    values, vectors = np.linalg.eig(np.atleast_2d(np.cov(X.T)))
-    return np.asarray((X @ vectors[:, np.argsort(values)[: -n_components - 1 : -1]]).real)
 
 
 def _isomap(X: Doubles, n_components: int, n_neighbors: int) -> Doubles:

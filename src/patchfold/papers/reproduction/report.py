@@ -72,7 +72,7 @@ def render(
     for sheet in sheets:
         verdict = judge(sheet, folder=reasons)
         blocks.append(document.heading(2, f"Table {sheet.table}"))
-        blocks += [*_summary(sheet, verdict), _cells(sheet)]
+        blocks += [*_summary(sheet, verdict), Block(_markdown_cells(sheet), _html_cells(sheet))]
         tests = [test for account in _shown(sheet) for test in comparisons(sheet, account)]
         if tests:
             file, svg = f"{paper}-{sheet.table}.svg", critical_difference_svg(tests)
@@ -157,7 +157,7 @@ def _missing(sheet: Sheet, verdict: Verdict) -> str:
 def _test_row(title: str, comparison: Comparison) -> tuple[str, ...]:
     ranked = sorted(zip(comparison.ranks, comparison.methods, strict=True))
     differ = [
-        f"{better} before {worse} ({_probability(p)})"
+        f"{better} before {worse} ({f'{p:.3f}' if p >= 0.001 else '<0.001'})"
         for (better, worse), p in comparison.p_values.items()
         if p < ALPHA
     ]
@@ -172,16 +172,7 @@ def _test_row(title: str, comparison: Comparison) -> tuple[str, ...]:
     )
 
 
-def _probability(p: float) -> str:
-    return f"{p:.3f}" if p >= 0.001 else "<0.001"
-
-
 # ---------------------------------------------------------------- the table itself
-
-
-def _cells(sheet: Sheet) -> Block:
-    """Show printed and recomputed numbers side by side."""
-    return Block(_markdown_cells(sheet), _html_cells(sheet))
 
 
 def _computed_rows(sheet: Sheet) -> list[str]:

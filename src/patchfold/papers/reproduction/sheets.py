@@ -44,9 +44,6 @@ SUMMED = {("isomap-kl", "IV"): ("II", "III")}
 # The row that sums up a table that no paper prints.
 MEAN = "Mean"
 
-# The X-space paper compares each learner in its space with the three beside it (its section 6).
-LEARNERS = ("ISM", "LEM", "LLE", "tSNE")
-
 # One file per paper says why cells do not come out.
 REASONS = resources.files(__package__) / "reasons"
 UNEXPLAINED = "not known yet"
@@ -184,7 +181,11 @@ def comparisons(sheet: Sheet, account: str) -> list[tuple[str, Comparison]]:
     found = []
     for score in dict.fromkeys(sheet.scores[row] for row in sheet.rows):
         rows = [row for row in sheet.rows if sheet.scores[row] == score and row not in sheet.sums]
-        for columns, control in _families(sheet):
+        # The X-space paper compares each learner in its space with the three beside it (section 6).
+        learners = ("ISM", "LEM", "LLE", "tSNE") if sheet.paper == "xspace" else ()
+        families: list[tuple[Sequence[str], str]]
+        families = [(("Euc", "PCA", name, f"X-{name}"), f"X-{name}") for name in learners]
+        for columns, control in families or [(sheet.columns, "")]:
             there = [column for column in columns if any((row, column) in values for row in rows)]
             scores = [
                 [values[row, column] for column in there]
@@ -195,12 +196,6 @@ def comparisons(sheet: Sheet, account: str) -> list[tuple[str, Comparison]]:
                 title = ", ".join(part for part in (account, score, control) if part)
                 found.append((title, compare(there, scores, control=control)))
     return found
-
-
-def _families(sheet: Sheet) -> list[tuple[Sequence[str], str]]:
-    if sheet.paper == "xspace":
-        return [(("Euc", "PCA", name, f"X-{name}"), f"X-{name}") for name in LEARNERS]
-    return [(sheet.columns, "")]
 
 
 def _sheet(paper: str, table: str, outcomes: Sequence[Outcome]) -> Sheet:

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 # What numbers depend on, beside this package.
 PACKAGES = ("numpy", "scipy", "scikit-learn", "umap-learn", "openTSNE")
 
-# Digits that keep two tasks apart whose names differ only in signs a file name cannot have.
-KEY_DIGITS = 8
-
 
 @dataclass(frozen=True)
 class Stamp:
@@ -124,7 +121,8 @@ def file_name(task: Task) -> str:
     'I-iris-ISO_KL-published-...json'
     """
     parts = (task.paper, task.table, task.dataset, task.method, task.account)
-    key = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:KEY_DIGITS]
+    # The key keeps tasks apart whose names differ only in signs that a file name cannot have.
+    key = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]
     return "-".join([*(re.sub(r"[^A-Za-z0-9.]+", "_", part) for part in parts[1:]), f"{key}.json"])
 
 
