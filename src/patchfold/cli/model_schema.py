@@ -86,113 +86,95 @@ SEARCHES = (
 Attributes = dict[str, str | Part | Callable[[str, Any], Any]]
 DEGREE: Attributes = {"n_neighbors": check_count, "_space": _part("n m", SearchedPoints)}
 
-# The sizes of every class, and its attributes.
-SCHEMA: dict[type, tuple[str, Attributes]] = {
-    PatchGraph: (
-        "n m distinct",
-        {
-            "setting": _part("", GraphSetting),
-            "matrix": _part("n", csr_array),
-            "neighborhoods": _part("n n", Neighborhoods),
-            "lengths": _part("n m", Lengths),
-            "search": _part("n m", *SEARCHES, None),
-            "reach": _count_or_none,
-            "denoised": _part("n m", Denoised, None),
-            "rows": _part("n m", RowTable, None),
-            "copies": _part("n distinct", Copies, None),
-        },
-    ),
-    GraphSetting: (
-        "",
-        {
-            "degree": _count_or_none,
-            "patch_size": lambda name, value: check_count(name, value, minimum=0),
-        },
-    ),
-    csr_array: ("n", {"indptr": "i starts", "indices": "i edges < n", "data": "f+ edges"}),
-    Neighborhoods: (
-        "rows columns",
-        {"indptr": "i starts", "indices": "i edges < columns", "distances": "f+ edges"},
-    ),
-    Lengths: (
-        "n m",
-        {
-            "divergence": _divergence,
-            "patches": _part("p m", Patches, None),
-            "patch_of": "i? n < p",
-            "codes": "i-? n",
-            "typical": _part("", Typical, None),
-        },
-    ),
-    Typical: ("", {field.name: check_positive for field in fields(Typical)}),
-    Patches: (
-        "n m",
-        {
-            "means": "f n m",
-            "points": "f n m",
-            "directions": "f? n m r",
-            "variances": "f+? n r",
-            "ridge": "f+? n",
-            "roots": "f? n m m",
-            "whiteners": "f? n m m",
-            "sample": _part("n m", Sample, None),
-        },
-    ),
-    Sample: (
-        "n m",
-        {
-            "data": "f samples m",  # fewer than patches, where copies of a point share one
-            "rows": "i n < samples",
-            "members": _part("n samples", Neighborhoods),
-        },
-    ),
-    Denoised: (
-        "n m",
-        {
-            "places": "f n m",
-            "search": _part("n m", *SEARCHES, None),
-            "members": _part("n n", Neighborhoods, None),
-        },
-    ),
-    Copies: ("n distinct", {"first": "i distinct < n", "point": "i n < distinct"}),
-    RowTable: ("n m", {"_points": "f n m"}),
-    SearchedPoints: ("n m", {"points": "f n m"}),
-    ExactNeighbors: ("n m", DEGREE),
-    RadiusNeighbors: ("n m", {"radius": check_positive, "_space": _part("n m", SearchedPoints)}),
-    ApproximateNeighbors: ("n m", DEGREE | {"_descent": _none}),  # is built when it is asked for
-    DistinctNeighbors: (
-        "n m",
-        {"copies": _part("n distinct", Copies), "search": _part("distinct m", *SEARCHES)},
-    ),
-    _FoundNeighbors: (
-        "n m",
-        {
-            "origin": _part("n m", *SEARCHES),
-            "_found": _part("n n", Neighborhoods),
-            "_shared": _none,
-        },
-    ),
-    Triangulation: (
-        "n d targets",
-        {
-            "paths": "f+ n targets",
-            "squared_means": "f+ targets",
-            "axes": "f targets axes",
-            "unit": check_positive,
-            "places": "f? targets axes",
-        },
-    ),
-    GRNN: (
-        "n m d",
-        {
-            "_space": _part("n m", SearchedPoints),
-            "_values": "f n d",
-            "bandwidth_": check_positive,
-        },
-    ),
-    DistanceScaler: ("m", {"center_": "f m", "unit_": check_positive}),
-    KernelRidge: ("n m d", {"X_fit_": "f n m", "dual_coef_": "f n d", "gamma": check_positive}),
-    StandardScaler: ("m", {"mean_": "f? m", "scale_": "f? m", "var_": "f? m"}),
+# The sizes of classes in their order, of others "n m".
+SIZES: dict[type, str] = {
+    PatchGraph: "n m distinct",
+    csr_array: "n",
+    Neighborhoods: "rows columns",
+    Copies: "n distinct",
+    Triangulation: "n d targets",
+    GRNN: "n m d",
+    DistanceScaler: "m",
+    KernelRidge: "n m d",
+}
+
+# The attributes of every class.
+SCHEMA: dict[type, Attributes] = {
+    PatchGraph: {
+        "setting": _part("", GraphSetting),
+        "matrix": _part("n", csr_array),
+        "neighborhoods": _part("n n", Neighborhoods),
+        "lengths": _part("n m", Lengths),
+        "search": _part("n m", *SEARCHES, None),
+        "reach": _count_or_none,
+        "denoised": _part("n m", Denoised, None),
+        "rows": _part("n m", RowTable, None),
+        "copies": _part("n distinct", Copies, None),
+    },
+    GraphSetting: {
+        "degree": _count_or_none,
+        "patch_size": lambda name, value: check_count(name, value, minimum=0),
+    },
+    csr_array: {"indptr": "i starts", "indices": "i edges < n", "data": "f+ edges"},
+    Neighborhoods: {"indptr": "i starts", "indices": "i edges < columns", "distances": "f+ edges"},
+    Lengths: {
+        "divergence": _divergence,
+        "patches": _part("p m", Patches, None),
+        "patch_of": "i? n < p",
+        "codes": "i-? n",
+        "typical": _part("", Typical, None),
+    },
+    Typical: {field.name: check_positive for field in fields(Typical)},
+    Patches: {
+        "means": "f n m",
+        "points": "f n m",
+        "directions": "f? n m r",
+        "variances": "f+? n r",
+        "ridge": "f+? n",
+        "roots": "f? n m m",
+        "whiteners": "f? n m m",
+        "sample": _part("n m", Sample, None),
+    },
+    Sample: {
+        "data": "f samples m",  # fewer than patches, where copies of a point share one
+        "rows": "i n < samples",
+        "members": _part("n samples", Neighborhoods),
+    },
+    Denoised: {
+        "places": "f n m",
+        "search": _part("n m", *SEARCHES, None),
+        "members": _part("n n", Neighborhoods, None),
+    },
+    Copies: {"first": "i distinct < n", "point": "i n < distinct"},
+    RowTable: {"_points": "f n m"},
+    SearchedPoints: {"points": "f n m"},
+    ExactNeighbors: DEGREE,
+    RadiusNeighbors: {"radius": check_positive, "_space": _part("n m", SearchedPoints)},
+    ApproximateNeighbors: DEGREE | {"_descent": _none},  # is built when it is asked for
+    DistinctNeighbors: {
+        "copies": _part("n distinct", Copies),
+        "search": _part("distinct m", *SEARCHES),
+    },
+    _FoundNeighbors: {
+        "origin": _part("n m", *SEARCHES),
+        "_found": _part("n n", Neighborhoods),
+        "_shared": _none,
+    },
+    Triangulation: {
+        "paths": "f+ n targets",
+        "squared_means": "f+ targets",
+        "axes": "f targets axes",
+        "unit": check_positive,
+        "places": "f? targets axes",
+    },
+    GRNN: {
+        "_space": _part("n m", SearchedPoints),
+        "_values": "f n d",
+        "bandwidth_": check_positive,
+    },
+    DistanceScaler: {"center_": "f m", "unit_": check_positive},
+    KernelRidge: {"X_fit_": "f n m", "dual_coef_": "f n d", "gamma": check_positive},
+    StandardScaler: {"mean_": "f? m", "scale_": "f? m", "var_": "f? m"},
 }
 
 # What is stored and follows from the rest is what the class computes again.
@@ -284,7 +266,7 @@ def check_part(value: Any, **sizes: int) -> Sizes:
     ValueError: point is of shape (3,) and int64, not (4) and 'i'
     """
     kind, stored = type(value), vars(value)
-    _, attributes = SCHEMA[kind]
+    attributes = SCHEMA[kind]
     for name, expected in attributes.items():
         _check(name, getattr(value, name), expected, sizes)
     for words, holds in RELATIONS.get(kind, {}).items():
@@ -306,7 +288,8 @@ def _check(name: str, found: Any, expected: Any, sizes: Sizes) -> None:
         if type(found) not in expected.kinds:
             raise TypeError(f"{name} is a {type(found).__name__}")
         # What the part calls its sizes, and what they are called here.
-        names = dict(zip(SCHEMA[type(found)][0].split(), expected.sizes.split(), strict=False))
+        own_sizes = SIZES.get(type(found), "n m")
+        names = dict(zip(own_sizes.split(), expected.sizes.split(), strict=False))
         known = {own: sizes[here] for own, here in names.items() if here in sizes}
         inner = check_part(found, **known)
         sizes.update({here: inner[own] for own, here in names.items() if own in inner})
