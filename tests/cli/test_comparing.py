@@ -147,7 +147,8 @@ def test_a_terminal_gets_a_table(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "80")
     numbers = 0.95, 0.85, 1.0, 0.987, None, 0.66, 123.45
     score = Score("PatchIsomap, supervised", "wasserstein", True, True, *numbers)
-    comparing._print(Report("t.csv", "y", 60, 5, 15, "accuracy", [score], [], []))
+    report = Report("t.csv", "y", 60, 5, 15, "accuracy", [score], [], [])
+    comparing._tell(report, None, as_json=False)
     shown = screen.getvalue()
     for word in ("accuracy", "95 % interval", "visible", "stress", "seconds", "supervised"):
         assert word in shown

@@ -1,14 +1,11 @@
 """``patchfold compare``: all methods on the user's table, with honest scores."""
 
-import sys
 from dataclasses import asdict, dataclass
 from math import inf
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from patchfold.cli import _options as options
 from patchfold.cli._loading import TableOptions
@@ -19,7 +16,7 @@ from patchfold.cli._session import (
     about,
     check_outputs,
     print_json,
-    print_result,
+    print_table,
     progress,
     say,
     stderr,
@@ -231,7 +228,7 @@ def _tell(report: Report, output: Path | None, *, as_json: bool) -> None:
         outputs = {} if output is None else {"output": str(output)}
         print_json({"command": "compare", **told, "outputs": outputs})
     else:
-        _print(report)
+        print_table(report.header, _lines(report.scores), HEADER[:2])
     if output is not None:
         say([f"Wrote {output}"])
     failed = [score for score in report.scores if score.error]
@@ -333,21 +330,6 @@ def _lines(scores: list[Any]) -> list[tuple[str, ...]]:
         )
         for score in scores
     ]
-
-
-def _print(report: Report) -> None:
-    header, lines = report.header, _lines(report.scores)
-    if not sys.stdout.isatty():
-        print_result("".join("\t".join(line) + "\n" for line in (header, *lines)))
-        return
-    # On 80 columns there is room for all numbers, and names of two words take two lines.
-    grid = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
-    for word in header:
-        justify: Any = "left" if word in HEADER[:2] else "right"
-        grid.add_column(word, justify=justify, no_wrap=word != HEADER[0], overflow="fold")
-    for line in lines:
-        grid.add_row(*line)
-    Console(highlight=False, markup=False).print(grid)
 
 
 def _page(report: Report, ending: str, command: str) -> str:

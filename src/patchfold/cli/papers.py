@@ -1,7 +1,6 @@
 """``patchfold reproduce`` and ``patchfold datasets``: the papers' tables and data sets."""
 
 import shlex
-import sys
 import time
 from collections import Counter
 from contextlib import closing
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from patchfold.cli import _options as options
 from patchfold.cli._session import (
@@ -21,6 +19,7 @@ from patchfold.cli._session import (
     duration,
     print_json,
     print_result,
+    print_table,
     progress,
     stderr,
 )
@@ -154,15 +153,7 @@ def list_datasets(as_json: options.Json = False) -> None:
         )
         for entry, source in registered
     ]
-    if not sys.stdout.isatty():
-        print_result("".join("\t".join(line) + "\n" for line in (header, *lines)))
-        return
-    grid = Table(box=None)
-    for name in header:
-        grid.add_column(name, justify="right" if name in header[1:4] else "left")
-    for line in lines:
-        grid.add_row(*line)
-    Console(highlight=False, markup=False).print(grid)
+    print_table(header, lines, ("name", "papers", "source"))
 
 
 def _write(report: dict[str, str], output: Path, paper: str) -> list[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from patchfold.base.validation import check_choice
-from patchfold.tables.columns import as_text, features_of, is_constant, new_numbers
+from patchfold.tables.columns import Features, as_text, is_constant, new_numbers
 from patchfold.tables.problems import ColumnsError, Problem, TableError, counted, listed, quoted
 from patchfold.tables.roles import Roles
 
@@ -107,11 +107,11 @@ def select(
     others = [name for name in frame.columns if name not in {*named, *drop}]
     if not others:
         raise TableError("no column is left as a feature; give at least one that is not named.")
-    found = features_of(frame, others, decimal=decimal, dates=dates)
+    found = Features(frame, others, decimal, dates)
     if found.problems:
         texts = found.frame.empty and all(problem.texts for problem in found.problems)
         raise ColumnsError([*found.problems, *_missing(found.frame, missing)], only_texts=texts)
-    notes = found.notes
+    notes = found.notes()
     selection = _selection(
         frame.drop(columns=list(drop)),
         found.frame,

@@ -8,6 +8,7 @@ matrix is not symmetric, and the eigensolver reads its lower triangle only.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,10 +23,7 @@ from patchfold.papers.reproduction.cells import ACCOUNTS_NOTE
 from patchfold.patches import GaussianPatch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from patchfold.base.types import Doubles
-    from patchfold.papers.reproduction.cells import Result, Task
 
 
 PROTOCOL = 1
@@ -37,18 +35,6 @@ NOTE = (
     "equations: it gives pairs that are not neighbours the weight 1, where equation 42 gives them "
     "none."
 )
-
-
-def tasks(
-    table: str, datasets: Sequence[str] | None, accounts: Sequence[str], quick: bool
-) -> list[Task]:
-    """List the cells of a table to compute."""
-    return experiment.tasks("elap", table, "ELAP", datasets, accounts, quick)
-
-
-def compute(task: Task) -> list[Result]:
-    """Compute a cell."""
-    return experiment.compute(task, "ELAP", published, papers.elap)
 
 
 def published(X: Doubles, k: int, *, dense_rows: int = DENSE_ROWS) -> Doubles:
@@ -84,3 +70,7 @@ def published(X: Doubles, k: int, *, dense_rows: int = DENSE_ROWS) -> Doubles:
     L = LinearOperator((n, n), matvec=lambda v: n * v + A @ v - v.sum(), dtype=np.float64)
     v0: Any = np.random.default_rng(0).standard_normal(n)
     return np.asarray(eigsh(L, k=3, which="SA", v0=v0)[1][:, 1:])
+
+
+tasks = partial(experiment.tasks, "elap", "ELAP")
+compute = partial(experiment.compute, own="ELAP", published=published, equations=papers.elap)

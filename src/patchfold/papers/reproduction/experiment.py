@@ -116,8 +116,8 @@ class Experiment:
 
 def tasks(
     paper: str,
-    table: str,
     own: str,
+    table: str,
     datasets_asked: Sequence[str] | None,
     accounts: Sequence[str],
     quick: bool,

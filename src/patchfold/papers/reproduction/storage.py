@@ -47,12 +47,8 @@ def stamp(paper: Paper) -> Stamp:
 class Store:
     """The finished tasks of one paper in a folder, one JSON file each.
 
-    Parameters
-    ----------
-    folder : Path
-        Where the files are; it is made when the first one is written.
-    stamp : Stamp
-        What is written into every file, and asked of every file that is read.
+    The folder is made when the first file is written. The stamp is in every file, and one with
+    another stamp is not read.
 
     Examples
     --------
