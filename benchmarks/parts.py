@@ -20,7 +20,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from benchmarks.real import IMAGES, K, points
 from patchfold import PatchIsomap
-from patchfold.evaluation.prediction import NEAREST
+from patchfold.evaluation.comparison import NEAREST
 from patchfold.evaluation.sampling import folds
 
 METHODS = {

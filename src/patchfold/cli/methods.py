@@ -14,8 +14,7 @@ from sklearn.manifold import TSNE, Isomap, LocallyLinearEmbedding, SpectralEmbed
 
 from patchfold.embedding import PatchIsomap, PatchSpace
 from patchfold.embedding.methods import METHODS, divergence_parameters, supervised_parameters
-from patchfold.evaluation.comparison import PASSTHROUGH, Method
-from patchfold.evaluation.peers import umap
+from patchfold.evaluation.comparison import PASSTHROUGH, Method, umap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import Pipeline
 
 from patchfold.evaluation.coranking import trustworthiness
 from patchfold.evaluation.correlations import stress
 from patchfold.evaluation.legibility import visible_share
-from patchfold.evaluation.prediction import accuracy, r_squared
 from patchfold.evaluation.sampling import draw
 from patchfold.evaluation.significance import HALVES_OVERLAP, mean_interval
 from patchfold.graph.geodesics import shortest_paths
@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 
     from patchfold.base.types import Doubles, Indices
 
-
 # The estimator of a method that has none: the columns themselves, what a plane may lose.
 PASSTHROUGH = "passthrough"
+# As many as the papers' classifier has.
+NEAREST = 7
 # Neighbourhoods whose trustworthiness is measured, at most; they must be less than half the rows.
 TRUST_NEIGHBORS = 15
 # Rows that geodesics start from, at most.
@@ -175,3 +176,42 @@ def _mapped(
 
 def _fresh(estimator: Any) -> Any:
     return estimator if isinstance(estimator, str) else clone(estimator)
+
+
+# ---------------------------------------------------------------- nearest neighbours, and peers
+
+
+def accuracy(points: Any, y: Any, new: Any, truth: Any) -> float:
+    """Return the share of new points whose class their nearest neighbours tell.
+
+    Neighbours are sought among ``points`` of classes ``y``; ``truth`` are the classes of ``new``.
+
+    Examples
+    --------
+    >>> accuracy([[0.0]] * 7 + [[1.0]] * 7, [0] * 7 + [1] * 7, [[0.1], [0.8]], [0, 0])
+    0.5
+    """
+    return float(KNeighborsClassifier(n_neighbors=NEAREST).fit(points, y).score(new, truth))
+
+
+def r_squared(points: Any, y: Any, new: Any, truth: Any) -> float:
+    """Return R squared of the mean value of the nearest neighbours, for new points.
+
+    Parameters are those of :func:`accuracy`, with values instead of classes.
+    """
+    return float(KNeighborsRegressor(n_neighbors=NEAREST).fit(points, y).score(new, truth))
+
+
+def umap(n_components: int, n_neighbors: int, random_state: int | None) -> Any:
+    """Return an unfitted UMAP, or say how to install it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ImportWarning)  # of a part that wants TensorFlow
+            from umap import UMAP  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    except ImportError as error:
+        raise ImportError(
+            "method='UMAP' needs umap-learn; install it with: pip install 'patchfold[papers]'"
+        ) from error
+    return UMAP(
+        n_components=n_components, n_neighbors=n_neighbors, random_state=random_state, n_jobs=1
+    )

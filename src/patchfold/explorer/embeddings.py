@@ -102,7 +102,7 @@ def fit_all(
     fitted: list[Fitted] = []
     # The largest first: what it finds serves the others.
     for k in sorted(ks, reverse=True):
-        members, patches, known_values = near.nearest(k), None, Values()
+        members, patches = near.nearest(k), None
         for method, divergence in pairs:
             progress(len(fitted), total, f"{method}, {divergence}, k = {k}")
             estimator = METHODS[method](
@@ -114,13 +114,13 @@ def fit_all(
             )
             notes = _fit(estimator, X)
             if estimator.patches_ is not None:
-                patches, known_values = estimator.patches_, Values()
+                patches = estimator.patches_
             if patches is None:
                 space = PatchSpace(n_neighbors=k, divergence=colouring, knn=shared, n_jobs=n_jobs)
                 patches = _patches(space, X)
             measure = colouring if divergence == "euclidean" else divergence
             places, lengths = estimator.embedding_, estimator.graph_
-            found = _found(places, lengths, patches, members, measure, n_jobs, known_values)
+            found = _found(places, lengths, patches, members, measure, n_jobs)
             known = {} if any(one.known for one in fitted) else known_of(estimator, X)
             fitted.append(Fitted(method, divergence, k, *found, notes, known))
     progress(total, total, "page")
@@ -260,12 +260,8 @@ def _found(
     members: Neighborhoods | None,
     measure: Any,
     n_jobs: int | None,
-    known_values: Values | None = None,
 ) -> tuple[Doubles, csr_array, str, Doubles, Doubles | None]:
-    """Return what a page shows of an embedding: plane, graph, measure, colours and ellipses.
-
-    ``known_values`` are those of the same patches along the edges of other graphs.
-    """
+    """Return what a page shows of an embedding: plane, graph, measure, colours and ellipses."""
     plane = placed(embedding)
     # Explicit zeros are edges, which triu keeps.
     graph = triu(lengths, k=1, format="csr")
@@ -273,36 +269,12 @@ def _found(
     if patches is None or members is None:
         return plane, graph, "distance", graph.data, None
     # Lengths need not be divergences: classes or the scale of the neighbourhood may stretch them.
-    colours = (known_values or Values()).along(graph, patches, measure, n_jobs)
+    ends = np.repeat(np.arange(len(plane)), np.diff(graph.indptr)), graph.indices.astype(np.intp)
+    colours = to_numpy(paired(patches, *ends, measure, n_jobs=n_jobs))
     if np.allclose(colours, graph.data, rtol=1e-6, atol=0):
         colours = graph.data  # the page keeps equal arrays once
     name = measure if isinstance(measure, str) else getattr(measure, "__name__", "divergence")
     return plane, graph, name, colours, ellipses(patches, members, plane, n_jobs)
-
-
-class Values:
-    """Divergences of patches along edges, each found once: views of the same k share most edges."""
-
-    def __init__(self) -> None:
-        self._known: dict[Any, tuple[NDArray[np.int64], Doubles]] = {}
-
-    def along(
-        self, graph: csr_array, patches: Patches, measure: Any, n_jobs: int | None
-    ) -> Doubles:
-        """Return the divergence along each edge of a graph, by its rows."""
-        n = graph.shape[0]
-        rows = np.repeat(np.arange(n), np.diff(graph.indptr))
-        edges = rows * n + graph.indices
-        none = np.empty(0, dtype=np.int64), np.empty(0)
-        known, values = self._known.get(measure, none)
-        fresh = ~np.isin(edges, known)
-        ends = rows[fresh], graph.indices[fresh].astype(np.intp)
-        new = to_numpy(paired(patches, *ends, measure, n_jobs=n_jobs))
-        found = np.empty(len(edges), dtype=new.dtype)
-        found[fresh] = new
-        found[~fresh] = values[np.searchsorted(known, edges[~fresh])]
-        self._known[measure] = edges, found
-        return found
 
 
 def slider(n: int) -> tuple[int, ...]:

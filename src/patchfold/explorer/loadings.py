@@ -67,31 +67,8 @@ def loadings_of(
     slopes = fitted_slopes(X, plane, near, X[rows], n_jobs)
     moves = np.swapaxes(slopes, 1, 2) * X.std(axis=0, dtype=np.float64)[:, None]
     lengths = np.hypot(moves[:, :, 0], moves[:, :, 1])
-    features = _largest(lengths, STRONGEST)
+    features = np.argsort(-lengths, axis=1, kind="stable")[:, :STRONGEST]
     return Loadings(features, np.take_along_axis(moves, features[:, :, None], axis=1))
-
-
-def _largest(values: Doubles, count: int) -> Indices:
-    """Return the places of the largest values of every row, from the largest, equals in order.
-
-    Examples
-    --------
-    >>> _largest(np.array([[1.0, 3.0, 2.0, 3.0], [5.0, 0.0, 0.0, 0.0]]), 2)
-    array([[1, 3],
-           [0, 1]])
-    """
-    n, m = values.shape
-    if m <= count:
-        return np.asarray(np.argsort(-values, axis=1, kind="stable"))
-    least = np.partition(values, m - count, axis=1)[:, m - count]
-    found = np.empty((n, count), dtype=np.intp)
-    taken = values >= least[:, None]
-    ties = taken.sum(axis=1) > count
-    places = np.nonzero(taken[~ties])[1].reshape(-1, count)
-    order = np.argsort(-np.take_along_axis(values[~ties], places, axis=1), axis=1, kind="stable")
-    found[~ties] = np.take_along_axis(places, order, axis=1)
-    found[ties] = np.argsort(-values[ties], axis=1, kind="stable")[:, :count]
-    return found
 
 
 def pack_loadings(

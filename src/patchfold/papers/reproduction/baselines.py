@@ -24,8 +24,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from patchfold.base.validation import check_choice
-from patchfold.evaluation.peers import umap
-from patchfold.evaluation.prediction import NEAREST
+from patchfold.evaluation.comparison import NEAREST, umap
 from patchfold.graph.geodesics import shortest_paths
 from patchfold.solvers.scaling import classical_mds
 

@@ -20,7 +20,7 @@ from sklearn.preprocessing import scale
 from sklearn.tree import DecisionTreeClassifier
 
 from patchfold import datasets
-from patchfold.evaluation.prediction import NEAREST
+from patchfold.evaluation.comparison import NEAREST
 from patchfold.evaluation.sampling import halves, honest_scores
 from patchfold.evaluation.significance import mean_interval
 from patchfold.papers import tables

@@ -14,7 +14,7 @@ import numpy as np
 
 from patchfold import datasets as registered
 from patchfold.embedding import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
-from patchfold.evaluation.prediction import NEAREST, accuracy
+from patchfold.evaluation.comparison import NEAREST, accuracy
 from patchfold.papers.reproduction import baselines, experiment
 from patchfold.papers.reproduction.cells import Result, Task
 
