@@ -2,12 +2,14 @@
 
 import io
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from patchfold.cli._session import (
     Refused,
     about,
+    check_outputs,
     print_json,
     print_result,
     say,
@@ -21,32 +23,32 @@ MOST_EDGES = 300
 LEGEND_LETTERS = 24
 
 
-def check_endings(outputs: dict[str, Path | None]) -> str:
-    """Refuse names whose endings do not say what they are; return that of the coordinates."""
+def check_files(
+    outputs: dict[str, Path | None], inputs: Iterable[str | Path], endings: Any = None
+) -> str:
+    """See that files can be written, before anything is computed.
+
+    The output may have these ``endings``, or those of tables. Return the one that it has, ".csv"
+    where it goes to standard output.
+    """
     from patchfold.tables import check_ending
+    from patchfold.tables.problems import require
+    from patchfold.tables.writing import ENDINGS
 
     known = {"model": (".skops",), "html": (".html", ".htm"), "png": (".png",)}
+    found = {"output": ".csv"}
     for kind, path in outputs.items():
-        if path is not None and kind in known:
+        if path is not None:
             with about(f"--{kind}"):
-                check_ending(path, known[kind])
-    path = outputs["output"]
-    if path is None:
-        return ".csv"
-    with about("--output"):
-        return check_ending(path)
-
-
-def check_packages(outputs: dict[str, Path | None], ending: str) -> None:
-    """See that what writes the outputs is installed, before anything is computed."""
-    from patchfold.tables.problems import require
-
-    if ending == ".parquet":
+                found[kind] = check_ending(path, known.get(kind, endings or ENDINGS))
+    check_outputs(outputs.values(), inputs)
+    if found["output"] == ".parquet":
         require("pyarrow", "writing Parquet")
-    if outputs["model"] is not None:
+    if "model" in found:
         require("skops.io", "a model in a file")
-    if outputs["png"] is not None:
+    if "png" in found:
         require("matplotlib", "a picture", extra="plot")
+    return found["output"]
 
 
 def columns_beside(selection: Any, *, written: bool) -> list[Any]:

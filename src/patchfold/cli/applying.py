@@ -8,7 +8,7 @@ import typer
 from patchfold.cli import _options as options
 from patchfold.cli._cells import read_any
 from patchfold.cli._output import (
-    check_endings,
+    check_files,
     check_names,
     columns_beside,
     encoded,
@@ -16,7 +16,7 @@ from patchfold.cli._output import (
     result_table,
     summary_of,
 )
-from patchfold.cli._session import Refused, about, check_outputs, working
+from patchfold.cli._session import Refused, about, working
 
 ModelFile = Annotated[
     Path, typer.Argument(metavar="MODEL", help="What 'patchfold embed --model' wrote.")
@@ -74,8 +74,7 @@ def apply(
     """
     from patchfold.tables.problems import counted
 
-    ending = check_endings({"output": output})
-    check_outputs([output], inputs=[model, new])
+    ending = check_files({"output": output}, [model, new])
     pipeline, origin, notes = _load(model)
     columns = _columns_of(model, pipeline)
     with about(new), working(f"Reading {new} ..."):
@@ -130,27 +129,23 @@ def _load(model: Path) -> tuple[Any, Any, list[str]]:
 
 
 def _columns_of(model: Path, pipeline: Any) -> _Columns:
+    numbers: list[str] = []
+    known: dict[str, Any] = {}
+    imputes = ordinal = False
     try:
-        return _columns_of_steps(pipeline)
+        for kind, transformer, names in pipeline[0].transformers_:
+            steps = getattr(transformer, "named_steps", {})
+            imputes = imputes or "impute" in steps
+            if kind == "numbers":
+                numbers = list(names)
+            elif kind == "categories":
+                known = dict(zip(names, steps["encode"].categories_, strict=True))
+                ordinal = type(steps["encode"]).__name__ == "OrdinalEncoder"
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise Refused(
             f"{model}: the model has other steps than 'patchfold embed --model' writes; fit one by "
             "that command."
         ) from error
-
-
-def _columns_of_steps(pipeline: Any) -> _Columns:
-    numbers: list[str] = []
-    known: dict[str, Any] = {}
-    imputes = ordinal = False
-    for kind, transformer, names in pipeline[0].transformers_:
-        steps = getattr(transformer, "named_steps", {})
-        imputes = imputes or "impute" in steps
-        if kind == "numbers":
-            numbers = list(names)
-        elif kind == "categories":
-            known = dict(zip(names, steps["encode"].categories_, strict=True))
-            ordinal = type(steps["encode"]).__name__ == "OrdinalEncoder"
     return _Columns(numbers, known, imputes, ordinal)
 
 

@@ -11,14 +11,13 @@ from patchfold.cli import _options as options
 from patchfold.cli._loading import TableOptions, row_names
 from patchfold.cli._output import (
     MOST_EDGES,
-    check_endings,
-    check_packages,
+    check_files,
     encoded,
     finish,
     picture,
     summary_of,
 )
-from patchfold.cli._session import about, check_outputs, duration, say, working
+from patchfold.cli._session import about, duration, say, working
 
 # Bridges are judged by patches, which the last of them does without.
 DIVERGENCES = tuple(name for name in options.DIVERGENCES if name != "euclidean")
@@ -82,9 +81,7 @@ def bridges(asked: BridgesOptions) -> None:
     from patchfold.tables.problems import counted
 
     output, png = asked.output, asked.png
-    ending = check_endings({"output": output, "png": png})
-    check_outputs([output, png], inputs=[asked.data])
-    check_packages({"model": None, "png": png}, ending)
+    ending = check_files({"output": output, "png": png}, [asked.data])
     selection = asked.load()
     say([asked.described(selection), *options.noted(selection.notes)])
     pipeline = _pipeline(asked, selection)

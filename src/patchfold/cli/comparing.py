@@ -10,11 +10,11 @@ import typer
 from patchfold.cli import _options as options
 from patchfold.cli._loading import TableOptions
 from patchfold.cli._loading import title as title_of
+from patchfold.cli._output import check_files
 from patchfold.cli._session import (
     FAILED,
     Refused,
     about,
-    check_outputs,
     print_json,
     print_table,
     progress,
@@ -134,8 +134,7 @@ def compare(asked: CompareOptions) -> None:
     tells apart: below 0.1 it shows a dot and strays. Stress is that of geodesics: how far distances
     in the plane are from shortest paths through the graph of 15 neighbours, 0 being best.
     """
-    ending = _ending(asked.output)
-    check_outputs([asked.output], inputs=[asked.data])
+    ending = check_files({"output": asked.output}, [asked.data], (".html", ".md"))
     report = _report(asked)
     if asked.output is not None:
         write_outputs({asked.output: _page(report, ending, to_paste())})
@@ -176,16 +175,6 @@ def _report(asked: CompareOptions) -> Report:
     return Report(
         data, target, len(features), halves, k, problem.measure, scores, facts, [*notes, *alike]
     )
-
-
-def _ending(output: Path | None) -> str:
-    """Return how the name of the page ends, or refuse it."""
-    from patchfold.tables import check_ending
-
-    if output is None:
-        return ""
-    with about("--output"):
-        return check_ending(output, (".html", ".md"))
 
 
 def _scores(

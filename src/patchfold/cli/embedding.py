@@ -10,9 +10,8 @@ import typer
 from patchfold.cli import _options as options
 from patchfold.cli._loading import TableOptions, columns, images_of, row_names, title
 from patchfold.cli._output import (
-    check_endings,
+    check_files,
     check_names,
-    check_packages,
     columns_beside,
     encoded,
     finish,
@@ -23,7 +22,6 @@ from patchfold.cli._output import (
 from patchfold.cli._session import (
     Refused,
     about,
-    check_outputs,
     duration,
     say,
     working,
@@ -104,9 +102,7 @@ def embed(asked: EmbedOptions) -> None:
             f"--memory {asked.memory} is for Parquet files beyond memory; name them by a pattern: "
             "'rows/*.parquet'."
         )
-    ending = check_endings(asked.outputs)
-    check_outputs(asked.outputs.values(), inputs=[asked.data])
-    check_packages(asked.outputs, ending)
+    ending = check_files(asked.outputs, [asked.data])
     done = _fit(asked, ending)
     contents = _contents(asked, done, ending)
     said = [f"{_how(asked, done)}: {duration(done.seconds)}"]

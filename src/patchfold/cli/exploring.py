@@ -14,10 +14,9 @@ import typer
 
 from patchfold.cli import _options as options
 from patchfold.cli._loading import TableOptions, columns, images_of, pair_of, row_names, title
-from patchfold.cli._output import summary_of
+from patchfold.cli._output import check_files, summary_of
 from patchfold.cli._session import (
     about,
-    check_outputs,
     in_options,
     noting,
     print_json,
@@ -244,13 +243,8 @@ def _how(parameters: dict[str, Any], n: int, given: dict[str, Any]) -> str:
 
 def _place(data: str, output: Path | None, *, serve: bool) -> Path | None:
     """Return where the page goes, or refuse the place before anything is read."""
-    from patchfold.tables import check_ending
-
     place = output or (None if serve else Path(f"{_stem(data)}-explorer.html"))
-    with about("--output"):
-        if place is not None:
-            check_ending(place, (".html", ".htm"))
-    check_outputs([place], inputs=[data])
+    check_files({"output": place}, [data], (".html", ".htm"))
     return place
 
 

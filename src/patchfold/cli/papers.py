@@ -200,6 +200,7 @@ def _asked(
     from patchfold.base.validation import check_choice
     from patchfold.datasets.registry import registry
     from patchfold.papers.reproduction import load_paper
+    from patchfold.papers.reproduction.cells import printed, rows
 
     try:
         module = load_paper(paper)
@@ -211,11 +212,11 @@ def _asked(
         raise typer.BadParameter(str(error)) from error
     except ImportError as error:
         raise Refused(f"{paper} cannot be computed here: {error}", FAILED) from error
-    asked = [
-        task
-        for name in tables
-        for task in _tasks(paper, module, name, names, accounts, quick=quick)
-    ]
+    asked = []
+    for table in tables:  # which may lack some of the data sets
+        chosen = [name for name in names if rows(paper, table, name) or not printed(paper, table)]
+        if chosen or not names:
+            asked += module.tasks(table, chosen or None, accounts, quick)
     if not asked:
         raise typer.BadParameter(
             "there is nothing to compute with these options; ask for other tables, accounts or "
@@ -226,28 +227,10 @@ def _asked(
 
 def _print_pages(paper: str, tasks: int, failed: int, pages: list[str], *, as_json: bool) -> None:
     if as_json:
-        summary = {
-            "command": "reproduce",
-            "paper": paper,
-            "tasks": tasks,
-            "failed": failed,
-            "outputs": pages,
-        }
-        print_json(summary)
+        counts = {"paper": paper, "tasks": tasks, "failed": failed}
+        print_json({"command": "reproduce", **counts, "outputs": pages})
     else:
         print_result("".join(f"{page}\n" for page in pages))
-
-
-def _tasks(
-    paper: str, module: "Paper", table: str, names: list[str], accounts: list[str], *, quick: bool
-) -> list["Task"]:
-    """List the tasks of a table for the given data sets, of which it may lack some."""
-    from patchfold.papers.reproduction.cells import printed, rows
-
-    if not names:
-        return module.tasks(table, None, accounts, quick)
-    chosen = [name for name in names if rows(paper, table, name) or not printed(paper, table)]
-    return module.tasks(table, chosen, accounts, quick) if chosen else []
 
 
 def _complete(

@@ -66,18 +66,9 @@ class Fitted:
     known: dict[str, Doubles] = field(default_factory=dict)
 
 
-def choose_k(
-    X: Doubles,
-    methods: Sequence[str],
-    divergences: Sequence[str],
-    *,
-    n_jobs: int | None,
-    random_state: Any,
-) -> int:
+def choose_k(X: Doubles, methods: Sequence[str], divergences: Sequence[str], **common: Any) -> int:
     """Choose the number of neighbours for the first method and the first divergence of patches."""
-    divergence = _of_patches(divergences, "euclidean")
-    own = divergence_parameters(methods[0], divergence)
-    estimator = METHODS[methods[0]](n_jobs=n_jobs, random_state=random_state, **own)
+    estimator = _estimator(methods[0], _of_patches(divergences, "euclidean"), **common)
     return int(select_n_neighbors(estimator, X).n_neighbors)
 
 
@@ -86,10 +77,8 @@ def fit_all(
     methods: Sequence[str],
     divergences: Sequence[str],
     ks: Sequence[int],
-    *,
-    n_jobs: int | None,
-    random_state: Any,
     progress: Progress,
+    **common: Any,
 ) -> list[Fitted]:
     """Fit one estimator per method, divergence and k, all on the same neighbours and patches."""
     # What has patches first: the classical method shows the same, fitted to the same points.
@@ -97,21 +86,15 @@ def fit_all(
     total = len(ks) * len(pairs)
     progress(0, total, "neighbours and patches")
     shared = SharedNeighbors()
-    near = find_neighbors(X, max(ks), knn=shared, n_jobs=n_jobs, random_state=random_state)
+    near = find_neighbors(X, max(ks), knn=shared, **common)
     colouring = _of_patches(divergences, COLOURING)
-    fitted: list[Fitted] = []
+    n_jobs, fitted = common["n_jobs"], list[Fitted]()
     # The largest first: what it finds serves the others.
     for k in sorted(ks, reverse=True):
         members, patches = near.nearest(k), None
         for method, divergence in pairs:
             progress(len(fitted), total, f"{method}, {divergence}, k = {k}")
-            estimator = METHODS[method](
-                n_neighbors=k,
-                knn=shared,
-                n_jobs=n_jobs,
-                random_state=random_state,
-                **divergence_parameters(method, divergence),
-            )
+            estimator = _estimator(method, divergence, n_neighbors=k, knn=shared, **common)
             notes = _fit(estimator, X)
             if estimator.patches_ is not None:
                 patches = estimator.patches_
@@ -136,10 +119,8 @@ def fit_beside(
     methods: Sequence[str],
     divergences: Sequence[str],
     n_neighbors: int | str | None,
-    *,
-    n_jobs: int | None,
-    random_state: Any,
     progress: Progress,
+    **common: Any,
 ) -> tuple[dict[Any, Any], tuple[str, ...]]:
     """Fit one estimator per method, and put them behind the first of the embeddings of others.
 
@@ -154,14 +135,15 @@ def fit_beside(
         label = METHODS[method].__name__
         while label in embeddings:
             label += " (fitted)"
-        own = divergence_parameters(method, divergence)
-        fits[label] = METHODS[method](
-            n_neighbors=k, n_jobs=n_jobs, random_state=random_state, **own
-        )
+        fits[label] = _estimator(method, divergence, n_neighbors=k, **common)
         notes += [f"{label}: {note}" for note in _fit(fits[label], X)]
     first, *others = embeddings
     beside = {label: embeddings[label] for label in others}
     return {first: embeddings[first], **fits, **beside}, tuple(notes)
+
+
+def _estimator(method: str, divergence: str, **parameters: Any) -> Any:
+    return METHODS[method](**parameters, **divergence_parameters(method, divergence))
 
 
 def _of_patches(divergences: Sequence[str], otherwise: str) -> str:
