@@ -59,13 +59,14 @@ def command(function: Callable[[Any], None]) -> Callable[..., None]:
     return run
 
 
-def check_neighbors(value: str | None) -> str | None:
-    """Refuse a number of neighbours that is neither a count nor 'auto'."""
-    if value is not None and value != "auto" and not re.fullmatch(r"[1-9]\d{0,8}", value):
-        raise typer.BadParameter(
-            f"--neighbors={value!r} is not known; give a whole number from 1, or 'auto'."
-        )
-    return value
+def check_neighbors(given: Any) -> Any:
+    """Refuse a number of neighbours, or one of several, that is neither a count nor 'auto'."""
+    for value in given if isinstance(given, list) else [given]:
+        if value is not None and value != "auto" and not re.fullmatch(r"[1-9]\d{0,8}", value):
+            raise typer.BadParameter(
+                f"--neighbors={value!r} is not known; give a whole number from 1, or 'auto'."
+            )
+    return given
 
 
 Data = Annotated[

@@ -6,7 +6,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from patchfold.cli import _options as options
-from patchfold.cli._cells import read_any
+from patchfold.cli._loading import read_any
 from patchfold.cli._output import (
     check_files,
     check_names,

@@ -33,13 +33,6 @@ DIVERGENCES = ("euclidean", "kl")
 ENDINGS = re.compile(r"(\.(csv|tsv|txt|parquet|arff|npy|npz|h5ad))?(\.gz)?$", re.IGNORECASE)
 
 
-def _check_stops(values: list[str] | None) -> list[str] | None:
-    """Refuse a stop that is neither a count nor 'auto'."""
-    for value in values or []:
-        options.check_neighbors(value)
-    return values
-
-
 Methods = Annotated[
     list[str] | None,
     typer.Option(
@@ -62,7 +55,7 @@ Stops = Annotated[
     list[str] | None,
     typer.Option(
         metavar="K|auto",
-        callback=_check_stops,
+        callback=options.check_neighbors,
         help="A stop of the slider; repeat for several. [some]",
     ),
 ]

@@ -103,30 +103,10 @@ def stress(estimator: Any, X: Any, setting: Setting) -> float:
     return -stress_of(geodesics, estimator.embedding_, **how)
 
 
-def trustworthiness(estimator: Any, X: Any, setting: Setting) -> float:
-    """Return how far the 10 nearest in the embedding are near in the data as well."""
-    return _local(estimator, X, setting)[0]
-
-
-def continuity(estimator: Any, X: Any, setting: Setting) -> float:
-    """Return how far the 10 nearest in the data are near in the embedding as well."""
-    return _local(estimator, X, setting)[1]
-
-
-def lcmc(estimator: Any, X: Any, setting: Setting) -> float:
-    """Return the share of the 10 nearest neighbours that are kept, minus what chance would keep."""
-    return _local(estimator, X, setting, ranks=False)[2]
-
-
 def area(estimator: Any, X: Any, setting: Setting) -> float:
     """Return the area under ``R_NX`` over the logarithm of the size of neighbourhoods."""
     data, how = _data(estimator, X, setting)
     return coranking(data, estimator.embedding_, **how).auc_log_rnx
-
-
-def visible(estimator: Any, X: Any, setting: Setting) -> float:
-    """Return the share of points that a plot tells apart, see `metrics.visible_share`."""
-    return visible_share(estimator.embedding_)
 
 
 def stability(estimator: Any, X: Any, setting: Setting) -> float:
@@ -175,11 +155,13 @@ CRITERIA: dict[str, Callable[[Any, Any, Setting], float]] = {
     "energy": energy,
     "residual-variance": unexplained,
     "stress": stress,
-    "trustworthiness": trustworthiness,
-    "continuity": continuity,
-    "lcmc": lcmc,
+    # How far the 10 nearest in the embedding are near in the data as well; the other way round; and
+    # the share of the 10 nearest that are kept, minus what chance would keep.
+    "trustworthiness": lambda estimator, X, setting: _local(estimator, X, setting)[0],
+    "continuity": lambda estimator, X, setting: _local(estimator, X, setting)[1],
+    "lcmc": lambda estimator, X, setting: _local(estimator, X, setting, ranks=False)[2],
     "area": area,
-    "visible-share": visible,
+    "visible-share": lambda estimator, *_: visible_share(estimator.embedding_),
     "stability": stability,
     "cross-validation": cross_validation,
 }

@@ -35,8 +35,6 @@ NEW_ROWS_REMEDIES = {
     "error": "fill it in, or choose --missing drop",
     "drop": "fill some in, or fit the model anew with --missing impute",
 }
-# The fewest rows that can lie in any arrangement at all.
-FEWEST_ROWS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,13 +229,11 @@ def _selection(
     )
 
 
-def check_rows(selection: Selection, rows: int = FEWEST_ROWS) -> None:
+def check_rows(selection: Selection) -> None:
     """Refuse features that say nothing: too few rows, or nothing that varies; note the rest."""
     features, n = selection.features, len(selection.features)
-    if n < rows:
-        raise TableError(
-            f"there is no arranging of {counted(n, 'row')} alone; give at least {rows}."
-        )
+    if n < 3:
+        raise TableError(f"there is no arranging of {counted(n, 'row')} alone; give at least 3.")
     constant = [name for name in features.columns if is_constant(features[name])]
     if len(constant) == features.shape[1]:
         raise TableError(
