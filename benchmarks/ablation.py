@@ -35,7 +35,7 @@ from benchmarks.geometry import HELD_OUT, LEVELS, MANIFOLDS, TUNING, coordinates
 from benchmarks.geometry.__main__ import truth
 from patchfold import GaussianPatch, PatchIsomap, datasets
 from patchfold.datasets import make_manifold
-from patchfold.evaluation.prediction import NEAREST
+from patchfold.evaluation.comparison import NEAREST
 from patchfold.evaluation.sampling import folds
 from patchfold.graph.short_circuits import RECIPE, recommended_patch
 from patchfold.metrics import rank_correlation

@@ -23,10 +23,9 @@ from scipy.sparse import csr_array
 
 from patchfold.explorer.columns import pack_column, pack_ids
 from patchfold.explorer.embeddings import Fitted
-from patchfold.explorer.layout import placed
 from patchfold.explorer.packing import ArrayStore
 from patchfold.explorer.page import assemble
-from patchfold.explorer.views import View, pack_view
+from patchfold.explorer.views import View, pack_view, placed
 
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "helpers"))
 

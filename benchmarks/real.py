@@ -31,8 +31,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import scale
 
 from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE, datasets
-from patchfold.evaluation.peers import umap as umap_of
-from patchfold.evaluation.prediction import NEAREST
+from patchfold.evaluation.comparison import NEAREST
+from patchfold.evaluation.comparison import umap as umap_of
 from patchfold.evaluation.sampling import draw as draw_rows
 from patchfold.evaluation.sampling import folds
 from patchfold.metrics import visible_share

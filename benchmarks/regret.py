@@ -28,9 +28,9 @@ from sklearn.base import clone
 from sklearn.preprocessing import scale
 
 from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE, datasets
-from patchfold.evaluation.intervals import standard_error
-from patchfold.evaluation.prediction import accuracy
+from patchfold.evaluation.comparison import accuracy
 from patchfold.evaluation.sampling import folds, halves
+from patchfold.evaluation.significance import standard_error
 from patchfold.selection import CANDIDATES, NAMES, select_n_neighbors
 from patchfold.tables.files import write_whole
 

@@ -25,7 +25,7 @@ from scipy.spatial.distance import pdist, squareform
 
 from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
 from patchfold.datasets import make_manifold
-from patchfold.evaluation.peers import umap as umap_of
+from patchfold.evaluation.comparison import umap as umap_of
 from patchfold.metrics import rank_correlation, stress, visible_share
 from patchfold.tables.files import write_whole
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Where each public name comes from; a module comes from itself.
+# Where public names come from that are no modules.
 _HOMES = {
     "GRNN": "mapping",
     "GaussianPatch": "patches",
@@ -40,16 +40,7 @@ _HOMES = {
     "PatchSpace": "embedding",
     "PatchTSNE": "embedding",
     "Patches": "patches",
-    "anndata": "anndata",
-    "datasets": "datasets",
-    "divergences": "divergences",
     "explore": "explorer",
-    "metrics": "metrics",
-    "neighbors": "neighbors",
-    "papers": "papers",
-    "plotting": "plotting",
-    "selection": "selection",
-    "supervision": "supervision",
 }
 
 __all__ = [
@@ -77,10 +68,10 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: importing the package alone takes no time."""
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(f"{__name__}.{_HOMES[name]}")
-    return module if name == _HOMES[name] else getattr(module, name)
+    module = import_module(f"{__name__}.{_HOMES.get(name, name)}")
+    return getattr(module, name) if name in _HOMES else module
 
 
 def __dir__() -> list[str]:

@@ -111,7 +111,7 @@ def test_methods_that_failed_come_last(call, monkeypatch):
     def scores(method, *_, **__):
         mean = None if method.name == "fails" else -50.0
         numbers = mean, mean, mean, 1.0, 0.5, 0.5, 0.0
-        yield Score(method.name, "", *numbers, True, False, "no" * (mean is None))
+        yield Score(method.name, "", True, False, *numbers, "no" * (mean is None))
 
     monkeypatch.setattr("patchfold.evaluation.comparison.evaluate", scores)
     monkeypatch.setattr(
@@ -146,8 +146,9 @@ def test_a_terminal_gets_a_table(monkeypatch, capsys):
     monkeypatch.setattr("sys.stdout", screen)
     monkeypatch.setenv("COLUMNS", "80")
     numbers = 0.95, 0.85, 1.0, 0.987, None, 0.66, 123.45
-    score = Score("PatchIsomap, supervised", "wasserstein", *numbers, 1, 1)
-    comparing._print(Report("t.csv", "y", 60, 5, 15, "accuracy", [score], [], []))
+    score = Score("PatchIsomap, supervised", "wasserstein", True, True, *numbers)
+    report = Report("t.csv", "y", 60, 5, 15, "accuracy", [score], [], [])
+    comparing._tell(report, None, as_json=False)
     shown = screen.getvalue()
     for word in ("accuracy", "95 % interval", "visible", "stress", "seconds", "supervised"):
         assert word in shown

@@ -129,9 +129,7 @@ def test_few_rows_are_all_neighbours():
 
 
 def score(divergence, mean, name="PatchIsomap"):
-    return Score(
-        name, divergence, mean, mean, mean, 0.9, 1.0, 0.1, 0.0, maps=True, supervised=False
-    )
+    return Score(name, divergence, True, False, mean, mean, mean, 0.9, 1.0, 0.1, 0.0)
 
 
 @pytest.mark.slow

@@ -143,6 +143,14 @@ def test_what_a_model_remembers_must_be_of_its_table(origin):
         load_model(skops.io.dumps(model))
 
 
+@pytest.mark.parametrize("told", ["{}", '{"format": 99, "version": "9.0"}'], ids=["none", "later"])
+def test_a_model_of_another_format_is_refused(told):
+    model = fitted()
+    model.patchfold_origin_ = told
+    with pytest.raises(ModelError, match=r"another version .* reads format 1; fit it"):
+        load_model(skops.io.dumps(model))
+
+
 def test_a_pipeline_without_an_embedding_is_refused():
     model = Pipeline([("a", StandardScaler()), ("b", StandardScaler())]).fit(X)
     model.patchfold_origin_ = "{}"

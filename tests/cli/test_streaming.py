@@ -16,7 +16,7 @@ from command_line import COORDINATES, done, told
 from dask_cluster import without_workers
 from patchfold import PatchIsomap
 from patchfold.cli import streaming
-from patchfold.cli.streaming import Streamed, is_streamed, points_of, row_groups, shared_out
+from patchfold.cli.streaming import is_streamed, points_of, row_groups, shared_out
 from patchfold.distributed import connection
 
 
@@ -199,9 +199,8 @@ def test_columns_are_standardised_but_constant_ones_and_missing_numbers_stay():
 
 def test_groups_are_written_one_after_the_other_with_the_columns_beside_them(rows, folder):
     groups, places = row_groups("rows/*.parquet"), np.arange(240.0).reshape(120, 2)
-    asked = Streamed("rows/*.parquet", None, ("name",), (), True, folder / "out.parquet")
-    chunks = da.from_array(places, chunks=((40, 30, 50), 2))
-    assert streaming._write(asked, groups, chunks, "PatchIsomap") == 120
+    chunks, output = da.from_array(places, chunks=((40, 30, 50), 2)), folder / "out.parquet"
+    assert streaming._write(output, groups, ["name"], chunks, "PatchIsomap") == 120
     found = pd.read_parquet(folder / "out.parquet")
     assert found["name"].tolist() == rows["name"].tolist()
     np.testing.assert_array_equal(found[COORDINATES].to_numpy(), places)

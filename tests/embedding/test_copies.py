@@ -21,6 +21,7 @@ from patchfold import (
     PatchTSNE,
     papers,
 )
+from patchfold.cli.model_schema import check_part
 
 ROLL = make_swiss_roll(70, noise=0.3, random_state=0)[0]
 FITTED, NEW = ROLL[:60], ROLL[60:]
@@ -66,7 +67,7 @@ def test_rows_that_are_there_three_times_have_the_places_of_the_points(name):
     assert again.graph_.shape == (180, 180)
     if again.patches_ is not None:
         assert len(again.patches_) == 180
-    pickle.loads(pickle.dumps(again)).patch_graph_.check(X.shape)  # as it comes out of a file
+    check_part(pickle.loads(pickle.dumps(again)).patch_graph_, n=180, m=X.shape[1])
 
 
 @pytest.mark.parametrize("name", ["isomap", "isomap, given patch", "eigenmaps", "lle"])
@@ -126,18 +127,18 @@ def test_bridges_do_not_copy_the_patches_of_distinct_points():
 @pytest.mark.parametrize(
     ("patch_of", "words"),
     [
-        (np.zeros(180, dtype=np.intp), "does not follow"),
-        (np.full(180, 60), "beyond the 60 patches"),
+        (np.zeros(180, dtype=np.intp), "patch_of follows"),
+        (np.full(180, 60), "patch_of reach beyond the 60"),
         (np.zeros(179, dtype=np.intp), "shape"),
     ],
 )
 def test_a_file_with_patches_of_other_rows_is_refused(patch_of, words):
     X, _ = repeated()
     graph = pickle.loads(pickle.dumps(PatchIsomap().fit(X).patch_graph_))  # as out of a file
-    graph.check(X.shape)
+    check_part(graph, n=180, m=X.shape[1])
     damaged = replace(graph, lengths=replace(graph.lengths, patch_of=patch_of))
     with pytest.raises(ValueError, match=words):
-        damaged.check(X.shape)
+        check_part(damaged, n=180, m=X.shape[1])
 
 
 def test_space_has_as_many_neighbours_of_every_copy_as_asked_for():

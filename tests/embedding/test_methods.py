@@ -11,7 +11,7 @@ from equations import assert_equal_up_to_sign, normal
 from patchfold.cli.methods import methods
 from patchfold.embedding.methods import METHODS, divergence_parameters, supervised_parameters
 from patchfold.explorer.embeddings import choose_k, fit_all, fit_beside
-from patchfold.explorer.layout import placed
+from patchfold.explorer.views import placed
 
 SHARED = {"n_jobs": None, "random_state": 0}
 X = normal(0, 60, 3)

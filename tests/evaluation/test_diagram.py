@@ -1,24 +1,15 @@
-"""A diagram names every method at its rank, alike as SVG and by matplotlib."""
+"""A diagram names every method at its rank."""
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from patchfold.evaluation.diagram import critical_difference_svg, plot_critical_difference
-from patchfold.evaluation.significance import (
-    compare,
-)
+from patchfold.evaluation.diagram import critical_difference_svg
+from patchfold.evaluation.significance import compare
 from patchfold.papers import tables
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 def printed(paper, *names, score=""):
@@ -54,17 +45,3 @@ def test_no_part_of_a_diagram_lies_outside_even_where_nothing_can_differ():
         points = np.array([p.split(",") for p in line.attrib["points"].split()], dtype=float)
         assert (points >= 0).all()
         assert (points <= [width, height]).all()
-
-
-def test_matplotlib_draws_the_same_lines_and_texts():
-    comparison = compare(*printed("pelle", "1"))
-    root = ET.fromstring(critical_difference_svg([("printed", comparison)]))  # noqa: S314
-    ax = plot_critical_difference(comparison, title="printed")
-    ax.figure.canvas.draw()
-    assert len(ax.lines) == len(list(root.iter(f"{NAMESPACE}polyline")))
-    assert [text.get_text() for text in ax.texts] == [
-        text.text for text in root.iter(f"{NAMESPACE}text")
-    ]
-    _, (left, right) = plt.subplots(1, 2)
-    assert plot_critical_difference(comparison, ax=right) is right
-    assert not left.lines

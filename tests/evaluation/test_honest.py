@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from patchfold.evaluation.honest import honest_scores
-from patchfold.evaluation.sampling import halves
+from patchfold.evaluation.sampling import halves, honest_scores
 
 Y = np.repeat([0, 1], 20)
 SPLITS = [

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from patchfold.evaluation.intervals import (
+from patchfold.evaluation.significance import (
     HALVES_OVERLAP,
     mean_interval,
     score_range,

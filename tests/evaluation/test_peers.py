@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from patchfold.evaluation.peers import umap
+from patchfold.evaluation.comparison import umap
 
 
 def test_umap_says_what_to_install(monkeypatch):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from patchfold.evaluation.prediction import accuracy, r_squared
+from patchfold.evaluation.comparison import accuracy, r_squared
 
 
 def test_the_score_is_the_share_that_seven_neighbours_name():

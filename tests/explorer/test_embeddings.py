@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.sparse import triu
 from scipy.spatial.distance import cdist
 from sklearn.manifold import LocallyLinearEmbedding
 
 from explorer_pages import data_of, roll, store_of, turned, unpacked
 from patchfold import PatchSpace
-from patchfold.divergences import paired
 from patchfold.embedding.methods import METHODS
 from patchfold.explorer import embeddings, explore
-from patchfold.explorer.embeddings import Values
-from patchfold.explorer.layout import placed
+from patchfold.explorer.views import placed
 
 
 def test_warnings_of_fits_become_notes() -> None:
@@ -109,19 +106,3 @@ def test_what_patches_know_stands_beside_the_columns_and_never_for_one() -> None
     names = [column["name"] for column in data_of(page)["columns"]]
     assert {"local dimension", "strangeness"} < set(names)
     assert names.count("log density") == 1
-
-
-def test_values_along_edges_of_several_graphs_are_the_divergences() -> None:
-    X, _ = roll(80)
-    wide, narrow = (PatchSpace(n_neighbors=k).fit(X) for k in (9, 5))
-    patches = wide.patches_
-    assert patches is not None
-    graphs = [triu(space.graph_, k=1, format="csr") for space in (narrow, wide, narrow)]
-    values = Values()
-    for graph in graphs:
-        i, j = graph.tocoo().coords
-        got = values.along(graph, patches, "kl", None)
-        np.testing.assert_array_equal(got, paired(patches, i, j, "kl"))
-    got = values.along(graphs[0], patches, "wasserstein", None)
-    i, j = graphs[0].tocoo().coords
-    np.testing.assert_array_equal(got, paired(patches, i, j, "wasserstein"))

@@ -16,7 +16,7 @@ import patchfold
 from explorer_pages import SCRIPT, Page, data_of, roll, store_of, unpacked
 from patchfold import GaussianPatch, PatchIsomap
 from patchfold.explorer import Explorer, explore
-from patchfold.explorer.layout import placed
+from patchfold.explorer.views import placed
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,7 +20,7 @@ from patchfold import PatchIsomap, PatchSpace
 from patchfold.analysis.trust import pointwise_trust
 from patchfold.explorer import Explorer, explore
 from patchfold.explorer.given import OFFER
-from patchfold.explorer.layout import placed
+from patchfold.explorer.views import placed
 
 
 def places_of(page: Explorer, view: Any) -> Any:

@@ -8,7 +8,7 @@ import pytest
 from explorer_pages import roll, turned
 from patchfold import GaussianPatch
 from patchfold.explorer.embeddings import fit_all
-from patchfold.explorer.layout import ellipses, placed, turned_ellipses
+from patchfold.explorer.views import ellipses, placed, turned_ellipses
 from patchfold.neighbors import find_neighbors
 
 

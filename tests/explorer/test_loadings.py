@@ -12,9 +12,9 @@ from sklearn.datasets import load_digits
 from explorer_pages import data_of, roll, store_of, unpacked
 from patchfold import PatchEigenmaps, PatchIsomap
 from patchfold.explorer import Explorer, explore
-from patchfold.explorer.layout import placed
 from patchfold.explorer.loadings import Loadings, has_loadings, loadings_of, pack_loadings
 from patchfold.explorer.packing import ArrayStore
+from patchfold.explorer.views import placed
 
 
 def by_hand(fitted: Any, X: Any) -> Any:

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import dijkstra
 
 from page_reader import N, Reader, alone, exported
 from patchfold import PatchIsomap
-from patchfold.explorer.layout import ellipses
+from patchfold.explorer.views import ellipses
 from patchfold.neighbors import find_neighbors
 
 # One worker has the browser.

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from patchfold.cli.model_schema import check_part
 from patchfold.neighbors import ExactNeighbors
 from patchfold.neighbors.copies import Copies, DistinctNeighbors
 from patchfold.neighbors.fitted_rows import RowTable
@@ -30,7 +31,7 @@ def test_copies_are_those_that_looking_at_every_row_finds(rows):
         first, point = brute_force(values.tolist(), known.tolist())
         assert found.first.tolist() == first
         assert found.point.tolist() == point
-        found.check(len(rows))
+        check_part(found, n=len(rows))
 
 
 def test_zero_and_minus_zero_are_copies():
@@ -57,9 +58,9 @@ def test_every_point_is_found_once_at_its_first_row(dtype):
 
 def test_copies_out_of_a_file_have_to_fit_together():
     copies = Copies(np.array([0, 1]), np.array([0, 1, 0]))
-    copies.check(3)
+    check_part(copies, n=3)
     for first, point in (([0, 2], [0, 1, 0]), ([0, 1], [0, 1, 7]), ([0], [0, 1, 0])):
         with pytest.raises(ValueError, match=r"first|point"):
-            Copies(np.array(first), np.array(point)).check(3)
+            check_part(Copies(np.array(first), np.array(point)), n=3)
     with pytest.raises(ValueError, match="point"):
-        copies.check(4)
+        check_part(copies, n=4)

@@ -12,6 +12,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import multivariate_normal, spearmanr
 
 from patchfold import GaussianPatch, Patches, PatchSpace
+from patchfold.cli.model_schema import check_part
 from patchfold.datasets import make_manifold
 from patchfold.neighbors import find_neighbors
 from patchfold.patches.sample import dimension_of_skewness, expected_skewness, simplex_skewness
@@ -165,9 +166,9 @@ def test_copies_of_a_row_have_the_values_of_their_point():
         (patches.log_density(2), alone.log_density(2)),
     ):
         np.testing.assert_array_equal(copied, np.concatenate([single, single[:20]]))
-    patches.sample.check((80, 3))
+    check_part(patches.sample, n=80, m=3)
     with pytest.raises(ValueError, match="rows"):
-        patches.sample.check((79, 3))
+        check_part(patches.sample, n=79, m=3)
 
 
 def test_patches_without_data_say_so():

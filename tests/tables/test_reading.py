@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from patchfold.tables import TableError, read_table
-from patchfold.tables import _naming as naming
+from patchfold.tables import problems as naming
 from table_files import PLAIN, columns
 
 

@@ -55,23 +55,11 @@ def check_points(
 ) -> Any:
     """Return ``X`` as a finite 2-D floating point array, or say what is wrong with it.
 
-    Parameters
-    ----------
-    X : array-like, DataFrame or sparse matrix of shape (n_samples, n_features)
-        The points. float32 and float64 keep their type, other numbers become float64.
-    accept_sparse : bool, default=False
-        Whether a sparse matrix is allowed; it comes back as canonical CSR.
-    name : str, default="X"
-        What messages call the points.
-    min_samples : int, default=2
-        The fewest rows allowed.
-    finite : bool, default=True
-        Whether infinite and missing values of dense data are refused.
-
-    Returns
-    -------
-    ndarray or CSR matrix of shape (n_samples, n_features)
-        C-contiguous; the input itself, or a view of it, where nothing had to be changed.
+    Points are an array, a data frame or a sparse matrix; messages call them by ``name``. float32
+    and float64 keep their type, other numbers become float64. A dense array comes back in C order,
+    the input itself or a view of it where nothing had to be changed, and a sparse matrix, if there
+    may be one, as canonical CSR. Without ``finite``, dense data may have infinite and missing
+    values.
 
     Examples
     --------

@@ -3,15 +3,14 @@
 import difflib
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isqrt
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
-import numpy as np
-
-from patchfold.cli._cells import read_any
+from patchfold.cli import _options as options
 from patchfold.cli._session import Refused, about, say, to_paste, working
 
 # What to do where all columns are texts to read.
@@ -25,33 +24,31 @@ NOTHING_ELSE = (
 class TableOptions:
     """What options say about a table: where it is, what its columns are, how they become points."""
 
-    data: str
-    target: str | None = None
-    ids: str | None = None
-    info: list[str] | None = None
-    drop: list[str] | None = None
-    feature: list[str] | None = None
-    xy: list[str] | None = None
-    text: str | None = None
-    images: str | None = None
-    missing: str = "error"
-    header: bool | None = None
-    dates: bool = False
-    decimal: str | None = None
-    categories: str = "onehot"
-    standardize: bool | None = None
+    data: options.Data
+    target: options.Target = None
+    ids: options.Id = None
+    info: options.Info = None
+    drop: options.Drop = None
+    feature: options.Feature = None
+    standardize: options.Standardize = None
+    categories: options.Categories = "onehot"
+    missing: options.Missing = "error"
+    dates: options.Dates = False
+    decimal: options.Decimal = None
+    header: options.Header = None
 
-    def load(self) -> Any:
+    def load(self, *, shown: Sequence[str] = (), xy: Sequence[str] = ()) -> Any:
         """Read the table, give every column its role and choose the features.
 
-        Notes of all that was decided are in the selection's.
+        Notes of all that was decided are in the selection's. The columns ``shown`` are no features,
+        and neither are the pairs ``xy`` of coordinates, if there are others.
         """
         from patchfold.tables import ColumnsError, Roles, check_rows, select
 
         if self.data == "-" and sys.stdin is not None and sys.stdin.isatty():
             say(["Reading standard input; Ctrl-D ends it."])
         known = {self.target, self.ids, *(self.info or ())}
-        told = [name for name in (self.text, self.images) if name is not None and name not in known]
+        told = [name for name in shown if name not in known]
         given = Roles(
             self.target,
             self.ids,
@@ -61,7 +58,7 @@ class TableOptions:
         )
         with about(self.data), working(f"Reading {self.data} ..."):
             table = self._read(given)
-            roles, notes = self._assigned(table, given)
+            roles, notes = _assigned(table, given, xy)
             try:
                 selection = select(
                     table.frame,
@@ -87,41 +84,6 @@ class TableOptions:
             )
         return selection
 
-    def coordinates(self, selection: Any) -> dict[str, Any]:
-        """Return the coordinates that --xy names, by their names."""
-        from patchfold.tables import TableError
-        from patchfold.tables.columns import new_numbers
-
-        found = {}
-        for pair in self.xy or ():
-            names = pair_of(pair, selection.others.columns)
-            numbers = [
-                new_numbers(name, selection.others[name], remedy="--xy needs numbers")
-                for name in names
-            ]
-            for name, values in zip(names, numbers, strict=True):
-                if values.isna().any():
-                    row = selection.rows[int(values.isna().argmax())] + 1
-                    raise TableError(
-                        f"column '{name}' of --xy has no value in row {row}; fill it in, or leave "
-                        "the row out."
-                    )
-            found[", ".join(names)] = np.column_stack(numbers)
-        return found
-
-    def pictures(self, selection: Any) -> Any:
-        """Return the images that a page shows of each row: of the paths in --images, or None."""
-        from patchfold.tables import TableError
-
-        if self.images is None:
-            return images_of(selection)
-        paths = selection.others[self.images]
-        if paths.isna().any():
-            row = selection.rows[int(paths.isna().argmax())] + 1
-            raise TableError(f"column '{self.images}' of --images has no path in row {row}.")
-        folder = Path() if self.data == "-" else Path(self.data).parent
-        return [folder / str(path) for path in paths]
-
     def scaled(self, selection: Any) -> bool:
         """Whether numbers are standardised: as asked for, else unless they have one unit."""
         if self.standardize is None:
@@ -138,7 +100,7 @@ class TableOptions:
 
     def described(self, selection: Any) -> str:
         """Say in a sentence what was read, and what was made of it."""
-        from patchfold.tables._naming import counted
+        from patchfold.tables.problems import counted
 
         features = selection.features
         kinds = [features[name].dtype == float for name in features.columns]
@@ -153,26 +115,6 @@ class TableOptions:
         wide = counted(len(kinds), "feature")
         return f"{name}: {counted(len(features), 'row')}, {wide}: {', '.join(parts)}"
 
-    def _assigned(self, table: Any, given: Any) -> tuple[Any, list[str]]:
-        """Give every column its role; coordinates are only shown if there are other features."""
-        from patchfold.tables import assign, check_column
-
-        names = list(table.frame.columns)
-        for name in given.features:
-            check_column(name, names)
-        shown = {name for pair in self.xy or () for name in pair_of(pair, names)}
-        shown -= set(given.named)
-        # Whatever they look like, coordinates are neither ids nor classes.
-        roles, notes = assign(table, replace(given, features=(*given.features, *shown)))
-        roles = replace(roles, features=given.features)
-        if roles.target is None:
-            roles, said = _beside_pixels(table.frame, roles)
-            notes += said
-        apart = {roles.target, roles.ids, *roles.info, *roles.drop}
-        if set(names) - apart - shown:
-            roles = replace(roles, info=(*roles.info, *(name for name in names if name in shown)))
-        return roles, notes
-
     def _read(self, given: Any) -> Any:
         """Read the file, or load the data set of that name where there is no such file."""
         if self.data != "-" and not Path(self.data).exists():
@@ -184,6 +126,76 @@ class TableOptions:
         return read_any(
             self.data, header=self.header, expected=others, keep=named, decimal=self.decimal
         )
+
+
+def _assigned(table: Any, given: Any, xy: Sequence[str]) -> tuple[Any, list[str]]:
+    """Give every column its role; coordinates are only shown if there are other features."""
+    from patchfold.tables import assign, check_column
+
+    names = list(table.frame.columns)
+    for name in given.features:
+        check_column(name, names)
+    shown = {name for pair in xy for name in pair_of(pair, names)}
+    shown -= set(given.named)
+    # Whatever they look like, coordinates are neither ids nor classes.
+    roles, notes = assign(table, replace(given, features=(*given.features, *shown)))
+    roles = replace(roles, features=given.features)
+    if roles.target is None:
+        roles, said = _beside_pixels(table.frame, roles)
+        notes += said
+    apart = {roles.target, roles.ids, *roles.info, *roles.drop}
+    if set(names) - apart - shown:
+        roles = replace(roles, info=(*roles.info, *(name for name in names if name in shown)))
+    return roles, notes
+
+
+def read_any(source: str, **words: Any) -> Any:
+    """Read a table as :func:`patchfold.tables.read_table` does, or a file of cells."""
+    from patchfold.tables import read_table
+
+    if source != "-" and Path(source).is_file():
+        with Path(source).open("rb") as file:
+            if file.read(8) == b"\x89HDF\r\n\x1a\n":  # the first bytes of every HDF5 file
+                return _read_cells(Path(source))
+    return read_table(source, **words)
+
+
+def _read_cells(path: Path) -> Any:
+    """Return the points of an AnnData, with its coordinates and observations beside them."""
+    import pandas as pd
+
+    from patchfold.explorer.given import source_of
+    from patchfold.tables import Table, TableError
+    from patchfold.tables.problems import check_names, require
+
+    anndata = require("anndata", "reading .h5ad", extra="anndata")
+    try:
+        cells = anndata.read_h5ad(path)
+    except Exception as error:  # what a file of another kind says of itself leads anywhere
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise TableError(f"this is no AnnData ({reason}); give one that anndata reads.") from error
+    try:
+        source = source_of(cells, None)
+    except ValueError as error:
+        raise TableError(str(error)) from error
+    features = pd.DataFrame(source.points, columns=[str(name) for name in source.feature_names])
+    seen = {
+        f"{label} {place}": values
+        for label, coordinates in source.embeddings.items()
+        for place, values in enumerate(coordinates.T, start=1)
+    }
+    beside = {str(name): series.to_numpy() for name, series in source.columns.items()} | seen
+    names = "cell" if "cell" not in {*features, *beside} else "cell (name)"
+    frame = pd.concat([features, pd.DataFrame({**beside, names: source.ids})], axis=1)
+    check_names(list(frame.columns))
+    notes = list(source.notes)
+    if seen:
+        first, second, *_ = seen
+        notes.append(
+            f"coordinates of the file are beside them (explore --xy '{first},{second}' shows them, "
+            "with --method isomap beside a map of patches)"
+        )
+    return Table(frame, notes, index=names, beside=tuple(beside), one_unit=True)
 
 
 def pair_of(words: str, names: Any) -> tuple[str, str]:

@@ -1,11 +1,15 @@
 """Options that several commands have, and what comes of them."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import wraps
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from patchfold.base.types import Auto
 
 METHODS = ("isomap", "lle", "eigenmaps", "tsne")
 # Those of patchfold.divergences, which takes long to import where only help is wanted.
@@ -43,13 +47,26 @@ def chosen(option: str, allowed: tuple[str, ...]) -> dict[str, Any]:
     return {"callback": check, "autocompletion": complete}
 
 
-def check_neighbors(value: str | None) -> str | None:
-    """Refuse a number of neighbours that is neither a count nor 'auto'."""
-    if value is not None and value != "auto" and not re.fullmatch(r"[1-9]\d{0,8}", value):
-        raise typer.BadParameter(
-            f"--neighbors={value!r} is not known; give a whole number from 1, or 'auto'."
-        )
-    return value
+def command(function: Callable[[Any], None]) -> Callable[..., None]:
+    """Make a command of a function of one data class, whose fields are the command's options."""
+    (kind,) = (parameter.annotation for parameter in signature(function).parameters.values())
+
+    @wraps(function)
+    def run(**given: Any) -> None:
+        function(kind(**given))
+
+    vars(run)["__signature__"] = signature(kind)  # what typer reads
+    return run
+
+
+def check_neighbors(given: Any) -> Any:
+    """Refuse a number of neighbours, or one of several, that is neither a count nor 'auto'."""
+    for value in given if isinstance(given, list) else [given]:
+        if value is not None and value != "auto" and not re.fullmatch(r"[1-9]\d{0,8}", value):
+            raise typer.BadParameter(
+                f"--neighbors={value!r} is not known; give a whole number from 1, or 'auto'."
+            )
+    return given
 
 
 Data = Annotated[
@@ -192,11 +209,11 @@ MAIN = ("n_components", "n_neighbors", "divergence")
 FEW_ROWS = 2000
 
 
-def neighbors(value: str | None) -> int | str:
+def neighbors(value: str | None) -> int | Auto:
     """Return ``n_neighbors`` of an estimator, which cuts what is too much for few rows."""
     if value is None:
         return DEFAULT_NEIGHBORS
-    return value if value == "auto" else int(value)
+    return "auto" if value == "auto" else int(value)
 
 
 def pipeline(

@@ -2,10 +2,19 @@
 
 import io
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from patchfold.cli._session import Refused, about
+from patchfold.cli._session import (
+    Refused,
+    about,
+    check_outputs,
+    print_json,
+    print_result,
+    say,
+    write_outputs,
+)
 
 PICTURE_DPI, PICTURE_INCHES = 150, (8.0, 6.0)
 # Suspicious edges in a picture: more of them would hide the points.
@@ -14,32 +23,32 @@ MOST_EDGES = 300
 LEGEND_LETTERS = 24
 
 
-def check_endings(outputs: dict[str, Path | None]) -> str:
-    """Refuse names whose endings do not say what they are; return that of the coordinates."""
+def check_files(
+    outputs: dict[str, Path | None], inputs: Iterable[str | Path], endings: Any = None
+) -> str:
+    """See that files can be written, before anything is computed.
+
+    The output may have these ``endings``, or those of tables. Return the one that it has, ".csv"
+    where it goes to standard output.
+    """
     from patchfold.tables import check_ending
+    from patchfold.tables.problems import require
+    from patchfold.tables.writing import ENDINGS
 
     known = {"model": (".skops",), "html": (".html", ".htm"), "png": (".png",)}
+    found = {"output": ".csv"}
     for kind, path in outputs.items():
-        if path is not None and kind in known:
+        if path is not None:
             with about(f"--{kind}"):
-                check_ending(path, known[kind])
-    path = outputs["output"]
-    if path is None:
-        return ".csv"
-    with about("--output"):
-        return check_ending(path)
-
-
-def check_packages(outputs: dict[str, Path | None], ending: str) -> None:
-    """See that what writes the outputs is installed, before anything is computed."""
-    from patchfold.tables._naming import require
-
-    if ending == ".parquet":
+                found[kind] = check_ending(path, known.get(kind, endings or ENDINGS))
+    check_outputs(outputs.values(), inputs)
+    if found["output"] == ".parquet":
         require("pyarrow", "writing Parquet")
-    if outputs["model"] is not None:
+    if "model" in found:
         require("skops.io", "a model in a file")
-    if outputs["png"] is not None:
+    if "png" in found:
         require("matplotlib", "a picture", extra="plot")
+    return found["output"]
 
 
 def columns_beside(selection: Any, *, written: bool) -> list[Any]:
@@ -67,6 +76,32 @@ def result_table(beside: list[Any], places: Any, pipeline: Any) -> Any:
     names = pipeline[-1].get_feature_names_out()
     coordinates = dict(zip(names, places.T, strict=True))
     return pd.DataFrame({column.name: column for column in beside} | coordinates)
+
+
+def summary_of(
+    command: str, data: str, selection: Any, notes: list[str], outputs: dict[str, Path | None]
+) -> dict[str, Any]:
+    """Return what ``--json`` prints of every command that reads a table."""
+    return {
+        "command": command,
+        "data": data,
+        "rows": len(selection.features),
+        "rows_left_out": selection.n_rows - len(selection.features),
+        "notes": notes,
+        "outputs": {kind: str(path) for kind, path in outputs.items() if path is not None},
+    }
+
+
+def finish(
+    contents: dict[Path, bytes | str], said: list[str], summary: dict[str, Any] | None, table: Any
+) -> None:
+    """Write files, say what was done, and print the summary, or a table if there is one."""
+    write_outputs(contents)
+    say([*said, *(f"Wrote {path}" for path in contents)])
+    if summary is not None:
+        print_json(summary)
+    elif table is not None:
+        print_result(table)
 
 
 def encoded(result: Any, ending: str, *, formulas: bool) -> bytes:

@@ -7,6 +7,7 @@ a bar or a spinner, anything else gets a line every ten seconds.
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shlex
 import sys
@@ -20,12 +21,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
 from typer.core import TyperGroup
 
 from patchfold.tables.files import linked_to, to_bytes, write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 # Exit codes: something could not be computed; wrong arguments or input, as typer has it; the user
@@ -267,6 +269,28 @@ def print_result(content: bytes | str) -> None:
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
+
+
+def print_table(header: Sequence[str], lines: Sequence[Sequence[str]], left: Sequence[str]) -> None:
+    """Print a table: in columns on a terminal, those called ``left`` from the left, else by tabs.
+
+    On 80 columns there is room for all numbers if names of two words take two lines.
+    """
+    if not sys.stdout.isatty():
+        print_result("".join("\t".join(line) + "\n" for line in (header, *lines)))
+        return
+    grid = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    for word in header:
+        justify: Any = "left" if word in left else "right"
+        grid.add_column(word, justify=justify, no_wrap=word != header[0], overflow="fold")
+    for line in lines:
+        grid.add_row(*line)
+    Console(highlight=False, markup=False).print(grid)
+
+
+def print_json(value: Any) -> None:
+    """Write what ``--json`` asks for to standard output."""
+    print_result(json.dumps(value, ensure_ascii=False) + "\n")
 
 
 # ---------------------------------------------------------------- words

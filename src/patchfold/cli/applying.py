@@ -1,29 +1,22 @@
 """``patchfold apply``: new rows are mapped with a saved model."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from patchfold.cli import _options as options
-from patchfold.cli._cells import read_any
+from patchfold.cli._loading import read_any
 from patchfold.cli._output import (
-    check_endings,
+    check_files,
     check_names,
     columns_beside,
     encoded,
+    finish,
     result_table,
+    summary_of,
 )
-from patchfold.cli._session import (
-    Refused,
-    about,
-    check_outputs,
-    print_result,
-    say,
-    working,
-    write_outputs,
-)
+from patchfold.cli._session import Refused, about, working
 
 ModelFile = Annotated[
     Path, typer.Argument(metavar="MODEL", help="What 'patchfold embed --model' wrote.")
@@ -79,10 +72,9 @@ def apply(
 
     A model is data and no program: types that are not trusted are shown and not loaded.
     """
-    from patchfold.tables._naming import counted
+    from patchfold.tables.problems import counted
 
-    ending = check_endings({"output": output})
-    check_outputs([output], inputs=[model, new])
+    ending = check_files({"output": output}, [model, new])
     pipeline, origin, notes = _load(model)
     columns = _columns_of(model, pipeline)
     with about(new), working(f"Reading {new} ..."):
@@ -93,35 +85,23 @@ def apply(
     rows = counted(len(selection.features), "row")
     with about(new), working(f"Mapping {rows} ...") as warned:
         places = pipeline.transform(selection.features)
-        p_values = _p_values(pipeline, selection.features) if strangers else None
+        p_values = None
+        if strangers:
+            p_values = pipeline[-1].off_manifold(pipeline[:-1].transform(selection.features))
     notes += [*selection.notes, *warned]
     result = result_table(beside, places, pipeline)
     if p_values is not None:
         result[OFF_MANIFOLD] = p_values
         strange = counted(int((p_values < STRANGE).sum()), "stranger")
         notes.append(f"{strange} among the rows ({OFF_MANIFOLD} below {STRANGE})")
-    if output is not None:
-        write_outputs({output: encoded(result, ending, formulas=formulas)})
-    say([*options.noted(notes), f"{type(pipeline[-1]).__name__}: {rows} mapped"])
-    if output is not None:
-        say([f"Wrote {output}"])
-    if as_json:
-        summary = {
-            "command": "apply",
-            "model": str(model),
-            "data": new,
-            "rows": len(result),
-            "rows_left_out": selection.n_rows - len(result),
-            "notes": notes,
-            "outputs": {} if output is None else {"output": str(output)},
-        }
-        print_result(json.dumps(summary, ensure_ascii=False) + "\n")
-    elif output is None:
-        print_result(encoded(result, ending, formulas=formulas))
-
-
-def _p_values(pipeline: Any, features: Any) -> Any:
-    return pipeline[-1].off_manifold(pipeline[:-1].transform(features))
+    table = encoded(result, ending, formulas=formulas)
+    summary = summary_of("apply", new, selection, notes, {"output": output})
+    finish(
+        {} if output is None else {output: table},
+        [*options.noted(notes), f"{type(pipeline[-1]).__name__}: {rows} mapped"],
+        summary | {"model": str(model)} if as_json else None,
+        table if output is None else None,
+    )
 
 
 class _Columns(NamedTuple):
@@ -149,27 +129,23 @@ def _load(model: Path) -> tuple[Any, Any, list[str]]:
 
 
 def _columns_of(model: Path, pipeline: Any) -> _Columns:
+    numbers: list[str] = []
+    known: dict[str, Any] = {}
+    imputes = ordinal = False
     try:
-        return _columns_of_steps(pipeline)
+        for kind, transformer, names in pipeline[0].transformers_:
+            steps = getattr(transformer, "named_steps", {})
+            imputes = imputes or "impute" in steps
+            if kind == "numbers":
+                numbers = list(names)
+            elif kind == "categories":
+                known = dict(zip(names, steps["encode"].categories_, strict=True))
+                ordinal = type(steps["encode"]).__name__ == "OrdinalEncoder"
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise Refused(
             f"{model}: the model has other steps than 'patchfold embed --model' writes; fit one by "
             "that command."
         ) from error
-
-
-def _columns_of_steps(pipeline: Any) -> _Columns:
-    numbers: list[str] = []
-    known: dict[str, Any] = {}
-    imputes = ordinal = False
-    for kind, transformer, names in pipeline[0].transformers_:
-        steps = getattr(transformer, "named_steps", {})
-        imputes = imputes or "impute" in steps
-        if kind == "numbers":
-            numbers = list(names)
-        elif kind == "categories":
-            known = dict(zip(names, steps["encode"].categories_, strict=True))
-            ordinal = type(steps["encode"]).__name__ == "OrdinalEncoder"
     return _Columns(numbers, known, imputes, ordinal)
 
 
@@ -213,7 +189,7 @@ def _check_columns(
 ) -> None:
     """Refuse columns that are not there, not known, or left out though they are needed."""
     from patchfold.tables import TableError, check_column
-    from patchfold.tables._naming import listed, quoted
+    from patchfold.tables.problems import listed, quoted
 
     for name in (*([] if ids is None else [ids]), *drop):
         check_column(name, columns)

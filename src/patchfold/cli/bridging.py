@@ -1,7 +1,7 @@
 """``patchfold bridges``: the suspicious edges between the rows of a table."""
 
-import json
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,16 +9,15 @@ import typer
 
 from patchfold.cli import _options as options
 from patchfold.cli._loading import TableOptions, row_names
-from patchfold.cli._output import MOST_EDGES, check_endings, check_packages, encoded, picture
-from patchfold.cli._session import (
-    about,
-    check_outputs,
-    duration,
-    print_result,
-    say,
-    working,
-    write_outputs,
+from patchfold.cli._output import (
+    MOST_EDGES,
+    check_files,
+    encoded,
+    finish,
+    picture,
+    summary_of,
 )
+from patchfold.cli._session import about, duration, say, working
 
 # Bridges are judged by patches, which the last of them does without.
 DIVERGENCES = tuple(name for name in options.DIVERGENCES if name != "euclidean")
@@ -55,28 +54,22 @@ PictureFile = Annotated[
 ]
 
 
-def bridges(
-    data: options.Data,
-    target: options.Target = None,
-    ids: options.Id = None,
-    info: options.Info = None,
-    drop: options.Drop = None,
-    feature: options.Feature = None,
-    divergence: Divergence = "kl",
-    neighbors: options.Neighbors = None,
-    min_score: MinScore = 1.0,
-    standardize: options.Standardize = None,
-    categories: options.Categories = "onehot",
-    missing: options.Missing = "error",
-    dates: options.Dates = False,
-    decimal: options.Decimal = None,
-    header: options.Header = None,
-    seed: options.Seed = 0,
-    output: Output = None,
-    png: PictureFile = None,
-    formulas: options.Formulas = False,
-    as_json: options.Json = False,
-) -> None:
+@dataclass(frozen=True)
+class BridgesOptions(TableOptions):
+    """What ``patchfold bridges`` is asked for."""
+
+    divergence: Divergence = "kl"
+    neighbors: options.Neighbors = None
+    min_score: MinScore = 1.0
+    seed: options.Seed = 0
+    output: Output = None
+    png: PictureFile = None
+    formulas: options.Formulas = False
+    as_json: options.Json = False
+
+
+@options.command
+def bridges(asked: BridgesOptions) -> None:
     """List suspicious edges between rows: neighbours that should perhaps not touch.
 
     Each row is joined to its nearest. An edge is suspicious where the Gaussians of the two
@@ -85,73 +78,46 @@ def bridges(
     two rows by --id or by their numbers, and why the edge is suspicious; with --target also what
     that column has in both rows.
     """
-    table = TableOptions(
-        data,
-        target=target,
-        ids=ids,
-        info=info,
-        drop=drop,
-        feature=feature,
-        missing=missing,
-        header=header,
-        dates=dates,
-        decimal=decimal,
-        categories=categories,
-        standardize=standardize,
-    )
-    ending = check_endings({"output": output, "png": png})
-    check_outputs([output, png], inputs=[data])
-    check_packages({"model": None, "png": png}, ending)
-    selection = table.load()
-    say([table.described(selection), *options.noted(selection.notes)])
-    parameters = {"n_neighbors": options.neighbors(neighbors), "divergence": divergence}
-    pipeline = _pipeline(table, selection, png, random_state=seed, **parameters)
+    from patchfold.tables.problems import counted
+
+    output, png = asked.output, asked.png
+    ending = check_files({"output": output, "png": png}, [asked.data])
+    selection = asked.load()
+    say([asked.described(selection), *options.noted(selection.notes)])
+    pipeline = _pipeline(asked, selection)
     say([f"By {options.call_of(pipeline[-1])}.bridges(), as in Python"])
-    found, warned, seconds = _looked_for(pipeline, data, selection, min_score)
+    start = time.monotonic()
+    with about(asked.data), working("Looking for bridges ...") as warned:
+        found = pipeline.fit(selection.features)[-1].bridges(asked.min_score)
+    seconds = time.monotonic() - start
     result = _table(found, selection, written=ending != ".parquet")
-    contents = {} if output is None else {output: encoded(result, ending, formulas=formulas)}
+    table = encoded(result, ending, formulas=asked.formulas)
+    contents: dict[Path, bytes | str] = {} if output is None else {output: table}
     if png is not None:
         contents[png] = picture(pipeline[-1].embedding_, selection.target, found)
-    write_outputs(contents)
-    wrote = [f"Wrote {path}" for path in contents]
-    say([*options.noted(warned), f"{_counted(len(found))}: {duration(seconds)}", *wrote])
-    if as_json:
-        summary = _summary(table, selection, found, [*selection.notes, *warned])
-        summary |= {"outputs": _named(output=output, png=png), "min_score": min_score}
-        summary |= {"neighbors": pipeline[-1].n_neighbors_, "divergence": divergence}
-        print_result(json.dumps(summary, ensure_ascii=False) + "\n")
-    elif output is None:
-        print_result(encoded(result, ending, formulas=formulas))
+    edges = counted(len(found), "suspicious edge")
+    summary = _summary(asked, selection, found, [*selection.notes, *warned])
+    summary["neighbors"] = pipeline[-1].n_neighbors_
+    finish(
+        contents,
+        [*options.noted(warned), f"{edges}: {duration(seconds)}"],
+        summary if asked.as_json else None,
+        table if output is None else None,
+    )
 
 
-def _summary(table: TableOptions, selection: Any, found: Any, notes: list[str]) -> dict[str, Any]:
-    """Return what ``--json`` prints of the table and its edges."""
-    return {
-        "command": "bridges",
-        "data": table.data,
-        "rows": len(selection.features),
-        "rows_left_out": selection.n_rows - len(selection.features),
+def _summary(asked: BridgesOptions, selection: Any, found: Any, notes: list[str]) -> dict[str, Any]:
+    """Return what ``--json`` prints."""
+    outputs = {"output": asked.output, "png": asked.png}
+    return summary_of("bridges", asked.data, selection, notes, outputs) | {
         "edges": len(found),
         "removed": int(found.removed.sum()),
-        "notes": notes,
+        "min_score": asked.min_score,
+        "divergence": asked.divergence,
     }
 
 
-def _named(**outputs: Path | None) -> dict[str, str]:
-    return {kind: str(path) for kind, path in outputs.items() if path is not None}
-
-
-def _looked_for(
-    pipeline: Any, data: str, selection: Any, min_score: float
-) -> tuple[Any, list[str], float]:
-    """Return the bridges, what the fit warned of, and how many seconds it took."""
-    start = time.monotonic()
-    with about(data), working("Looking for bridges ...") as warned:
-        found = pipeline.fit(selection.features)[-1].bridges(min_score)
-    return found, warned, time.monotonic() - start
-
-
-def _pipeline(table: TableOptions, selection: Any, png: Path | None, **parameters: Any) -> Any:
+def _pipeline(asked: BridgesOptions, selection: Any) -> Any:
     """Return what finds the edges, and places for a picture of them; both find the same edges."""
     from sklearn.pipeline import Pipeline
 
@@ -159,14 +125,14 @@ def _pipeline(table: TableOptions, selection: Any, png: Path | None, **parameter
     from patchfold.tables import preprocessor
 
     features = selection.features
-    prepare = preprocessor(features, **table.coding(selection))
-    kind = PatchSpace if png is None else PatchIsomap
-    return Pipeline(
-        [
-            ("columns", prepare),
-            ("graph", kind(n_jobs=options.threads(len(features)), **parameters)),
-        ]
+    prepare = preprocessor(features, **asked.coding(selection))
+    estimator = (PatchSpace if asked.png is None else PatchIsomap)(
+        n_neighbors=options.neighbors(asked.neighbors),
+        divergence=asked.divergence,
+        n_jobs=options.threads(len(features)),
+        random_state=asked.seed,
     )
+    return Pipeline([("columns", prepare), ("graph", estimator)])
 
 
 def _table(found: Any, selection: Any, *, written: bool) -> Any:
@@ -179,9 +145,3 @@ def _table(found: Any, selection: Any, *, written: bool) -> Any:
         return frame
     ends = {f"{end}_label": f"{end} {target.name}" for end in ("source", "target")}
     return frame.rename(columns=ends)
-
-
-def _counted(edges: int) -> str:
-    from patchfold.tables._naming import counted
-
-    return counted(edges, "suspicious edge")

@@ -1,26 +1,22 @@
 """``patchfold compare``: all methods on the user's table, with honest scores."""
 
-import json
-import sys
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from math import inf
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from patchfold.cli import _options as options
 from patchfold.cli._loading import TableOptions
 from patchfold.cli._loading import title as title_of
+from patchfold.cli._output import check_files
 from patchfold.cli._session import (
     FAILED,
     Refused,
     about,
-    check_outputs,
-    print_result,
+    print_json,
+    print_table,
     progress,
     say,
     stderr,
@@ -69,21 +65,11 @@ Output = Annotated[
 
 @dataclass(frozen=True)
 class Problem:
-    """The rows to compare by.
+    """The rows to compare by."""
 
-    Attributes
-    ----------
-    rows : array of int
-        Which rows of the table they are.
-    y : array
-        Their targets.
-    classes : bool
-        Whether targets are classes, or values.
-    """
-
-    rows: Any
-    y: Any
-    classes: bool
+    rows: Any  # which rows of the table they are
+    y: Any  # their targets
+    classes: bool  # whether targets are classes, or values
 
     @property
     def measure(self) -> str:
@@ -104,33 +90,17 @@ class Problem:
 
 @dataclass(frozen=True)
 class Report:
-    """What was compared, and what came out.
-
-    Attributes
-    ----------
-    data, target : str
-        The table, and its column.
-    rows, halves : int
-        The number of rows, and of splits.
-    neighbors : int or "auto"
-        Neighbours of a point.
-    measure : str
-        What methods are scored by.
-    scores : list of Score
-        The best first.
-    facts, notes : list of str
-        What was done, and what the user should know of it.
-    """
+    """What was compared, and what came out."""
 
     data: str
     target: str
     rows: int
     halves: int
     neighbors: int | str
-    measure: str
-    scores: list[Any]
-    facts: list[str]
-    notes: list[str]
+    measure: str  # what methods are scored by
+    scores: list[Any]  # the best first
+    facts: list[str]  # what was done
+    notes: list[str]  # what the user should know of it
 
     @property
     def header(self) -> list[str]:
@@ -138,27 +108,22 @@ class Report:
         return [word or self.measure for word in HEADER]
 
 
-def compare(
-    data: options.Data,
-    target: Target = None,
-    ids: options.Id = None,
-    info: options.Info = None,
-    drop: options.Drop = None,
-    feature: options.Feature = None,
-    divergence: Divergences = None,
-    neighbors: options.Neighbors = None,
-    halves: Halves = 10,
-    sample: Sample = 1000,
-    standardize: options.Standardize = None,
-    categories: options.Categories = "onehot",
-    missing: options.Missing = "error",
-    dates: options.Dates = False,
-    decimal: options.Decimal = None,
-    header: options.Header = None,
-    seed: options.Seed = 0,
-    output: Output = None,
-    as_json: options.Json = False,
-) -> None:
+@dataclass(frozen=True)
+class CompareOptions(TableOptions):
+    """What ``patchfold compare`` is asked for."""
+
+    target: Target = None
+    divergence: Divergences = None
+    neighbors: options.Neighbors = None
+    halves: Halves = 10
+    sample: Sample = 1000
+    seed: options.Seed = 0
+    output: Output = None
+    as_json: options.Json = False
+
+
+@options.command
+def compare(asked: CompareOptions) -> None:
     """Compare all estimators with the classical methods on a table.
 
     The rows are split into halves again and again. Everything is fitted to one half, the other is
@@ -169,66 +134,41 @@ def compare(
     tells apart: below 0.1 it shows a dot and strays. Stress is that of geodesics: how far distances
     in the plane are from shortest paths through the graph of 15 neighbours, 0 being best.
     """
-    ending = _ending(output)
-    check_outputs([output], inputs=[data])
-    table = TableOptions(
-        data,
-        target=target,
-        ids=ids,
-        info=info,
-        drop=drop,
-        feature=feature,
-        missing=missing,
-        header=header,
-        dates=dates,
-        decimal=decimal,
-        categories=categories,
-        standardize=standardize,
-    )
-    report = _report(
-        table, divergence or DIVERGENCES, neighbors, halves=halves, sample=sample, seed=seed
-    )
-    if output is not None:
-        write_outputs({output: _page(report, ending, to_paste())})
-    _tell(report, output, as_json=as_json)
+    ending = check_files({"output": asked.output}, [asked.data], (".html", ".md"))
+    report = _report(asked)
+    if asked.output is not None:
+        write_outputs({asked.output: _page(report, ending, to_paste())})
+    _tell(report, asked.output, as_json=asked.as_json)
 
 
-def _report(
-    table: TableOptions,
-    divergences: Sequence[str],
-    neighbors: str | None,
-    *,
-    halves: int,
-    sample: int,
-    seed: int,
-) -> Report:
+def _report(asked: CompareOptions) -> Report:
     """Read the table and score all methods; say what is done before it is."""
     from sklearn.base import clone
 
     from patchfold.cli.methods import equal_rows
     from patchfold.tables import preprocessor
 
-    data, selection = table.data, table.load()
+    data, halves, selection = asked.data, asked.halves, asked.load()
     notes = selection.notes
     if selection.target is None:
         raise Refused(f"{data}: name the column to be told, --target COL.")
     with about(data):
-        problem = _problem(selection, sample, seed, notes)
+        problem = _problem(selection, asked.sample, asked.seed, notes)
     features = selection.features.iloc[problem.rows].reset_index(drop=True)
-    k = _neighbors(data, neighbors, len(features) // 2, notes)
+    k = _neighbors(data, asked.neighbors, len(features) // 2, notes)
     if halves < FEWEST_HALVES:
         notes.append(
             f"intervals of {halves} splits say little; give --halves {FEWEST_HALVES} or more"
         )
     target, degrees = selection.roles.target, "chosen" if k == "auto" else k
     facts = [
-        f"{table.described(selection)}; target '{target}'",
+        f"{asked.described(selection)}; target '{target}'",
         f"{len(features)} rows, {halves} splits into halves, {degrees} neighbours",
         problem.reference,
     ]
     say([*facts, *options.noted(notes)])
-    prepare = preprocessor(features, **table.coding(selection))
-    scores = _scores(problem, prepare, features, divergences, k, halves=halves, seed=seed)
+    prepare = preprocessor(features, **asked.coding(selection))
+    scores = _scores(asked, problem, prepare, features, k)
     degree = k if isinstance(k, int) else options.DEFAULT_NEIGHBORS
     alike = equal_rows(scores, lambda: clone(prepare).fit_transform(features), degree)
     say(options.noted(alike))
@@ -237,33 +177,20 @@ def _report(
     )
 
 
-def _ending(output: Path | None) -> str:
-    """Return how the name of the page ends, or refuse it."""
-    from patchfold.tables import check_ending
-
-    if output is None:
-        return ""
-    with about("--output"):
-        return check_ending(output, (".html", ".md"))
-
-
 def _scores(
-    problem: Problem,
-    prepare: Any,
-    features: Any,
-    divergences: Sequence[str],
-    k: int | str,
-    *,
-    halves: int,
-    seed: int,
+    asked: CompareOptions, problem: Problem, prepare: Any, features: Any, k: int | str
 ) -> list[Any]:
     """Score all methods, showing how far it is; return the best first, those that failed last."""
     from patchfold.cli import methods
     from patchfold.evaluation import comparison, sampling
 
-    y, classes = problem.y, problem.classes
+    y, classes, halves, seed = problem.y, problem.classes, asked.halves, asked.seed
     found = methods.methods(
-        len(y) // 2, divergences=divergences, n_neighbors=k, classes=classes, random_state=seed
+        len(y) // 2,
+        divergences=asked.divergence or DIVERGENCES,
+        n_neighbors=k,
+        classes=classes,
+        random_state=seed,
     )
     splits = sampling.halves(y, halves, stratify=classes, random_state=seed)
     graph = methods.euclidean_graph(prepare, features)
@@ -286,22 +213,17 @@ def _scores(
 def _tell(report: Report, output: Path | None, *, as_json: bool) -> None:
     """Print the scores, and end with an error where a method failed."""
     if as_json:
-        print_result(json.dumps(_summary(report, output), ensure_ascii=False) + "\n")
+        told = {name: value for name, value in asdict(report).items() if name != "facts"}
+        outputs = {} if output is None else {"output": str(output)}
+        print_json({"command": "compare", **told, "outputs": outputs})
     else:
-        _print(report)
+        print_table(report.header, _lines(report.scores), HEADER[:2])
     if output is not None:
         say([f"Wrote {output}"])
     failed = [score for score in report.scores if score.error]
     if failed:
         say([f"{score.name} {score.divergence} failed: {score.error}" for score in failed])
         raise typer.Exit(FAILED)
-
-
-def _summary(report: Report, output: Path | None) -> dict[str, Any]:
-    """Return the report for programs."""
-    told = {name: value for name, value in asdict(report).items() if name != "facts"}
-    outputs = {} if output is None else {"output": str(output)}
-    return {"command": "compare", **told, "outputs": outputs}
 
 
 def _neighbors(data: str, value: str | None, half: int, notes: list[str]) -> int | str:
@@ -358,7 +280,7 @@ def _often(y: Any, names: list[str], words: str, notes: list[str]) -> Any:
     import numpy as np
 
     from patchfold.tables import TableError
-    from patchfold.tables._naming import counted, listed
+    from patchfold.tables.problems import counted, listed
 
     counts = np.bincount(y, minlength=len(names))
     rare = np.flatnonzero((counts > 0) & (counts < FEWEST_OF_CLASS))
@@ -397,21 +319,6 @@ def _lines(scores: list[Any]) -> list[tuple[str, ...]]:
         )
         for score in scores
     ]
-
-
-def _print(report: Report) -> None:
-    header, lines = report.header, _lines(report.scores)
-    if not sys.stdout.isatty():
-        print_result("".join("\t".join(line) + "\n" for line in (header, *lines)))
-        return
-    # On 80 columns there is room for all numbers, and names of two words take two lines.
-    grid = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
-    for word in header:
-        justify: Any = "left" if word in HEADER[:2] else "right"
-        grid.add_column(word, justify=justify, no_wrap=word != HEADER[0], overflow="fold")
-    for line in lines:
-        grid.add_row(*line)
-    Console(highlight=False, markup=False).print(grid)
 
 
 def _page(report: Report, ending: str, command: str) -> str:

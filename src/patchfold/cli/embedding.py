@@ -1,6 +1,5 @@
 """``patchfold embed``: rows of a table become points of a plane."""
 
-import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,28 +10,23 @@ import typer
 from patchfold.cli import _options as options
 from patchfold.cli._loading import TableOptions, columns, images_of, row_names, title
 from patchfold.cli._output import (
-    check_endings,
+    check_files,
     check_names,
-    check_packages,
     columns_beside,
     encoded,
+    finish,
     picture,
     result_table,
+    summary_of,
 )
 from patchfold.cli._session import (
     Refused,
     about,
-    check_outputs,
     duration,
-    print_result,
     say,
     working,
-    write_outputs,
 )
-from patchfold.cli.streaming import Streamed, embed_streamed, is_streamed
-
-# The rule of patchfold.supervision that the published supervised Isomap has.
-SUPERVISION = "dissimilarity"
+from patchfold.cli.streaming import embed_streamed, is_streamed
 
 Components = Annotated[int, typer.Option(min=1, metavar="N", help="Dimensions of the embedding.")]
 Supervised = Annotated[
@@ -66,34 +60,33 @@ PictureFile = Annotated[
 ]
 
 
-def embed(
-    data: options.Data,
-    target: options.Target = None,
-    ids: options.Id = None,
-    info: options.Info = None,
-    drop: options.Drop = None,
-    feature: options.Feature = None,
-    method: options.Method = "isomap",
-    divergence: options.Divergence = "kl",
-    neighbors: options.Neighbors = None,
-    components: Components = 2,
-    supervised: Supervised = False,
-    standardize: options.Standardize = None,
-    categories: options.Categories = "onehot",
-    missing: options.Missing = "error",
-    dates: options.Dates = False,
-    decimal: options.Decimal = None,
-    header: options.Header = None,
-    seed: options.Seed = 0,
-    output: options.Output = None,
-    formulas: options.Formulas = False,
-    model: ModelFile = None,
-    html: PageFile = None,
-    png: PictureFile = None,
-    cluster: ClusterAddress = None,
-    memory: Memory = None,
-    as_json: options.Json = False,
-) -> None:
+@dataclass(frozen=True)
+class EmbedOptions(TableOptions):
+    """What ``patchfold embed`` is asked for."""
+
+    method: options.Method = "isomap"
+    divergence: options.Divergence = "kl"
+    neighbors: options.Neighbors = None
+    components: Components = 2
+    supervised: Supervised = False
+    seed: options.Seed = 0
+    output: options.Output = None
+    formulas: options.Formulas = False
+    model: ModelFile = None
+    html: PageFile = None
+    png: PictureFile = None
+    cluster: ClusterAddress = None
+    memory: Memory = None
+    as_json: options.Json = False
+
+    @property
+    def outputs(self) -> dict[str, Path | None]:
+        """The files to write, by what they are."""
+        return {"output": self.output, "model": self.model, "html": self.html, "png": self.png}
+
+
+@options.command
+def embed(asked: EmbedOptions) -> None:
     """Embed the rows of a table: every row becomes a point of the plane.
 
     A row is compared with others by the Gaussian of its neighbourhood. Columns of numbers are
@@ -101,51 +94,21 @@ def embed(
     output has the columns of --id and --target, then the coordinates; where rows were left out and
     no --id names them, the column 'row' has their numbers.
     """
-    asked = _Request(
-        TableOptions(
-            data,
-            target=target,
-            ids=ids,
-            info=info,
-            drop=drop,
-            feature=feature,
-            missing=missing,
-            header=header,
-            dates=dates,
-            decimal=decimal,
-            categories=categories,
-            standardize=standardize,
-        ),
-        method=method,
-        divergence=divergence,
-        neighbors=neighbors,
-        components=components,
-        supervised=supervised,
-        seed=seed,
-        outputs={"output": output, "model": model, "html": html, "png": png},
-        formulas=formulas,
-    )
-    if is_streamed(data, cluster):
-        _stream(asked, cluster, memory, standardize=standardize is not False)
+    if is_streamed(asked.data, asked.cluster):
+        embed_streamed(asked)
         return
-    _refuse_memory(memory)
-    ending = _check(asked)
-    _finish(asked, _fit(asked, ending), ending, as_json=as_json)
-
-
-@dataclass(frozen=True)
-class _Request:
-    """What the user asked for."""
-
-    table: TableOptions
-    method: str
-    divergence: str
-    neighbors: str | None
-    components: int
-    supervised: bool
-    seed: int
-    outputs: dict[str, Path | None]
-    formulas: bool = False
+    if asked.memory is not None:
+        raise Refused(
+            f"--memory {asked.memory} is for Parquet files beyond memory; name them by a pattern: "
+            "'rows/*.parquet'."
+        )
+    ending = check_files(asked.outputs, [asked.data])
+    done = _fit(asked, ending)
+    contents = _contents(asked, done, ending)
+    said = [f"{_how(asked, done)}: {duration(done.seconds)}"]
+    summary = _summary(asked, done) if asked.as_json else None
+    result = None if contents else encoded(done.result, ending, formulas=asked.formulas)
+    finish(contents, said, summary, result)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,77 +129,29 @@ class _Done:
         return int(getattr(estimator, "n_neighbors_", estimator.n_neighbors))
 
 
-def _finish(asked: _Request, done: Any, ending: str, *, as_json: bool) -> None:
-    """Write the outputs, and say what was done."""
-    contents = _contents(asked, done, ending)
-    write_outputs(contents)
-    say([f"{_how(asked, done)}: {duration(done.seconds)}", *(f"Wrote {path}" for path in contents)])
-    if as_json:
-        print_result(json.dumps(_summary(asked, done), ensure_ascii=False) + "\n")
-    elif not contents:
-        print_result(encoded(done.result, ending, formulas=asked.formulas))
-
-
-def _refuse_memory(memory: str | None) -> None:
-    """Refuse a limit of workers where there are none."""
-    if memory is not None:
-        raise Refused(
-            f"--memory {memory} is for Parquet files beyond memory; name them by a pattern: "
-            "'rows/*.parquet'."
-        )
-
-
-def _stream(asked: _Request, cluster: str | None, memory: str | None, *, standardize: bool) -> None:
-    """Embed Parquet files on a cluster; refuse what is not done there."""
-    from patchfold.embedding.methods import METHODS, divergence_parameters
-    from patchfold.tables._naming import counted
-
-    table, outputs = asked.table, asked.outputs
-    others = [f"--{kind}" for kind in ("model", "html", "png") if outputs[kind] is not None]
-    if asked.supervised or others:
-        named = "--supervised" if asked.supervised else others[0]
-        raise Refused(f"{named} does not go with rows on a cluster; leave it out.")
-    if outputs["output"] is None:
-        raise Refused("rows on a cluster are written to a file; name it: --output FILE.parquet.")
-    estimator = METHODS[asked.method](
-        asked.components,
-        n_neighbors=options.neighbors(asked.neighbors),
-        random_state=asked.seed,
-        **divergence_parameters(asked.method, asked.divergence),
-    )
-    beside = tuple(name for name in (table.ids, table.target) if name is not None)
-    drop = (*(table.drop or ()), *(table.info or ()))
-    place = outputs["output"]
-    streamed = Streamed(table.data, cluster, beside, drop, standardize, place, memory)
-    start = time.monotonic()
-    n = embed_streamed(streamed, estimator)
-    say([f"{counted(n, 'row')}: {duration(time.monotonic() - start)}", f"Wrote {place}"])
-
-
-def _check(asked: _Request) -> str:
-    """Refuse what cannot be done, before anything is read; return the ending of the output."""
-    outputs = asked.outputs
-    ending = check_endings(outputs)
-    check_outputs(outputs.values(), inputs=[asked.table.data])
-    check_packages(outputs, ending)
-    return ending
-
-
-def _fit(asked: _Request, ending: str) -> _Done:
+def _fit(asked: EmbedOptions, ending: str) -> _Done:
     """Read the table and embed it."""
     from patchfold.tables import classes
-    from patchfold.tables._naming import counted
+    from patchfold.tables.problems import counted
 
-    data = asked.table.data
-    selection = asked.table.load()
+    data, selection = asked.data, asked.load()
     features = selection.features
     if asked.supervised and selection.target is None:
         raise Refused(f"{data}: --supervised needs the column of the classes: --target COL.")
-    pipeline = _pipeline(asked, selection)
+    pipeline = options.pipeline(
+        features,
+        asked.method,
+        **asked.coding(selection),
+        divergence=asked.divergence,
+        n_neighbors=options.neighbors(asked.neighbors),
+        n_components=asked.components,
+        random_state=asked.seed,
+        supervision="dissimilarity" if asked.supervised else None,
+    )
     beside = columns_beside(selection, written=ending != ".parquet")
     name = type(pipeline[-1]).__name__.lower()
     check_names(data, beside, [f"{name}{place}" for place in range(asked.components)])
-    say([asked.table.described(selection), *options.noted(selection.notes)])
+    say([asked.described(selection), *options.noted(selection.notes)])
     say([f"By {options.call_of(pipeline[-1])}, as in Python"])
     start = time.monotonic()
     with about(data), working(f"Embedding {counted(len(features), 'row')} ...") as warned:
@@ -248,31 +163,17 @@ def _fit(asked: _Request, ending: str) -> _Done:
     return _Done(selection, pipeline, places, result, seconds, [*selection.notes, *warned])
 
 
-def _pipeline(asked: _Request, selection: Any) -> Any:
-    return options.pipeline(
-        selection.features,
-        asked.method,
-        **asked.table.coding(selection),
-        divergence=asked.divergence,
-        n_neighbors=options.neighbors(asked.neighbors),
-        n_components=asked.components,
-        random_state=asked.seed,
-        supervision=SUPERVISION if asked.supervised else None,
-    )
-
-
-def _contents(asked: _Request, done: _Done, ending: str) -> dict[Path, bytes | str]:
+def _contents(asked: EmbedOptions, done: _Done, ending: str) -> dict[Path, bytes | str]:
     """Return the files to write and what is in them."""
-    output, model, html, png = (asked.outputs[kind] for kind in ("output", "model", "html", "png"))
     contents: dict[Path, bytes | str] = {}
-    if output is not None:
-        contents[output] = encoded(done.result, ending, formulas=asked.formulas)
-    if model is not None:
-        contents[model] = _model(done)
-    if html is not None:
-        contents[html] = _page(asked.table, done)
-    if png is not None:
-        contents[png] = picture(done.places, done.selection.target)
+    if asked.output is not None:
+        contents[asked.output] = encoded(done.result, ending, formulas=asked.formulas)
+    if asked.model is not None:
+        contents[asked.model] = _model(done)
+    if asked.html is not None:
+        contents[asked.html] = _page(asked.data, done)
+    if asked.png is not None:
+        contents[asked.png] = picture(done.places, done.selection.target)
     return contents
 
 
@@ -289,7 +190,7 @@ def _model(done: _Done) -> bytes:
     return dump_model(done.pipeline, origin)
 
 
-def _page(table: TableOptions, done: _Done) -> str:
+def _page(data: str, done: _Done) -> str:
     from patchfold.explorer import explore
 
     prepare, estimator = done.pipeline[:-1], done.pipeline[-1]
@@ -301,28 +202,23 @@ def _page(table: TableOptions, done: _Done) -> str:
         ids=row_names(done.selection),
         feature_names=list(prepare.get_feature_names_out()),
         images=images_of(done.selection),
-        title=title(table.data),
+        title=title(data),
     )
     return str(page.html)
 
 
-def _how(asked: _Request, done: _Done) -> str:
+def _how(asked: EmbedOptions, done: _Done) -> str:
     """Say in a sentence how the rows were embedded."""
-    from patchfold.tables._naming import counted
+    from patchfold.tables.problems import counted
 
     name = type(done.pipeline[-1]).__name__
     how = f"{name}, divergence {asked.divergence}, {counted(done.n_neighbors, 'neighbour')}"
     return how + (f", classes of '{done.selection.roles.target}'" if asked.supervised else "")
 
 
-def _summary(asked: _Request, done: _Done) -> dict[str, Any]:
+def _summary(asked: EmbedOptions, done: _Done) -> dict[str, Any]:
     """Return what ``--json`` prints."""
-    table = asked.table
-    return {
-        "command": "embed",
-        "data": table.data,
-        "rows": len(done.result),
-        "rows_left_out": done.selection.n_rows - len(done.result),
+    told = {
         "features": list(done.selection.features.columns),
         "target": done.selection.roles.target,
         "id": done.selection.roles.ids,
@@ -331,7 +227,6 @@ def _summary(asked: _Request, done: _Done) -> dict[str, Any]:
         "neighbors": done.n_neighbors,
         "components": asked.components,
         "supervised": asked.supervised,
-        "standardized": table.scaled(done.selection),
-        "notes": done.notes,
-        "outputs": {kind: str(path) for kind, path in asked.outputs.items() if path is not None},
+        "standardized": asked.scaled(done.selection),
     }
+    return summary_of("embed", asked.data, done.selection, done.notes, asked.outputs) | told

@@ -1,24 +1,25 @@
 """``patchfold explore``: a page to look at a table in."""
 
-import json
 import re
 import threading
 import webbrowser
+from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from patchfold.cli import _options as options
-from patchfold.cli._loading import TableOptions, columns, row_names, title
+from patchfold.cli._loading import TableOptions, columns, images_of, pair_of, row_names, title
+from patchfold.cli._output import check_files, summary_of
 from patchfold.cli._session import (
     about,
-    check_outputs,
     in_options,
     noting,
-    print_result,
+    print_json,
     progress,
     say,
     stderr,
@@ -30,13 +31,6 @@ HOST = "127.0.0.1"
 DIVERGENCES = ("euclidean", "kl")
 # Of tables, which the name of a page does without.
 ENDINGS = re.compile(r"(\.(csv|tsv|txt|parquet|arff|npy|npz|h5ad))?(\.gz)?$", re.IGNORECASE)
-
-
-def _check_stops(values: list[str] | None) -> list[str] | None:
-    """Refuse a stop that is neither a count nor 'auto'."""
-    for value in values or []:
-        options.check_neighbors(value)
-    return values
 
 
 Methods = Annotated[
@@ -61,7 +55,7 @@ Stops = Annotated[
     list[str] | None,
     typer.Option(
         metavar="K|auto",
-        callback=_check_stops,
+        callback=options.check_neighbors,
         help="A stop of the slider; repeat for several. [some]",
     ),
 ]
@@ -106,31 +100,60 @@ Serve = Annotated[
 ]
 
 
-def explore(
-    data: options.Data,
-    target: options.Target = None,
-    ids: options.Id = None,
-    info: options.Info = None,
-    drop: options.Drop = None,
-    feature: options.Feature = None,
-    xy: Coordinates = None,
-    text: Text = None,
-    images: Images = None,
-    method: Methods = None,
-    divergence: Divergences = None,
-    neighbors: Stops = None,
-    standardize: options.Standardize = None,
-    categories: options.Categories = "onehot",
-    missing: options.Missing = "error",
-    dates: options.Dates = False,
-    decimal: options.Decimal = None,
-    header: options.Header = None,
-    seed: options.Seed = 0,
-    output: PageFile = None,
-    open_page: Open = True,
-    serve: Serve = False,
-    as_json: options.Json = False,
-) -> None:
+@dataclass(frozen=True)
+class ExploreOptions(TableOptions):
+    """What ``patchfold explore`` is asked for."""
+
+    xy: Coordinates = None
+    text: Text = None
+    images: Images = None
+    method: Methods = None
+    divergence: Divergences = None
+    neighbors: Stops = None
+    seed: options.Seed = 0
+    output: PageFile = None
+    open_page: Open = True
+    serve: Serve = False
+    as_json: options.Json = False
+
+    def coordinates(self, selection: Any) -> dict[str, Any]:
+        """Return the coordinates that --xy names, by their names."""
+        from patchfold.tables import TableError
+        from patchfold.tables.columns import new_numbers
+
+        found = {}
+        for pair in self.xy or ():
+            names = pair_of(pair, selection.others.columns)
+            numbers = [
+                new_numbers(name, selection.others[name], remedy="--xy needs numbers")
+                for name in names
+            ]
+            for name, values in zip(names, numbers, strict=True):
+                if values.isna().any():
+                    row = selection.rows[int(values.isna().argmax())] + 1
+                    raise TableError(
+                        f"column '{name}' of --xy has no value in row {row}; fill it in, or leave "
+                        "the row out."
+                    )
+            found[", ".join(names)] = np.column_stack(numbers)
+        return found
+
+    def pictures(self, selection: Any) -> Any:
+        """Return the images that a page shows of each row: of the paths in --images, or None."""
+        from patchfold.tables import TableError
+
+        if self.images is None:
+            return images_of(selection)
+        paths = selection.others[self.images]
+        if paths.isna().any():
+            row = selection.rows[int(paths.isna().argmax())] + 1
+            raise TableError(f"column '{self.images}' of --images has no path in row {row}.")
+        folder = Path() if self.data == "-" else Path(self.data).parent
+        return [folder / str(path) for path in paths]
+
+
+@options.command
+def explore(asked: ExploreOptions) -> None:
     """Build a page to explore a table in, and open it.
 
     The page is one file that needs no network. A slider moves over the numbers of neighbours,
@@ -138,54 +161,40 @@ def explore(
     --xy it shows coordinates of the table, computed by any program; the other columns say how far
     they can be trusted.
     """
-    table = TableOptions(
-        data,
-        target=target,
-        ids=ids,
-        info=info,
-        drop=drop,
-        feature=feature,
-        xy=xy,
-        text=text,
-        images=images,
-        missing=missing,
-        header=header,
-        dates=dates,
-        decimal=decimal,
-        categories=categories,
-        standardize=standardize,
-    )
-    place = _place(data, output, serve=serve)
-    selection = table.load()
-    built, warned = _page(
-        table,
-        selection,
-        n_neighbors=[k if k == "auto" else int(k) for k in neighbors or ()] or None,
-        methods=tuple(method) if method else None,
-        divergences=tuple(divergence or DIVERGENCES),
-        random_state=seed,
-    )
+    place = _place(asked.data, asked.output, serve=asked.serve)
+    shown = [name for name in (asked.text, asked.images) if name is not None]
+    selection = asked.load(shown=shown, xy=asked.xy or ())
+    built, warned = _page(asked, selection)
     page = str(built.html)
     if place is not None:
         write_outputs({place: page})
     say([*options.noted(warned), *([f"Wrote {place} ({built.size})"] if place else [])])
-    if as_json:
-        summary = _summary(table, selection, [*selection.notes, *warned], place)
-        print_result(json.dumps(summary, ensure_ascii=False) + "\n")
-    _show(page, place, serve=serve, open_page=open_page)
+    if asked.as_json:
+        notes = [*selection.notes, *warned]
+        summary = summary_of("explore", asked.data, selection, notes, {"output": place})
+        print_json(summary | {"features": list(selection.features.columns)})
+    if asked.serve:
+        _serve(page, open_page=asked.open_page)
+    elif asked.open_page and place is not None and not webbrowser.open(place.resolve().as_uri()):
+        say(["No browser was found; open the file in one."])
 
 
-def _page(table: TableOptions, selection: Any, **parameters: Any) -> tuple[Any, list[str]]:
+def _page(asked: ExploreOptions, selection: Any) -> tuple[Any, list[str]]:
     """Return the explorer and the warnings that building it gave."""
     from patchfold.explorer import explore as build
     from patchfold.tables import preprocessor
 
-    prepare = preprocessor(selection.features, **table.coding(selection))
-    with about(table.data):
-        given = table.coordinates(selection)
-    say([table.described(selection), *options.noted(selection.notes)])
+    parameters: dict[str, Any] = {
+        "n_neighbors": [k if k == "auto" else int(k) for k in asked.neighbors or ()] or None,
+        "methods": tuple(asked.method) if asked.method else None,
+        "divergences": tuple(asked.divergence or DIVERGENCES),
+    }
+    prepare = preprocessor(selection.features, **asked.coding(selection))
+    with about(asked.data):
+        given = asked.coordinates(selection)
+    say([asked.described(selection), *options.noted(selection.notes)])
     say([_how(parameters, len(selection.features), given)])
-    with about(table.data), progress(stderr()) as bar, noting() as warned:
+    with about(asked.data), progress(stderr()) as bar, noting() as warned:
         line = bar.add_task("embedding", total=None)
 
         def step(done: int, total: int, what: str) -> None:
@@ -198,11 +207,12 @@ def _page(table: TableOptions, selection: Any, **parameters: Any) -> tuple[Any, 
             columns=columns(selection),
             ids=row_names(selection),
             feature_names=list(prepare.get_feature_names_out()),
-            images=table.pictures(selection),
-            text=table.text,
-            title=title(table.data),
+            images=asked.pictures(selection),
+            text=asked.text,
+            title=title(asked.data),
             n_jobs=options.threads(len(selection.features)),
             progress=step,
+            random_state=asked.seed,
             **parameters,
         )
     return built, [*warned, *map(in_options, built.notes)]
@@ -224,38 +234,10 @@ def _how(parameters: dict[str, Any], n: int, given: dict[str, Any]) -> str:
     )
 
 
-def _show(page: str, place: Path | None, *, serve: bool, open_page: bool) -> None:
-    """Serve the page, or open its file in the browser, as asked for."""
-    if serve:
-        _serve(page, open_page=open_page)
-    elif open_page and place is not None and not webbrowser.open(place.resolve().as_uri()):
-        say(["No browser was found; open the file in one."])
-
-
-def _summary(
-    table: TableOptions, selection: Any, notes: list[str], place: Path | None
-) -> dict[str, Any]:
-    """Return what ``--json`` prints."""
-    return {
-        "command": "explore",
-        "data": table.data,
-        "rows": len(selection.features),
-        "rows_left_out": selection.n_rows - len(selection.features),
-        "features": list(selection.features.columns),
-        "notes": notes,
-        "outputs": {} if place is None else {"output": str(place)},
-    }
-
-
 def _place(data: str, output: Path | None, *, serve: bool) -> Path | None:
     """Return where the page goes, or refuse the place before anything is read."""
-    from patchfold.tables import check_ending
-
     place = output or (None if serve else Path(f"{_stem(data)}-explorer.html"))
-    with about("--output"):
-        if place is not None:
-            check_ending(place, (".html", ".htm"))
-    check_outputs([place], inputs=[data])
+    check_files({"output": place}, [data], (".html", ".htm"))
     return place
 
 

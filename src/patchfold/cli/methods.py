@@ -14,8 +14,7 @@ from sklearn.manifold import TSNE, Isomap, LocallyLinearEmbedding, SpectralEmbed
 
 from patchfold.embedding import PatchIsomap, PatchSpace
 from patchfold.embedding.methods import METHODS, divergence_parameters, supervised_parameters
-from patchfold.evaluation.comparison import PASSTHROUGH, Method
-from patchfold.evaluation.peers import umap
+from patchfold.evaluation.comparison import PASSTHROUGH, Method, umap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,20 +42,10 @@ def methods(
 ) -> list[Method]:
     """List the methods to compare.
 
-    Parameters
-    ----------
-    n_train : int
-        The number of rows in a training half.
-    divergences : sequence of str
-        Each of this library's estimators is there once for each divergence.
-    n_neighbors : int or "auto", default=15
-        Neighbours of a point. With "auto" this library's estimators choose, and the others have 15.
-    classes : bool, default=True
-        Whether there are classes, which a supervised method needs.
-    random_state : int, default=0
-        The seed of all methods.
-    installed : callable
-        Says whether a package is there; methods of packages that are not are left out.
+    Each of this library's estimators is there once for each divergence. With ``n_neighbors="auto"``
+    they choose, and the others have 15. ``n_train`` is the number of rows in a training half;
+    without ``classes`` there is no supervised method. Methods of packages that are not
+    ``installed`` are left out.
 
     Examples
     --------
@@ -77,7 +66,9 @@ def methods(
             found.append(Method(kind.__name__, divergence, estimator))
     if classes:
         for divergence in divergences:
-            estimator = _supervised(divergence, **shared)
+            # Lengths and map as in the paper of SA-Isomap.
+            own = supervised_parameters("isomap") | {"supervision": "dissimilarity"}
+            estimator = PatchIsomap(divergence=divergence, **own, **shared)
             found.append(Method("PatchIsomap, supervised", divergence, estimator, supervised=True))
     return found
 
@@ -85,16 +76,9 @@ def methods(
 def euclidean_graph(prepare: Any, features: Any, *, n_neighbors: int = PATH_NEIGHBORS) -> csr_array:
     """Return the Euclidean graph of all rows, whose geodesics planes are held against.
 
-    It joins the nearest neighbours, and components by their closest pairs. It is the graph of
-    none of the methods.
-
-    Parameters
-    ----------
-    prepare : transformer
-        Unfitted; makes points of features.
-    features : pandas.DataFrame of n_samples rows
-    n_neighbors : int, default=15
-        Neighbours of a row; all others where there are fewer.
+    It joins the nearest neighbours, all others where there are fewer, and components by their
+    closest pairs. It is the graph of none of the methods. ``prepare``, unfitted, makes points of
+    features.
     """
     points = clone(prepare).fit_transform(features)
     space = PatchSpace(n_neighbors=min(n_neighbors, len(points) - 1), divergence="euclidean")
@@ -106,12 +90,7 @@ def euclidean_graph(prepare: Any, features: Any, *, n_neighbors: int = PATH_NEIG
 def equal_rows(scores: Sequence[Any], points: Callable[[], Any], n_neighbors: int) -> list[str]:
     """Say which rows of a comparison are equal, and that nothing was stretched where it is so.
 
-    Parameters
-    ----------
-    scores : sequence of Score
-    points : callable
-        Returns the points of all rows; called only where rows are equal.
-    n_neighbors : int
+    ``points()`` gives the points of all rows; it is called only where rows are equal.
     """
     groups: dict[tuple[Any, ...], list[str]] = {}
     for score in scores:
@@ -170,9 +149,3 @@ def _classical(n_train: int, k: int, seed: int) -> list[Method]:
         Method("spectral embedding", "", spectral),
         Method("t-SNE", "", tsne),
     ]
-
-
-def _supervised(divergence: str, **shared: Any) -> PatchIsomap:
-    """Return the supervised Isomap with lengths and map as in the paper of SA-Isomap."""
-    own = supervised_parameters("isomap")
-    return PatchIsomap(divergence=divergence, supervision="dissimilarity", **own, **shared)

@@ -16,31 +16,16 @@ from typing import TYPE_CHECKING, Any
 from zipfile import ZipFile
 
 import numpy as np
-from scipy.sparse import csr_array
 from sklearn.pipeline import Pipeline
 
 import patchfold
-from patchfold.cli._model_checks import check_pipeline
+from patchfold.cli.model_schema import SCHEMA, check_pipeline
 from patchfold.embedding.methods import METHODS
-from patchfold.graph.lengths import Lengths, PrunedLengths
-from patchfold.graph.patch_graph import GraphSetting, PatchGraph
-from patchfold.graph.short_circuits import Typical
-from patchfold.mapping import GRNN, DistanceScaler
-from patchfold.mapping.nystrom import Triangulation
-from patchfold.neighbors import ApproximateNeighbors, ExactNeighbors, RadiusNeighbors
-from patchfold.neighbors.copies import Copies, DistinctNeighbors
-from patchfold.neighbors.fitted_rows import RowTable
-from patchfold.neighbors.neighborhoods import Neighborhoods
-from patchfold.neighbors.points import SearchedPoints
-from patchfold.neighbors.search import _FoundNeighbors
 from patchfold.patches import GaussianPatch
-from patchfold.patches.denoising import Denoised
-from patchfold.patches.gaussians import Patches
-from patchfold.patches.sample import Sample
 from patchfold.supervision import Cut, Dissimilarity, MinSum
-from patchfold.tables._naming import TableError, require
 from patchfold.tables.coding import feature_name
 from patchfold.tables.decoding import LIMIT, Limit, check_unpacked
+from patchfold.tables.problems import TableError, require
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,36 +37,18 @@ TRUSTED = frozenset(
     f"{kind.__module__}.{kind.__qualname__}"
     for kind in (
         *METHODS.values(),
-        ApproximateNeighbors,
-        Copies,
+        *SCHEMA,
         Cut,
-        Denoised,
         Dissimilarity,
-        DistinctNeighbors,
-        DistanceScaler,
-        ExactNeighbors,
-        GRNN,
         GaussianPatch,
-        GraphSetting,
-        Lengths,
         MinSum,
-        Neighborhoods,
-        PatchGraph,
-        Patches,
-        PrunedLengths,
-        RadiusNeighbors,
-        RowTable,
-        Sample,
-        SearchedPoints,
-        Triangulation,
-        Typical,
-        _FoundNeighbors,
-        csr_array,
         feature_name,
         np.dtype,
     )
 )
 
+# What a file of a model is like; grows with any change of what is in one.
+FORMAT = 1
 
 NO_MODEL = (
     "this is no model that 'patchfold embed --model' wrote, or it is damaged; pickles are not "
@@ -95,25 +62,16 @@ class ModelError(ValueError):
 
 @dataclass(frozen=True)
 class Origin:
-    """What a model remembers of the table it was fitted to, beside its features.
+    """What a model remembers of the table it was fitted to, beside its features."""
 
-    Attributes
-    ----------
-    target, ids : str or None
-        The columns that were carried along.
-    dropped : list of str
-        The columns that were left out, or shown only.
-    dates : dict of str to str
-        How dates were written in the columns where they became numbers.
-    version : str
-        The version of this library.
-    """
-
+    # The columns that are carried along.
     target: str | None = None
     ids: str | None = None
-    dropped: Sequence[str] = ()
+    dropped: Sequence[str] = ()  # the columns that were left out, or shown only
+    # How dates are written in the columns where they became numbers.
     dates: Mapping[str, str] = field(default_factory=dict)
-    version: str = patchfold.__version__
+    version: str = patchfold.__version__  # of this library
+    format: int = FORMAT
 
 
 def dump_model(pipeline: Pipeline, origin: Origin) -> bytes:
@@ -156,8 +114,6 @@ def load_model(data: bytes, limit: Limit = LIMIT) -> tuple[Pipeline, Origin]:
     kept = getattr(pipeline, "patchfold_origin_", None)
     try:
         ours = isinstance(pipeline, Pipeline) and isinstance(kept, str) and _embeds(pipeline)
-        if ours:
-            check_pipeline(pipeline)
     except Exception as error:  # what is not checked yet may lead anywhere
         raise ModelError(f"the model is damaged ({_words(error)}); fit it anew.") from error
     if not ours:
@@ -165,7 +121,12 @@ def load_model(data: bytes, limit: Limit = LIMIT) -> tuple[Pipeline, Origin]:
             f"the file holds a {type(pipeline).__name__} that 'patchfold embed --model' did not "
             "write; give one that it wrote."
         )
-    return pipeline, _origin(str(kept))
+    origin = _origin(str(kept))
+    try:
+        check_pipeline(pipeline)
+    except Exception as error:  # what is not checked yet may lead anywhere
+        raise ModelError(f"the model is damaged ({_words(error)}); fit it anew.") from error
+    return pipeline, origin
 
 
 def _check_size(data: bytes, limit: Limit) -> None:
@@ -196,7 +157,8 @@ def _embeds(pipeline: Pipeline) -> bool:
 
 def _origin(kept: str) -> Origin:
     try:
-        origin = Origin(**json.loads(kept))
+        told = json.loads(kept)
+        origin = Origin(**told)
     except (RecursionError, TypeError, ValueError) as error:
         raise ModelError(
             "what the model remembers of its table cannot be read, perhaps since another version "
@@ -209,6 +171,11 @@ def _origin(kept: str) -> Origin:
         for name in (*named, *origin.dropped, *origin.dates.values(), origin.version)
     ):
         raise ModelError("what the model remembers of its table is damaged; fit it anew.")
+    if told.get("format") != FORMAT:
+        raise ModelError(
+            f"the model has format {told.get('format')}, of another version of patchfold, and this "
+            f"one reads format {FORMAT}; fit it anew."
+        )
     return origin
 
 

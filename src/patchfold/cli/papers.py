@@ -1,8 +1,6 @@
 """``patchfold reproduce`` and ``patchfold datasets``: the papers' tables and data sets."""
 
-import json
 import shlex
-import sys
 import time
 from collections import Counter
 from contextlib import closing
@@ -11,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from patchfold.cli import _options as options
 from patchfold.cli._session import (
@@ -20,7 +17,9 @@ from patchfold.cli._session import (
     Refused,
     about,
     duration,
+    print_json,
     print_result,
+    print_table,
     progress,
     stderr,
 )
@@ -143,7 +142,7 @@ def list_datasets(as_json: options.Json = False) -> None:
             }
             for entry, source in registered
         ]
-        print_result(json.dumps(entries, ensure_ascii=False) + "\n")
+        print_json(entries)
         return
     lines = [
         (
@@ -154,15 +153,7 @@ def list_datasets(as_json: options.Json = False) -> None:
         )
         for entry, source in registered
     ]
-    if not sys.stdout.isatty():
-        print_result("".join("\t".join(line) + "\n" for line in (header, *lines)))
-        return
-    grid = Table(box=None)
-    for name in header:
-        grid.add_column(name, justify="right" if name in header[1:4] else "left")
-    for line in lines:
-        grid.add_row(*line)
-    Console(highlight=False, markup=False).print(grid)
+    print_table(header, lines, ("name", "papers", "source"))
 
 
 def _write(report: dict[str, str], output: Path, paper: str) -> list[str]:
@@ -209,6 +200,7 @@ def _asked(
     from patchfold.base.validation import check_choice
     from patchfold.datasets.registry import registry
     from patchfold.papers.reproduction import load_paper
+    from patchfold.papers.reproduction.cells import printed, rows
 
     try:
         module = load_paper(paper)
@@ -220,11 +212,11 @@ def _asked(
         raise typer.BadParameter(str(error)) from error
     except ImportError as error:
         raise Refused(f"{paper} cannot be computed here: {error}", FAILED) from error
-    asked = [
-        task
-        for name in tables
-        for task in _tasks(paper, module, name, names, accounts, quick=quick)
-    ]
+    asked = []
+    for table in tables:  # which may lack some of the data sets
+        chosen = [name for name in names if rows(paper, table, name) or not printed(paper, table)]
+        if chosen or not names:
+            asked += module.tasks(table, chosen or None, accounts, quick)
     if not asked:
         raise typer.BadParameter(
             "there is nothing to compute with these options; ask for other tables, accounts or "
@@ -235,28 +227,10 @@ def _asked(
 
 def _print_pages(paper: str, tasks: int, failed: int, pages: list[str], *, as_json: bool) -> None:
     if as_json:
-        summary = {
-            "command": "reproduce",
-            "paper": paper,
-            "tasks": tasks,
-            "failed": failed,
-            "outputs": pages,
-        }
-        print_result(json.dumps(summary, ensure_ascii=False) + "\n")
+        counts = {"paper": paper, "tasks": tasks, "failed": failed}
+        print_json({"command": "reproduce", **counts, "outputs": pages})
     else:
         print_result("".join(f"{page}\n" for page in pages))
-
-
-def _tasks(
-    paper: str, module: "Paper", table: str, names: list[str], accounts: list[str], *, quick: bool
-) -> list["Task"]:
-    """List the tasks of a table for the given data sets, of which it may lack some."""
-    from patchfold.papers.reproduction.cells import printed, rows
-
-    if not names:
-        return module.tasks(table, None, accounts, quick)
-    chosen = [name for name in names if rows(paper, table, name) or not printed(paper, table)]
-    return module.tasks(table, chosen, accounts, quick) if chosen else []
 
 
 def _complete(

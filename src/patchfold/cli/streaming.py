@@ -6,15 +6,19 @@ group of rows at a time.
 
 import glob
 import logging
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from patchfold.cli._session import Refused, about, say, working
-from patchfold.tables._naming import counted
+from patchfold.cli import _options as options
+from patchfold.cli._session import Refused, about, duration, say, working
+from patchfold.tables.problems import counted
+
+if TYPE_CHECKING:
+    from patchfold.cli.embedding import EmbedOptions
 
 # The table is embedded on a cluster if it has more bytes, as numbers, than this share of what is
 # free: a fit in one process needs some ten times as much as the table.
@@ -29,36 +33,6 @@ LEAST_MEMORY = 10**9
 
 # There are so many workers that each gets at least this, or one.
 LEAST_WORKER = 2 * 10**9
-
-
-@dataclass(frozen=True)
-class Streamed:
-    """What to embed, and how.
-
-    Attributes
-    ----------
-    data : str
-        A Parquet file, or a pattern of several.
-    cluster : str or None
-        The address of a scheduler; None starts workers on this machine.
-    beside : tuple of str
-        Columns that are no features, and are written beside the coordinates.
-    drop : tuple of str
-        Columns that are left out.
-    standardize : bool
-        Whether columns are divided by their deviation.
-    output : Path
-    memory : str or None
-        What workers on this machine may use together, e.g. "4GB"; None for most of what is free.
-    """
-
-    data: str
-    cluster: str | None
-    beside: tuple[str, ...]
-    drop: tuple[str, ...]
-    standardize: bool
-    output: Path
-    memory: str | None = None
 
 
 def is_streamed(data: str, cluster: str | None) -> bool:
@@ -78,29 +52,53 @@ def is_streamed(data: str, cluster: str | None) -> bool:
     return free is not None and 8 * described.num_rows * described.num_columns > SHARE * free
 
 
-def embed_streamed(asked: Streamed, estimator: Any) -> int:
-    """Embed the rows of Parquet files, write them to one, and return their number."""
+def embed_streamed(asked: "EmbedOptions") -> None:
+    """Embed the rows of Parquet files on a cluster and write them to one, or refuse to."""
     from patchfold.distributed.connection import check_installed
 
-    if asked.output.suffix != ".parquet":
-        raise Refused(f"{asked.output}: rows on a cluster become Parquet; name it .parquet.")
+    others = [f"--{kind}" for kind in ("model", "html", "png") if asked.outputs[kind] is not None]
+    if asked.supervised or others:
+        named = "--supervised" if asked.supervised else others[0]
+        raise Refused(f"{named} does not go with rows on a cluster; leave it out.")
+    place = asked.output
+    if place is None:
+        raise Refused("rows on a cluster are written to a file; name it: --output FILE.parquet.")
+    if place.suffix != ".parquet":
+        raise Refused(f"{place}: rows on a cluster become Parquet; name it .parquet.")
     if not glob.glob(asked.data):  # noqa: PTH207 - a pattern with folders of any depth
         raise Refused(f"{asked.data}: no file has such a name.")
     try:
         check_installed()
     except ImportError as error:
         raise Refused(str(error)) from error
+    start = time.monotonic()
+    n = _embed(asked, place)
+    say([f"{counted(n, 'row')}: {duration(time.monotonic() - start)}", f"Wrote {place}"])
+
+
+def _embed(asked: "EmbedOptions", place: Path) -> int:
+    """Embed the rows, write them and return their number."""
+    from patchfold.embedding.methods import METHODS, divergence_parameters
+
+    kind, beside = METHODS[asked.method], [name for name in (asked.ids, asked.target) if name]
     with _client(asked.cluster, asked.memory) as client, about(asked.data):
         groups = row_groups(asked.data)
-        features = _features(asked, groups[0].file)
+        others = [*beside, *(asked.drop or ()), *(asked.info or ())]
+        features = _features(asked.data, groups[0].file, others)
         workers = len(client.scheduler_info(-1)["workers"])
         say([f"Embedding {counted(len(features), 'column')} on {counted(workers, 'worker')}"])
         with working(f"Embedding {asked.data} ..."):
             points = points_of(groups, features)
-            if asked.standardize:
+            if asked.standardize is not False:
                 points = _standardised(points)
+            estimator = kind(
+                asked.components,
+                n_neighbors=options.neighbors(asked.neighbors),
+                random_state=asked.seed,
+                **divergence_parameters(asked.method, asked.divergence),
+            )
             places = estimator.set_params(engine=client).fit(points).embedding_
-            return _write(asked, groups, places, type(estimator).__name__)
+            return _write(place, groups, beside, places, kind.__name__)
 
 
 class RowGroup(NamedTuple):
@@ -159,23 +157,22 @@ def _numbers(group: RowGroup, features: list[str]) -> Any:
     return rows.to_pandas()[features].to_numpy(dtype=float)
 
 
-def _features(asked: Streamed, file: str) -> list[str]:
+def _features(data: str, file: str, others: list[str]) -> list[str]:
     """Return the columns that are features; refuse text, and names that are not there."""
     schema = import_module("pyarrow.parquet").read_schema(file)
     frame = schema.empty_table().to_pandas()
-    missing = [name for name in (*asked.beside, *asked.drop) if name not in frame.columns]
+    missing = [name for name in others if name not in frame.columns]
     if missing:
-        raise Refused(f"{asked.data}: there is no column {missing[0]!r}.")
-    others = {*asked.beside, *asked.drop}
+        raise Refused(f"{data}: there is no column {missing[0]!r}.")
     features = [name for name in frame.columns if name not in others]
     text = [name for name in features if frame.dtypes[name].kind not in "fiub"]
     if text:
         raise Refused(
-            f"{asked.data}: column {text[0]!r} is no number, and categories are not coded on a "
+            f"{data}: column {text[0]!r} is no number, and categories are not coded on a "
             "cluster; leave it out with --drop, or name it with --id or --target."
         )
     if not features:
-        raise Refused(f"{asked.data}: no column is left to embed.")
+        raise Refused(f"{data}: no column is left to embed.")
     return features
 
 
@@ -187,19 +184,19 @@ def _standardised(points: Any) -> Any:
     return (points - mean) / spread
 
 
-def _write(asked: Streamed, groups: list[RowGroup], places: Any, name: str) -> int:
+def _write(output: Path, groups: list[RowGroup], names: list[str], places: Any, method: str) -> int:
     """Write columns and coordinates, one group of rows at a time."""
     arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     written, writer = 0, None
-    part = asked.output.with_suffix(".parquet.part")
+    part = output.with_suffix(".parquet.part")
     try:
         for block, group in enumerate(groups):
             coordinates = places.blocks[block].compute()
             with parquet.ParquetFile(group.file) as file:
-                beside = file.read_row_group(group.at, columns=list(asked.beside))
-            columns = {column: beside[column] for column in asked.beside}
+                beside = file.read_row_group(group.at, columns=names)
+            columns = {column: beside[column] for column in names}
             for axis in range(coordinates.shape[1]):
-                columns[f"{name.lower()}{axis}"] = coordinates[:, axis]
+                columns[f"{method.lower()}{axis}"] = coordinates[:, axis]
             table = arrow.table(columns)
             writer = parquet.ParquetWriter(part, table.schema) if writer is None else writer
             writer.write_table(table)
@@ -207,7 +204,7 @@ def _write(asked: Streamed, groups: list[RowGroup], places: Any, name: str) -> i
     finally:
         if writer is not None:
             writer.close()
-    part.replace(asked.output)
+    part.replace(output)
     return written
 
 

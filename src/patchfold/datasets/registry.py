@@ -21,9 +21,6 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Sixteen hexadecimal digits tell values that changed by accident from the same values.
-CHECKSUM_DIGITS = 16
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -88,9 +85,8 @@ def checksum(X: np.ndarray[Any, Any], labels: Sequence[str]) -> str:
     classes: dict[str, list[bytes]] = {}
     for row, label in zip(rows, labels, strict=True):
         classes.setdefault(label, []).append(_digest(row))
-    return _digest(*sorted(_digest(*sorted(rows)) for rows in classes.values())).hex()[
-        :CHECKSUM_DIGITS
-    ]
+    # Sixteen digits tell values that changed by accident from the same values.
+    return _digest(*sorted(_digest(*sorted(rows)) for rows in classes.values())).hex()[:16]
 
 
 def _digest(*parts: bytes) -> bytes:

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import Pipeline
 
 from patchfold.evaluation.coranking import trustworthiness
 from patchfold.evaluation.correlations import stress
-from patchfold.evaluation.intervals import HALVES_OVERLAP, mean_interval
 from patchfold.evaluation.legibility import visible_share
-from patchfold.evaluation.prediction import accuracy, r_squared
 from patchfold.evaluation.sampling import draw
+from patchfold.evaluation.significance import HALVES_OVERLAP, mean_interval
 from patchfold.graph.geodesics import shortest_paths
 
 if TYPE_CHECKING:
@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 
     from patchfold.base.types import Doubles, Indices
 
-
 # The estimator of a method that has none: the columns themselves, what a plane may lose.
 PASSTHROUGH = "passthrough"
+# As many as the papers' classifier has.
+NEAREST = 7
 # Neighbourhoods whose trustworthiness is measured, at most; they must be less than half the rows.
 TRUST_NEIGHBORS = 15
 # Rows that geodesics start from, at most.
@@ -41,27 +42,15 @@ MOST_SOURCES = 500
 
 @dataclass(frozen=True, eq=False)
 class Geodesics:
-    """Lengths of shortest paths that all planes of a table are held against.
+    """Lengths of shortest paths that all planes of a table are held against."""
 
-    Attributes
-    ----------
-    sources : array of shape (n_sources,)
-        The rows that paths start from.
-    lengths : array of shape (n_sources, n_samples)
-    """
-
-    sources: Indices
-    lengths: Doubles
+    sources: Indices  # the rows that paths start from
+    lengths: Doubles  # (n_sources, n_samples)
 
     def stress(self, plane: Doubles, rows: Indices) -> float:
         """Return the stress of a plane of some rows, see :func:`patchfold.metrics.stress`.
 
-        Parameters
-        ----------
-        plane : array of shape (n_rows, n_components)
-            The places of the rows.
-        rows : array of shape (n_rows,)
-            The rows of the table that they are.
+        The plane has the places of these rows of the table.
         """
         places = np.full(self.lengths.shape[1], -1)
         places[rows] = np.arange(len(rows))
@@ -72,24 +61,12 @@ class Geodesics:
 
 @dataclass(frozen=True)
 class Method:
-    """A way to the plane.
+    """A way to the plane."""
 
-    Attributes
-    ----------
-    name : str
-        The estimator.
-    divergence : str
-        The divergence; empty for others' methods.
-    estimator : object
-        Unfitted; :data:`PASSTHROUGH` for the columns as they are.
-    supervised : bool
-        Whether it is fitted with the targets of the training half.
-    """
-
-    name: str
-    divergence: str
-    estimator: Any
-    supervised: bool = False
+    name: str  # the estimator
+    divergence: str  # the divergence; empty for others' methods
+    estimator: Any  # unfitted; PASSTHROUGH for the columns as they are
+    supervised: bool = False  # whether it is fitted with the targets of the training half
 
     @property
     def maps(self) -> bool:
@@ -99,53 +76,28 @@ class Method:
 
 @dataclass(frozen=True)
 class Score:
-    """How a method did.
-
-    Attributes
-    ----------
-    name, divergence : str
-        The method.
-    mean, low, high : float or None
-        Mean over test halves of the accuracy, or of R squared, and its 95 % interval.
-    trust : float or None
-        Trustworthiness of the plane.
-    visible : float or None
-        Share of points that a plot of the plane tells apart; None where there is no plane.
-    stress : float or None
-        Stress of the geodesics in the plane.
-    seconds : float
-        Of one fit, on average.
-    maps, supervised : bool
-        As of the method.
-    error : str
-        Why there are no numbers; empty where there are.
-    """
+    """How a method did."""
 
     name: str
     divergence: str
-    mean: float | None
-    low: float | None
-    high: float | None
-    trust: float | None
-    visible: float | None
-    stress: float | None
-    seconds: float
     maps: bool
     supervised: bool
-    error: str = ""
+    # Mean of the accuracy, or of R squared, over test halves, and its 95 % interval.
+    mean: float | None = None
+    low: float | None = None
+    high: float | None = None
+    trust: float | None = None  # trustworthiness of the plane
+    # Share of points that a plot of the plane tells apart; None where there is no plane.
+    visible: float | None = None
+    stress: float | None = None  # stress of the geodesics in the plane
+    seconds: float = 0.0  # of one fit on average
+    error: str = ""  # why there are no numbers; empty where there are
 
 
 def geodesics(graph: Any, *, most_sources: int = MOST_SOURCES, random_state: int = 0) -> Geodesics:
     """Find the shortest paths through a graph that all planes are held against.
 
-    Parameters
-    ----------
-    graph : sparse array of shape (n_samples, n_samples)
-        Lengths of edges; connected.
-    most_sources : int, default=500
-        Paths start from so many rows, drawn at random, or from all where there are fewer.
-    random_state : int, default=0
-        The seed of the draw.
+    Paths start from at most ``most_sources`` rows, drawn at random. The graph is connected.
     """
     sources = draw(graph.shape[0], most_sources, random_state)
     return Geodesics(sources, np.asarray(shortest_paths(graph, sources), dtype=np.float64))
@@ -163,25 +115,14 @@ def evaluate(
 ) -> Iterator[Score | None]:
     """Score a method: yield None after each half, and its score at the end.
 
-    Parameters
-    ----------
-    method : Method
-        What to score.
-    prepare : transformer
-        Unfitted; makes points of features.
-    features : pandas.DataFrame of n_samples rows
-    y : array of shape (n_samples,)
-        Classes, or values.
-    splits : sequence of (train, test)
-        What :func:`patchfold.evaluation.sampling.halves` returns.
-    classes : bool
-        Whether accuracy is measured, or R squared.
-    paths : Geodesics
-        What :func:`geodesics` returns for a graph of the same rows.
+    ``prepare``, unfitted, makes points of features, which are a data frame. ``y`` are classes,
+    scored by accuracy, or values, scored by R squared. ``splits`` are pairs (train, test) of rows,
+    as :func:`patchfold.evaluation.sampling.halves` returns them; ``paths`` are those of the same
+    rows.
     """
     score = accuracy if classes else r_squared
     scores, trusts, shares, stresses, times = [], [], [], [], []
-    whole = None
+    whole: tuple[Doubles, Doubles] | None = None
     try:
         for train, test in splits:
             start = time.perf_counter()
@@ -191,30 +132,28 @@ def evaluate(
                 if method.maps:
                     plane, new, points = _mapped(method, prepare, features, y, train, test)
                 else:
-                    whole = whole or _together(method, prepare, features)
+                    if whole is None:
+                        all_points = clone(prepare).fit_transform(features)
+                        fresh = _fresh(method.estimator)
+                        whole = np.asarray(fresh.fit_transform(all_points)), all_points
                     plane, new, points = whole[0][train], whole[0][test], whole[1][train]
             times.append(time.perf_counter() - start)
             scores.append(score(plane, y[train], new, y[test]))
-            trusts.append(_trust(points, plane))
+            k = min(TRUST_NEIGHBORS, (len(points) - 1) // 2 - 1)
+            trusts.append(trustworthiness(points, plane, max(k, 1)))
             shares.append(visible_share(plane))
             stresses.append(paths.stress(plane, train))
             yield None
     except Exception as error:  # noqa: BLE001 - one method that fails is told, the others go on
         reason = " ".join(f"{type(error).__name__}: {error}".split())
-        yield Score(
-            method.name,
-            method.divergence,
-            *(None,) * 6,
-            0.0,
-            method.maps,
-            method.supervised,
-            reason,
-        )
+        yield Score(method.name, method.divergence, method.maps, method.supervised, error=reason)
         return
     mean, low, high = mean_interval(scores, overlap=HALVES_OVERLAP)
     yield Score(
         method.name,
         method.divergence,
+        method.maps,
+        method.supervised,
         mean,
         max(low, 0.0) if classes else low,
         min(high, 1.0),  # of an accuracy as of R squared
@@ -222,8 +161,6 @@ def evaluate(
         None if method.estimator == PASSTHROUGH else float(np.mean(shares)),
         float(np.mean(stresses)),
         float(np.mean(times) if method.maps else np.sum(times)),
-        method.maps,
-        method.supervised,
     )
 
 
@@ -237,15 +174,44 @@ def _mapped(
     return np.asarray(plane), np.asarray(new), model[:1].transform(features.iloc[train])
 
 
-def _together(method: Method, prepare: Any, features: Any) -> tuple[Doubles, Doubles]:
-    points = clone(prepare).fit_transform(features)
-    return np.asarray(_fresh(method.estimator).fit_transform(points)), points
-
-
 def _fresh(estimator: Any) -> Any:
     return estimator if isinstance(estimator, str) else clone(estimator)
 
 
-def _trust(points: Doubles, plane: Doubles) -> float:
-    k = min(TRUST_NEIGHBORS, (len(points) - 1) // 2 - 1)
-    return trustworthiness(points, plane, max(k, 1))
+# ---------------------------------------------------------------- nearest neighbours, and peers
+
+
+def accuracy(points: Any, y: Any, new: Any, truth: Any) -> float:
+    """Return the share of new points whose class their nearest neighbours tell.
+
+    Neighbours are sought among ``points`` of classes ``y``; ``truth`` are the classes of ``new``.
+
+    Examples
+    --------
+    >>> accuracy([[0.0]] * 7 + [[1.0]] * 7, [0] * 7 + [1] * 7, [[0.1], [0.8]], [0, 0])
+    0.5
+    """
+    return float(KNeighborsClassifier(n_neighbors=NEAREST).fit(points, y).score(new, truth))
+
+
+def r_squared(points: Any, y: Any, new: Any, truth: Any) -> float:
+    """Return R squared of the mean value of the nearest neighbours, for new points.
+
+    Parameters are those of :func:`accuracy`, with values instead of classes.
+    """
+    return float(KNeighborsRegressor(n_neighbors=NEAREST).fit(points, y).score(new, truth))
+
+
+def umap(n_components: int, n_neighbors: int, random_state: int | None) -> Any:
+    """Return an unfitted UMAP, or say how to install it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ImportWarning)  # of a part that wants TensorFlow
+            from umap import UMAP  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    except ImportError as error:
+        raise ImportError(
+            "method='UMAP' needs umap-learn; install it with: pip install 'patchfold[papers]'"
+        ) from error
+    return UMAP(
+        n_components=n_components, n_neighbors=n_neighbors, random_state=random_state, n_jobs=1
+    )

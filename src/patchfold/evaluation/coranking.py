@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from patchfold.base.types import Doubles, Floats, Indices
 
 
-METRICS = get_args(MetricName)
-
-
 @dataclass(frozen=True, eq=False)
 class Coranking:
     """How well an embedding keeps the K nearest neighbours, for every K from 1 to n - 2.
@@ -113,11 +110,7 @@ def coranking(
     >>> kept.trustworthiness.shape
     (148,)
     """
-    Y = check_points(embedding, name="embedding", min_samples=3)
-    n = len(Y)
-    starts = np.arange(n) if sources is None else check_sources(sources, n)
-    data, placed = check_data(X, n, metric, starts), _rows_of_distances(Y, starts)
-
+    n, starts, data, placed = _compared(X, embedding, metric, sources)
     sums = np.zeros((5, n))
     adding = Lock()
 
@@ -165,10 +158,7 @@ def local_quality(
     (1.0, 1.0, 0.5)
     """
     k = check_size(n_neighbors, embedding)
-    Y = check_points(embedding, name="embedding", min_samples=3)
-    n = len(Y)
-    starts = np.arange(n) if sources is None else check_sources(sources, n)
-    data, placed = check_data(X, n, metric, starts), _rows_of_distances(Y, starts)
+    n, starts, data, placed = _compared(X, embedding, metric, sources)
 
     def gather(block: slice) -> tuple[int, int, int]:
         own = np.arange(block.stop - block.start), starts[block]
@@ -328,13 +318,22 @@ def _crossings(near: Indices, far: Indices, n: int) -> tuple[Indices, Doubles]:
     return number, np.bincount(near, weights=far, minlength=n) - np.arange(n) * leaving
 
 
+def _compared(
+    X: Any, embedding: Any, metric: MetricName, sources: Any
+) -> tuple[int, Indices, Callable[[slice], Floats], Callable[[slice], Floats]]:
+    """Return the number of points, the sources, and their distances in data and embedding."""
+    Y = check_points(embedding, name="embedding", min_samples=3)
+    starts = np.arange(len(Y)) if sources is None else check_sources(sources, len(Y))
+    return len(Y), starts, check_data(X, len(Y), metric, starts), _rows_of_distances(Y, starts)
+
+
 def _rows_of_distances(points: Any, sources: Indices) -> Callable[[slice], Floats]:
     return lambda block: cdist(points[sources[block]], points)
 
 
 def check_data(X: Any, n: int, metric: MetricName, sources: Indices) -> Callable[[slice], Floats]:
     """Return a function that gives the distances from a block of sources to all points."""
-    precomputed = check_choice("metric", metric, METRICS) == "precomputed"
+    precomputed = check_choice("metric", metric, get_args(MetricName)) == "precomputed"
     data = check_points(X, min_samples=1 if precomputed else 3)
     if precomputed:
         if data.shape != (len(sources), n):

@@ -104,24 +104,15 @@ def stress(
     """
     pairs, shape = _pairs(distances, embedding, sources, finite=False)
 
-    def sums(block: slice) -> Doubles:
-        return np.stack([values.sum(axis=1) for values in pairs(block)])
-
-    # In units of the mean, squares neither overflow nor vanish.
-    units = [mean or 1.0 for mean in _total(sums, *shape, n_jobs) / (shape[0] * shape[1])]
-
-    def products(block: slice) -> Doubles:
-        d, e = (values / unit for values, unit in zip(pairs(block), units, strict=True))
-        return np.stack([(x * y).sum(axis=1) for x, y in ((d, d), (e, e), (d, e))])
-
-    dd, ee, de = _total(products, *shape, n_jobs)
+    means = _means(pairs, *shape, n_jobs)
+    dd, ee, de = _products(pairs, means, *shape, n_jobs, centred=False)
     if dd == 0 or ee == 0:
         return float(dd != ee)
     scale = de / ee
 
     # Not from the products above: rounding would leave only half the digits of their difference.
     def residues(block: slice) -> Doubles:
-        d, e = (values / unit for values, unit in zip(pairs(block), units, strict=True))
+        d, e = (values / (mean or 1.0) for values, mean in zip(pairs(block), means, strict=True))
         return np.asarray(((d - scale * e) ** 2).sum(axis=1)[None])
 
     return float(np.sqrt(min(_total(residues, *shape, n_jobs)[0] / dd, 1.0)))
@@ -199,33 +190,40 @@ def _pairs(
     return pairs, (len(rows), n - 1)
 
 
-def _correlation(
-    pairs: Pairs,
-    n_rows: int,
-    n_columns: int,
-    n_jobs: int | None = None,
-) -> float:
+def _correlation(pairs: Pairs, n_rows: int, n_columns: int, n_jobs: int | None = None) -> float:
     """Return Pearson's correlation of two non-negative matrices, given by blocks of rows.
 
     It is 1 if both are constant, 0 if one is. A matrix of zeros is constant.
     """
+    means = _means(pairs, n_rows, n_columns, n_jobs)
+    aa, bb, ab = _products(pairs, means, n_rows, n_columns, n_jobs, centred=True)
+    constant = [bool(squares <= EQUAL**2 * n_rows * n_columns) for squares in (aa, bb)]
+    if any(constant):
+        return float(all(constant))
+    return float(np.clip(ab / np.sqrt(aa * bb), -1.0, 1.0))
 
+
+def _means(pairs: Pairs, n_rows: int, n_columns: int, n_jobs: int | None) -> Doubles:
     # Each row is summed by itself, so that no bit depends on the blocks.
     def sums(block: slice) -> Doubles:
         return np.stack([values.sum(axis=1) for values in pairs(block)])
 
+    return _total(sums, n_rows, n_columns, n_jobs) / (n_rows * n_columns)
+
+
+def _products(
+    pairs: Pairs, means: Doubles, n_rows: int, n_columns: int, n_jobs: int | None, *, centred: bool
+) -> Doubles:
+    """Sum squares and products of both, in units of the means: they neither overflow nor vanish."""
+
     def products(block: slice) -> Doubles:
-        # In units of the mean, squares neither overflow nor vanish.
-        a, b = ((values - m) / (m or 1.0) for values, m in zip(pairs(block), means, strict=True))
+        a, b = (
+            (values - m if centred else values) / (m or 1.0)
+            for values, m in zip(pairs(block), means, strict=True)
+        )
         return np.stack([(x * y).sum(axis=1) for x, y in ((a, a), (b, b), (a, b))])
 
-    size = n_rows * n_columns
-    means = _total(sums, n_rows, n_columns, n_jobs) / size
-    aa, bb, ab = _total(products, n_rows, n_columns, n_jobs)
-    constant = [bool(squares <= EQUAL**2 * size) for squares in (aa, bb)]
-    if any(constant):
-        return float(all(constant))
-    return float(np.clip(ab / np.sqrt(aa * bb), -1.0, 1.0))
+    return _total(products, n_rows, n_columns, n_jobs)
 
 
 def _total(

@@ -49,21 +49,11 @@ VOTERS = 7
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """What criteria need beside the estimator and its data.
+    """What criteria need beside the estimator and its data."""
 
-    Parameters
-    ----------
-    y : array of shape (n_samples,) or None
-        Classes; -1, NaN or None for points without a label.
-    cv : int or splitter
-        Folds of the cross-validation.
-    random_state : int, RandomState or None
-        Seed of samples and folds; None gives the same ones every time.
-    """
-
-    y: Any = None
-    cv: Any = 5
-    random_state: Any = None
+    y: Any = None  # classes; -1, NaN or None for points without a label
+    cv: Any = 5  # number of folds or splitter of the cross-validation
+    random_state: Any = None  # seed of samples and folds; None gives the same ones every time
 
     def sample(self, n: int, count: int) -> Indices:
         """Choose ``count`` of ``n`` points."""
@@ -113,30 +103,10 @@ def stress(estimator: Any, X: Any, setting: Setting) -> float:
     return -stress_of(geodesics, estimator.embedding_, **how)
 
 
-def trustworthiness(estimator: Any, X: Any, setting: Setting) -> float:
-    """Return how far the 10 nearest in the embedding are near in the data as well."""
-    return _local(estimator, X, setting)[0]
-
-
-def continuity(estimator: Any, X: Any, setting: Setting) -> float:
-    """Return how far the 10 nearest in the data are near in the embedding as well."""
-    return _local(estimator, X, setting)[1]
-
-
-def lcmc(estimator: Any, X: Any, setting: Setting) -> float:
-    """Return the share of the 10 nearest neighbours that are kept, minus what chance would keep."""
-    return _local(estimator, X, setting, ranks=False)[2]
-
-
 def area(estimator: Any, X: Any, setting: Setting) -> float:
     """Return the area under ``R_NX`` over the logarithm of the size of neighbourhoods."""
     data, how = _data(estimator, X, setting)
     return coranking(data, estimator.embedding_, **how).auc_log_rnx
-
-
-def visible(estimator: Any, X: Any, setting: Setting) -> float:
-    """Return the share of points that a plot tells apart, see `metrics.visible_share`."""
-    return visible_share(estimator.embedding_)
 
 
 def stability(estimator: Any, X: Any, setting: Setting) -> float:
@@ -185,11 +155,13 @@ CRITERIA: dict[str, Callable[[Any, Any, Setting], float]] = {
     "energy": energy,
     "residual-variance": unexplained,
     "stress": stress,
-    "trustworthiness": trustworthiness,
-    "continuity": continuity,
-    "lcmc": lcmc,
+    # How far the 10 nearest in the embedding are near in the data as well; the other way round; and
+    # the share of the 10 nearest that are kept, minus what chance would keep.
+    "trustworthiness": lambda estimator, X, setting: _local(estimator, X, setting)[0],
+    "continuity": lambda estimator, X, setting: _local(estimator, X, setting)[1],
+    "lcmc": lambda estimator, X, setting: _local(estimator, X, setting, ranks=False)[2],
     "area": area,
-    "visible-share": visible,
+    "visible-share": lambda estimator, *_: visible_share(estimator.embedding_),
     "stability": stability,
     "cross-validation": cross_validation,
 }

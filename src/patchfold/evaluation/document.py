@@ -7,36 +7,14 @@ from __future__ import annotations
 
 import re
 from html import escape
+from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 # Blue and orange are told apart with any colour vision; the marks say the same without colour.
-STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; color: #22262b; background: #fff; margin: 2rem auto;
-  max-width: 75rem; padding: 0 1rem; }
-h1, h2, h3 { line-height: 1.2; }
-pre { background: #f1f3f5; padding: .5em; white-space: pre-wrap; }
-.scroll { overflow: auto; max-height: 85vh; margin: 1rem 0; border: 1px solid #d5d9de; }
-table { border-collapse: separate; border-spacing: 0; font-variant-numeric: tabular-nums;
-  font-size: 13px; }
-th, td { padding: .2em .5em; border-bottom: 1px solid #e3e6ea; text-align: left;
-  vertical-align: top; }
-.cells td { text-align: right; white-space: nowrap; }
-.cells thead th { position: sticky; top: 0; background: #f1f3f5; z-index: 1; height: 1.8rem;
-  box-sizing: border-box; }
-.cells thead tr + tr th { top: 1.8rem; font-weight: 400; }
-.cells thead .corner { left: 0; z-index: 2; }
-.cells tbody th { position: sticky; left: 0; background: #f8f9fa; font-weight: 400;
-  white-space: nowrap; }
-.cells .first { border-left: 2px solid #b6bcc4; }
-.cells tr.sum > * { font-style: italic; }
-td[title] { cursor: help; }
-.up1 { background: #dcebf8; } .up2 { background: #9cc6ea; }
-.down1 { background: #fdebd5; } .down2 { background: #f8bd7a; }
-svg { max-width: 100%; height: auto; display: block; }
-""".strip()
+STYLE = resources.files(__package__).joinpath("document.css").read_text("utf-8").strip()
 
 
 class Block(NamedTuple):

@@ -190,18 +190,14 @@ def unreadable(embedding: Any, points: Any = None) -> Unreadable | None:
     # Most embeddings can be read, and need no closer look.
     if len(np.unique(_codes(at[rows], *extent))) >= UNREADABLE * len(rows):
         return None
-    rows = rows[_different(at if points is None else points, rows)]
+    points = at if points is None else points
+    rows = rows[np.unique(points[rows], axis=0, return_index=True)[1]]  # different points only
     _, counts = np.unique(_codes(at[rows], *extent), return_counts=True)
     share = len(counts) / len(rows)
     if len(rows) < FEWEST or share >= UNREADABLE or counts.max() < DOT * len(rows):
         return None
     crowd = int(np.bincount(_codes(at, *extent)).max())
     return Unreadable(share, crowd, len(at), _to_blame(at, rows, share))
-
-
-def _different(points: Any, rows: Indices) -> Indices:
-    """Return the places among ``rows`` of different points, one place each."""
-    return np.asarray(np.unique(points[rows], axis=0, return_index=True)[1])
 
 
 def _to_blame(at: Doubles, rows: Indices, share: float) -> tuple[int, ...]:

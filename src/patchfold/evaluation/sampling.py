@@ -1,17 +1,25 @@
-"""Rows drawn at random: halves, folds and samples. The same seed draws the same rows."""
+"""Rows drawn at random: halves, folds and samples. The same seed draws the same rows.
+
+And honest choice: what is scored on test rows was chosen without them.
+"""
 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from sklearn.model_selection import ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
     from patchfold.base.types import Indices
 
     Split = tuple[Indices, Indices]
+
+Candidate = TypeVar("Candidate")
+Scored = TypeVar("Scored")
 
 
 def halves(
@@ -24,25 +32,9 @@ def halves(
 ) -> list[Split]:
     """Split rows into a training and a test half, ``count`` times.
 
-    The test half has one row more where their number is odd.
-
-    Parameters
-    ----------
-    y : array of shape (n_samples,)
-        The targets of all rows.
-    count : int, default=1
-        The number of splits.
-    rows : array of int or None
-        Split these rows only; None means all.
-    stratify : bool, default=True
-        Whether both halves keep the shares of the classes ``y``.
-    random_state : int or RandomState, default=0
-        The seed.
-
-    Returns
-    -------
-    list of (train, test)
-        Rows of ``y``.
+    The test half has one row more where their number is odd. ``y`` are the targets of all rows, of
+    which only ``rows`` are split; with ``stratify``, both halves keep the shares of the classes
+    ``y``.
 
     Examples
     --------
@@ -62,23 +54,8 @@ def folds(y: Any, count: int, *, rows: Any = None, random_state: Any = 0) -> lis
     """Split rows into folds that keep the shares of the classes; each is the test rows once.
 
     There are at least two folds, and no more than the largest class has rows. A class with fewer
-    rows than folds is missing in some of them.
-
-    Parameters
-    ----------
-    y : array of shape (n_samples,)
-        The classes of all rows.
-    count : int
-        The number of folds.
-    rows : array of int or None
-        Split these rows only; None means all.
-    random_state : int or RandomState, default=0
-        The seed.
-
-    Returns
-    -------
-    list of (train, test)
-        Rows of ``y``.
+    rows than folds is missing in some of them. ``y`` are the classes of all rows, of which only
+    ``rows`` are split.
 
     Examples
     --------
@@ -100,20 +77,9 @@ def draw(
 ) -> Indices:
     """Draw ``size`` of ``n`` rows without replacement, or all rows where there are no more.
 
-    Parameters
-    ----------
-    n, size : int
-        The number of rows there are, and of rows to draw.
-    random : int, Generator or RandomState, default=0
-        The seed, or where random numbers come from.
-    strata : array of shape (n,) or None
-        Classes that keep their shares, each to within a row.
-    ordered : bool, default=True
-        Whether rows come in ascending order, or in the order in which they were drawn.
-
-    Returns
-    -------
-    ndarray of int
+    ``random`` is a seed, or where random numbers come from. Classes ``strata`` of all rows keep
+    their shares, each to within a row. Rows come in ascending order if ``ordered``, or as they were
+    drawn.
 
     Examples
     --------
@@ -138,3 +104,41 @@ def _taken(y: Any, rows: Any) -> tuple[Any, Indices]:
     if rows is None:
         return y, np.arange(len(y))
     return y[rows], np.asarray(rows)
+
+
+def honest_scores(
+    candidates: Sequence[Candidate],
+    splits: Iterable[tuple[tuple[Any, Any], tuple[Any, Any]]],
+    score: Callable[[Candidate, Any, Any], Scored],
+    *,
+    judge: Callable[[Candidate, Any, Any], Any] | None = None,
+) -> tuple[list[Scored], list[int]]:
+    """Let every training half choose a candidate, and score that one on the test half.
+
+    Candidates are what is chosen from, for instance one embedding per number of neighbours. Splits
+    are pairs (inner, outer) of pairs (train, test). The inner rows choose, and are among the outer
+    training rows. ``score(candidate, train, test)`` scores a candidate, and ``judge``, which is
+    ``score`` unless it is given, returns the number that chooses: the first of equally good
+    candidates is chosen.
+
+    Return the score of every split by its outer rows, and the place of the candidate that it chose.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.arange(4)
+    >>> splits = [((rows[:1], rows[1:2]), (rows[:2], rows[2:]))]
+    >>> columns = [np.array([5, 1, 9, 9]), np.array([5, 2, 3, 4])]
+    >>> honest_scores(columns, splits, lambda column, _, test: float(column[test].mean()))
+    ([3.5], [1])
+    """
+    judge = judge or score
+    scores, chosen = [], []
+    for inner, outer in splits:
+        place = 0
+        if len(candidates) > 1:
+            values: list[Any] = [judge(candidate, *inner) for candidate in candidates]
+            place = values.index(max(values))
+        scores.append(score(candidates[place], *outer))
+        chosen.append(place)
+    return scores, chosen

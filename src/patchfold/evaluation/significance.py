@@ -1,4 +1,7 @@
-"""Significance of ranks over data sets: Friedman, Nemenyi, Bonferroni-Dunn."""
+"""How sure scores are: intervals over repeated splits, and significance of ranks over data sets.
+
+The tests are those of Friedman, Nemenyi, and Bonferroni and Dunn.
+"""
 
 from __future__ import annotations
 
@@ -17,83 +20,47 @@ if TYPE_CHECKING:
     from patchfold.base.types import Doubles
 
 
-POST_HOC_TESTS = ("nemenyi", "bonferroni-dunn")
-
-
 # The level of significance of comparisons.
 ALPHA = 0.05
+
+# What scores of repeated halves share: as many test as training rows.
+HALVES_OVERLAP = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Friedman:
-    """Friedman's test that all methods have the same ranks.
+    """Friedman's test that all methods have the same ranks."""
 
-    Attributes
-    ----------
-    statistic : float
-        Chi squared with k - 1 degrees of freedom for k methods, corrected for ties.
-    p_value : float
-        Its p-value.
-    f_statistic : float
-        The less conservative F of Iman and Davenport with k - 1 and (k - 1)(N - 1) degrees of
-        freedom for N data sets.
-    f_p_value : float
-        Its p-value.
-    """
-
-    statistic: float
+    statistic: float  # chi squared with k - 1 degrees of freedom for k methods, corrected for ties
     p_value: float
+    # The less conservative F of Iman and Davenport with k - 1 and (k - 1)(N - 1) degrees of freedom
+    # for N data sets.
     f_statistic: float
     f_p_value: float
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Friedman's test of some methods, and the test that tells which of them differ.
-
-    Attributes
-    ----------
-    methods : tuple of str
-        Their names.
-    n_datasets : int
-        Number of rows that were ranked.
-    friedman : Friedman
-        The test of all of them.
-    ranks : tuple of float
-        The mean rank of each.
-    difference : float
-        How far ranks must be apart to differ at the level :data:`ALPHA`.
-    control : str
-        The method that the others are compared with by the test of Bonferroni and Dunn; empty
-        where all pairs are compared by that of Nemenyi.
-    p_values : dict
-        Of every pair of methods, (better, worse); with a control only of pairs with it.
-    """
+    """Friedman's test of some methods, and the test that tells which of them differ."""
 
     methods: tuple[str, ...]
-    n_datasets: int
-    friedman: Friedman
-    ranks: tuple[float, ...]
-    difference: float
+    n_datasets: int  # number of rows that were ranked
+    friedman: Friedman  # the test of all methods
+    ranks: tuple[float, ...]  # the mean rank of each method
+    difference: float  # how far ranks must be apart to differ at the level ALPHA
+    # The method that Bonferroni and Dunn's test compares the others with; empty where Nemenyi's
+    # test compares all pairs.
     control: str
+    # By pairs of methods, (better, worse); with a control only pairs with it.
     p_values: dict[tuple[str, str], float]
 
 
 def compare(methods: Sequence[str], scores: Any, *, control: str = "") -> Comparison:
     """Rank methods over data sets and test which of them differ.
 
-    Parameters
-    ----------
-    methods : sequence of str
-        The names of the columns.
-    scores : array-like of shape (n_datasets, n_methods)
-        At least two data sets and three methods.
-    control : str, default=""
-        Compare the others with this one only (Bonferroni and Dunn), not all pairs (Nemenyi).
-
-    Returns
-    -------
-    Comparison
+    Scores have a row for each data set and a column for each method: at least two and three. With a
+    ``control`` the others are compared with this method only (Bonferroni and Dunn), not in all
+    pairs (Nemenyi).
 
     Examples
     --------
@@ -141,19 +108,9 @@ def average_ranks(scores: Any) -> Doubles:
 def friedman(scores: Any) -> Friedman:
     """Test whether methods have the same ranks over data sets.
 
-    ``chi^2 = 12 N / (k (k + 1)) (sum R_j^2 - k (k + 1)^2 / 4)`` over the mean ranks R_j, divided
-    by what ties leave of the ranks' variance, and
-    ``F = (N - 1) chi^2 / (N (k - 1) - chi^2)`` (Demšar, section 3.2.2).
-
-    Parameters
-    ----------
-    scores : array-like of shape (n_datasets, n_methods)
-        At least two data sets and three methods.
-
-    Returns
-    -------
-    Friedman
-        Both statistics and p-values. Methods that are equal everywhere have p-values of 1.
+    ``chi^2 = 12 N / (k (k + 1)) (sum R_j^2 - k (k + 1)^2 / 4)`` over the mean ranks R_j, divided by
+    what ties leave of the ranks' variance, and ``F = (N - 1) chi^2 / (N (k - 1) - chi^2)`` (Demšar,
+    section 3.2.2). Methods that are equal everywhere have p-values of 1.
 
     Examples
     --------
@@ -176,18 +133,8 @@ def friedman(scores: Any) -> Friedman:
 def nemenyi(scores: Any) -> Doubles:
     """Return the p-value of every pair of methods, corrected for comparing all pairs.
 
-    ``|R_i - R_j| / sqrt(k (k + 1) / (6 N))`` times the root of two is compared with the
-    studentized range of k values (Demšar, section 3.2.2).
-
-    Parameters
-    ----------
-    scores : array-like of shape (n_datasets, n_methods)
-        At least two data sets and three methods.
-
-    Returns
-    -------
-    ndarray of shape (n_methods, n_methods)
-        Symmetric, with ones on the diagonal.
+    ``|R_i - R_j| / sqrt(k (k + 1) / (6 N))`` times the root of two is compared with the studentized
+    range of k values (Demšar, section 3.2.2). There are ones on the diagonal.
 
     Examples
     --------
@@ -207,19 +154,8 @@ def bonferroni_dunn(scores: Any, control: int) -> Doubles:
     """Return the p-value of every method against one, corrected for so many comparisons.
 
     ``|R_i - R_control| / sqrt(k (k + 1) / (6 N))`` is compared with the normal distribution, and
-    the p-value multiplied by k - 1 (Demšar, section 3.2.2).
-
-    Parameters
-    ----------
-    scores : array-like of shape (n_datasets, n_methods)
-        At least two data sets and three methods.
-    control : int
-        The column that the others are compared with.
-
-    Returns
-    -------
-    ndarray of shape (n_methods,)
-        One at the control itself.
+    the p-value multiplied by k - 1 (Demšar, section 3.2.2). It is 1 at the column ``control``
+    itself.
 
     Examples
     --------
@@ -238,20 +174,8 @@ def critical_difference(
 ) -> float:
     """Return how far two mean ranks must be apart to differ at a level of significance.
 
-    ``q_alpha sqrt(k (k + 1) / (6 N))`` (Demšar, section 3.2.2).
-
-    Parameters
-    ----------
-    n_methods, n_datasets : int
-        k and N.
-    alpha : float, default=0.05
-        The level.
-    test : {"nemenyi", "bonferroni-dunn"}, default="nemenyi"
-        Whether all pairs are compared, or all methods with one.
-
-    Returns
-    -------
-    float
+    ``q_alpha sqrt(k (k + 1) / (6 N))`` for k methods and N data sets (Demšar, section 3.2.2). By
+    the test of Nemenyi all pairs are compared, by that of Bonferroni and Dunn all methods with one.
 
     Examples
     --------
@@ -260,7 +184,7 @@ def critical_difference(
     >>> round(critical_difference(4, 14, test="bonferroni-dunn"), 2)
     1.17
     """
-    check_choice("test", test, POST_HOC_TESTS)
+    check_choice("test", test, ("nemenyi", "bonferroni-dunn"))
     if test == "nemenyi":
         q = stats.studentized_range.ppf(1 - alpha, n_methods, np.inf) / np.sqrt(2)
     else:
@@ -302,3 +226,60 @@ def _check_scores(scores: Any) -> Doubles:
     if not np.isfinite(array).all():
         raise ValueError("scores has missing values; leave out data sets that not all methods did.")
     return array
+
+
+# ---------------------------------------------------------------- intervals
+
+
+def standard_error(scores: Any, *, overlap: float = 0.0) -> float:
+    """Return the standard error of a mean: ``s sqrt(1/J + overlap)`` for J scores.
+
+    Scores of repeated splits of the same data are not independent, and without ``overlap`` the
+    error is too small for them. With the ratio of test to training rows it is that of Nadeau and
+    Bengio ("Inference for the generalization error", Machine Learning 52, 2003).
+
+    There are at least two scores. For ``overlap`` of halves see :data:`HALVES_OVERLAP`.
+
+    Examples
+    --------
+    >>> round(standard_error([0.8, 0.9, 0.85]), 4)
+    0.0289
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    n = len(values)
+    return float(np.std(values, ddof=1) / np.sqrt(n / (1 + n * overlap)))
+
+
+def mean_interval(
+    scores: Any, *, overlap: float = 0.0, level: float = 1 - ALPHA
+) -> tuple[float, float, float]:
+    """Return the mean of repeated scores, and Student's interval for it.
+
+    Return mean, lower and upper end: ``m -+ t e`` with e the :func:`standard_error`. The interval
+    should cover the mean as often as ``level`` says. There are at least two scores.
+
+    Examples
+    --------
+    >>> [round(number, 3) for number in mean_interval([0.8, 0.9, 0.85])]
+    [0.85, 0.726, 0.974]
+    """
+    mean = float(np.mean(np.asarray(scores, dtype=np.float64)))
+    t = float(stats.t.ppf((1 + level) / 2, len(scores) - 1))
+    half = standard_error(scores, overlap=overlap) * t
+    return mean, mean - half, mean + half
+
+
+def score_range(scores: Any, *, tail: float = ALPHA / 2) -> tuple[float, float]:
+    """Return between which two quantiles most of some repeated scores lie.
+
+    The range leaves out the share ``tail`` of the scores at each end. It says how far single scores
+    are spread, and does not shrink with their number. How sure their mean is says
+    :func:`mean_interval`.
+
+    Examples
+    --------
+    >>> [round(number, 2) for number in score_range(range(101), tail=0.05)]
+    [5.0, 95.0]
+    """
+    low, high = np.quantile(np.asarray(scores, dtype=np.float64), [tail, 1 - tail])
+    return float(low), float(high)

@@ -16,7 +16,7 @@ from patchfold.divergences import paired
 from patchfold.embedding import PatchSpace
 from patchfold.embedding.methods import METHODS, divergence_parameters
 from patchfold.explorer.given import coordinates
-from patchfold.explorer.layout import ellipses, placed
+from patchfold.explorer.views import ellipses, placed
 from patchfold.neighbors import SharedNeighbors, find_neighbors
 from patchfold.patches import GaussianPatch
 from patchfold.selection import select_n_neighbors
@@ -49,52 +49,26 @@ GIVEN_NOTE = "coordinates as given; edges and patches are of X, with {k} neighbo
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """One embedding, as an estimator found it.
+    """One embedding, as an estimator found it."""
 
-    Attributes
-    ----------
-    method, divergence, k
-        What the page's switches call it; None where there is nothing to switch.
-    plane : array of shape (n, 2)
-        The embedding, as :func:`~patchfold.explorer.layout.placed` puts it.
-    graph : csr_array of shape (n, n)
-        The edges above the diagonal, with their lengths.
-    measure : str
-        What edges are coloured by.
-    colours : array of shape (n_edges,)
-        The divergence of the patches at the ends of each edge, or its length where there are none.
-    ellipses : array of shape (n, 5), or None
-        The patches in the plane.
-    notes : tuple of str
-        What the fit had to say.
-    known : dict of str to array of shape (n,)
-        What patches know of every point; empty where another embedding of the page has it.
-    """
-
+    # What the page's switches call it; None where there is nothing to switch.
     method: str
     divergence: str | None
     k: int | None
-    plane: Doubles
-    graph: csr_array
-    measure: str
+    plane: Doubles  # the embedding, as `placed` puts it
+    graph: csr_array  # the edges above the diagonal, with their lengths
+    measure: str  # what edges are coloured by
+    # The divergence of the patches at the ends of each edge, or its length where there are none.
     colours: Doubles
-    ellipses: Doubles | None
-    notes: tuple[str, ...] = ()
+    ellipses: Doubles | None  # the patches in the plane, (n, 5)
+    notes: tuple[str, ...] = ()  # what the fit had to say
+    # What patches know of every point; empty where another embedding of the page has it.
     known: dict[str, Doubles] = field(default_factory=dict)
 
 
-def choose_k(
-    X: Doubles,
-    methods: Sequence[str],
-    divergences: Sequence[str],
-    *,
-    n_jobs: int | None,
-    random_state: Any,
-) -> int:
+def choose_k(X: Doubles, methods: Sequence[str], divergences: Sequence[str], **common: Any) -> int:
     """Choose the number of neighbours for the first method and the first divergence of patches."""
-    divergence = _of_patches(divergences, "euclidean")
-    own = divergence_parameters(methods[0], divergence)
-    estimator = METHODS[methods[0]](n_jobs=n_jobs, random_state=random_state, **own)
+    estimator = _estimator(methods[0], _of_patches(divergences, "euclidean"), **common)
     return int(select_n_neighbors(estimator, X).n_neighbors)
 
 
@@ -103,10 +77,8 @@ def fit_all(
     methods: Sequence[str],
     divergences: Sequence[str],
     ks: Sequence[int],
-    *,
-    n_jobs: int | None,
-    random_state: Any,
     progress: Progress,
+    **common: Any,
 ) -> list[Fitted]:
     """Fit one estimator per method, divergence and k, all on the same neighbours and patches."""
     # What has patches first: the classical method shows the same, fitted to the same points.
@@ -114,30 +86,24 @@ def fit_all(
     total = len(ks) * len(pairs)
     progress(0, total, "neighbours and patches")
     shared = SharedNeighbors()
-    near = find_neighbors(X, max(ks), knn=shared, n_jobs=n_jobs, random_state=random_state)
+    near = find_neighbors(X, max(ks), knn=shared, **common)
     colouring = _of_patches(divergences, COLOURING)
-    fitted: list[Fitted] = []
+    n_jobs, fitted = common["n_jobs"], list[Fitted]()
     # The largest first: what it finds serves the others.
     for k in sorted(ks, reverse=True):
-        members, patches, known_values = near.nearest(k), None, Values()
+        members, patches = near.nearest(k), None
         for method, divergence in pairs:
             progress(len(fitted), total, f"{method}, {divergence}, k = {k}")
-            estimator = METHODS[method](
-                n_neighbors=k,
-                knn=shared,
-                n_jobs=n_jobs,
-                random_state=random_state,
-                **divergence_parameters(method, divergence),
-            )
+            estimator = _estimator(method, divergence, n_neighbors=k, knn=shared, **common)
             notes = _fit(estimator, X)
             if estimator.patches_ is not None:
-                patches, known_values = estimator.patches_, Values()
+                patches = estimator.patches_
             if patches is None:
                 space = PatchSpace(n_neighbors=k, divergence=colouring, knn=shared, n_jobs=n_jobs)
                 patches = _patches(space, X)
             measure = colouring if divergence == "euclidean" else divergence
             places, lengths = estimator.embedding_, estimator.graph_
-            found = _found(places, lengths, patches, members, measure, n_jobs, known_values)
+            found = _found(places, lengths, patches, members, measure, n_jobs)
             known = {} if any(one.known for one in fitted) else known_of(estimator, X)
             fitted.append(Fitted(method, divergence, k, *found, notes, known))
     progress(total, total, "page")
@@ -153,10 +119,8 @@ def fit_beside(
     methods: Sequence[str],
     divergences: Sequence[str],
     n_neighbors: int | str | None,
-    *,
-    n_jobs: int | None,
-    random_state: Any,
     progress: Progress,
+    **common: Any,
 ) -> tuple[dict[Any, Any], tuple[str, ...]]:
     """Fit one estimator per method, and put them behind the first of the embeddings of others.
 
@@ -171,14 +135,15 @@ def fit_beside(
         label = METHODS[method].__name__
         while label in embeddings:
             label += " (fitted)"
-        own = divergence_parameters(method, divergence)
-        fits[label] = METHODS[method](
-            n_neighbors=k, n_jobs=n_jobs, random_state=random_state, **own
-        )
+        fits[label] = _estimator(method, divergence, n_neighbors=k, **common)
         notes += [f"{label}: {note}" for note in _fit(fits[label], X)]
     first, *others = embeddings
     beside = {label: embeddings[label] for label in others}
     return {first: embeddings[first], **fits, **beside}, tuple(notes)
+
+
+def _estimator(method: str, divergence: str, **parameters: Any) -> Any:
+    return METHODS[method](**parameters, **divergence_parameters(method, divergence))
 
 
 def _of_patches(divergences: Sequence[str], otherwise: str) -> str:
@@ -225,10 +190,12 @@ def from_estimators(
         places = coordinates(label, estimator, len(X))
         if space is None:
             points, said = compressed(X)
-            space = _space(points, n_jobs)
-            parts = _parts(space, points, n_jobs)
+            k = max(min(GIVEN_NEIGHBORS, len(X) // 2), 1)
+            space = PatchSpace(n_neighbors=k, divergence=COLOURING, n_jobs=n_jobs, random_state=0)
+            patches = _patches(space, points)
+            members = _members(space, cast("GaussianPatch", space.patch_), points, n_jobs)
             notes = (GIVEN_NOTE.format(k=space.n_neighbors_), *said)
-        found = _found(places, space.graph_, *parts, COLOURING, n_jobs)
+        found = _found(places, space.graph_, patches, members, COLOURING, n_jobs)
         known = {} if any(one.known for one in fitted) else known_of(space, points)
         fitted.append(Fitted(str(label), None, None, *found, notes, known))
     return fitted
@@ -268,19 +235,6 @@ def _own(
     return _found(estimator.embedding_, estimator.graph_, patches, members, measure, n_jobs)
 
 
-def _space(X: Doubles, n_jobs: int | None) -> PatchSpace:
-    """Fit the patches that stand behind coordinates of others."""
-    k = max(min(GIVEN_NEIGHBORS, len(X) // 2), 1)
-    space = PatchSpace(n_neighbors=k, divergence=COLOURING, n_jobs=n_jobs, random_state=0)
-    _fit(space, X)
-    return space
-
-
-def _parts(space: PatchSpace, X: Doubles, n_jobs: int | None) -> tuple[Any, Neighborhoods]:
-    recipe = cast("GaussianPatch", space.patch_)
-    return space.patches_, _members(space, recipe, X, n_jobs)
-
-
 def _found(
     embedding: Any,
     lengths: csr_array,
@@ -288,12 +242,8 @@ def _found(
     members: Neighborhoods | None,
     measure: Any,
     n_jobs: int | None,
-    known_values: Values | None = None,
 ) -> tuple[Doubles, csr_array, str, Doubles, Doubles | None]:
-    """Return what a page shows of an embedding: plane, graph, measure, colours and ellipses.
-
-    ``known_values`` are those of the same patches along the edges of other graphs.
-    """
+    """Return what a page shows of an embedding: plane, graph, measure, colours and ellipses."""
     plane = placed(embedding)
     # Explicit zeros are edges, which triu keeps.
     graph = triu(lengths, k=1, format="csr")
@@ -301,36 +251,12 @@ def _found(
     if patches is None or members is None:
         return plane, graph, "distance", graph.data, None
     # Lengths need not be divergences: classes or the scale of the neighbourhood may stretch them.
-    colours = (known_values or Values()).along(graph, patches, measure, n_jobs)
+    ends = np.repeat(np.arange(len(plane)), np.diff(graph.indptr)), graph.indices.astype(np.intp)
+    colours = to_numpy(paired(patches, *ends, measure, n_jobs=n_jobs))
     if np.allclose(colours, graph.data, rtol=1e-6, atol=0):
         colours = graph.data  # the page keeps equal arrays once
     name = measure if isinstance(measure, str) else getattr(measure, "__name__", "divergence")
     return plane, graph, name, colours, ellipses(patches, members, plane, n_jobs)
-
-
-class Values:
-    """Divergences of patches along edges, each found once: views of the same k share most edges."""
-
-    def __init__(self) -> None:
-        self._known: dict[Any, tuple[NDArray[np.int64], Doubles]] = {}
-
-    def along(
-        self, graph: csr_array, patches: Patches, measure: Any, n_jobs: int | None
-    ) -> Doubles:
-        """Return the divergence along each edge of a graph, by its rows."""
-        n = graph.shape[0]
-        rows = np.repeat(np.arange(n), np.diff(graph.indptr))
-        edges = rows * n + graph.indices
-        none = np.empty(0, dtype=np.int64), np.empty(0)
-        known, values = self._known.get(measure, none)
-        fresh = ~np.isin(edges, known)
-        ends = rows[fresh], graph.indices[fresh].astype(np.intp)
-        new = to_numpy(paired(patches, *ends, measure, n_jobs=n_jobs))
-        found = np.empty(len(edges), dtype=new.dtype)
-        found[fresh] = new
-        found[~fresh] = values[np.searchsorted(known, edges[~fresh])]
-        self._known[measure] = edges, found
-        return found
 
 
 def slider(n: int) -> tuple[int, ...]:

@@ -262,22 +262,23 @@ def explore(
     }
     wanted = (() if given else FIRST) if methods is None else _listed("methods", methods)
     fits = [check_choice("methods", method, METHODS) for method in wanted]
-    divergences = _known("divergences", divergences, known.NAMES)
-    common = {"n_jobs": n_jobs, "random_state": random_state, "progress": progress or _silent}
+    divergences = _listed("divergences", divergences)
+    divergences = [check_choice("divergences", name, known.NAMES) for name in divergences]
+    tell, common = progress or _silent, {"n_jobs": n_jobs, "random_state": random_state}
     if given:
         k = None if n_neighbors is None else _listed("n_neighbors", n_neighbors)[0]
-        maps, said = fit_beside(source.embeddings, points, fits, divergences, k, **common)
+        maps, said = fit_beside(source.embeddings, points, fits, divergences, k, tell, **common)
         fitted = from_estimators(maps, points, n_jobs)
         if is_anndata(X) and not (fits or embeddings):
             said = (*said, OFFER)
     else:
         ks = slider(len(points)) if n_neighbors is None else _listed("n_neighbors", n_neighbors)
         if "auto" in ks:
-            chosen = choose_k(points, fits, divergences, n_jobs=n_jobs, random_state=random_state)
+            chosen = choose_k(points, fits, divergences, **common)
             ks = [chosen if k == "auto" else k for k in ks]
         fewer, said = compressed(points)
         ks = _check_neighbors(list(ks), len(points))
-        fitted = fit_all(fewer, fits, divergences, ks, **common)
+        fitted = fit_all(fewer, fits, divergences, ks, tell, **common)
     parts["notes"] += said
     return _page_of(fitted, points, names, parts, n_jobs, random_state)
 
@@ -368,10 +369,6 @@ def _listed(name: str, values: Any) -> list[Any]:
     if not result:
         raise ValueError(f"{name} is empty; give at least one.")
     return result
-
-
-def _known(name: str, values: Any, allowed: Iterable[str]) -> list[str]:
-    return [check_choice(name, value, allowed) for value in _listed(name, values)]
 
 
 def _feature_names(

@@ -24,31 +24,18 @@ OFFER = (
     'methods=["isomap"] adds a map of patches to those of the AnnData, and so does '
     "patchfold.anndata.isomap(adata) beforehand"
 )
-# Coordinates to look at have so many columns.
-FEWEST_SEEN, MOST_SEEN = 2, 3
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Points, and what is known beside them.
+    """Points, and what is known beside them."""
 
-    Attributes
-    ----------
-    points : array of shape (n, m), or anything that becomes one
-    embeddings : dict of a label to coordinates
-    columns : dict of a name to n values
-    ids : sequence of n names, or None
-    feature_names : sequence of m names, or None
-    notes : list of str
-        What was decided.
-    """
-
-    points: Any
+    points: Any  # an array of shape (n, m), or what becomes one
     embeddings: dict[Any, Any] = field(default_factory=dict)
     columns: dict[Any, Any] = field(default_factory=dict)
     ids: Any = None
     feature_names: Any = None
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # what was decided
 
 
 def is_anndata(X: Any) -> bool:
@@ -114,7 +101,8 @@ def _cells(adata: Any, given: dict[Any, Any]) -> Source:
     seen = {
         str(name).removeprefix("X_"): np.asarray(values)
         for name, values in adata.obsm.items()
-        if name != key and _is_seen(values)
+        # Coordinates to look at have two columns, or three.
+        if name != key and np.ndim(values) == 2 and np.shape(values)[1] in {2, 3}
     }
     if key is None:
         _check_variables(adata, next(iter(seen), None))
@@ -143,8 +131,3 @@ def _check_variables(adata: Any, seen: str | None) -> None:
         f"the AnnData has {has} and nothing to compare cells by in .obsm, such as 'X_pca'; run "
         f"scanpy.pp.pca(adata) first ({alone} {shows})."
     )
-
-
-def _is_seen(values: Any) -> bool:
-    _, *width = getattr(values, "shape", (0,))
-    return len(width) == 1 and FEWEST_SEEN <= width[0] <= MOST_SEEN

@@ -52,15 +52,8 @@ class Pictures:
 def pictures_of(X: Any, images: Any) -> Pictures:
     """Return points and pictures; without any given, look for pixels in the points.
 
-    Parameters
-    ----------
-    X : array of shape (n, m), (n, height, width) or (n, height, width, channels)
-    images : None, False, array of n pictures, or n paths
-        None looks for pixels in ``X``, False does not.
-
-    Returns
-    -------
-    Pictures
+    Points are an array of shape (n, m), (n, height, width) or (n, height, width, channels). Images
+    are n pictures, n paths, None to look for pixels in ``X``, or False not to.
     """
     shape = tuple(getattr(X, "shape", ()))
     if len(shape) in {3, 4}:

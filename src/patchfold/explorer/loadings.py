@@ -32,18 +32,10 @@ STEPS = 127
 
 @dataclass(frozen=True, eq=False)
 class Loadings:
-    """Where a standard deviation more of its strongest features moves every point.
+    """Where a standard deviation more of its strongest features moves every point."""
 
-    Attributes
-    ----------
-    features : array of shape (n, s)
-        The strongest features of every point, the strongest first.
-    moves : array of shape (n, s, 2)
-        In the coordinates of the plane.
-    """
-
-    features: Indices
-    moves: Doubles
+    features: Indices  # the strongest of every point, the strongest first: (n, s)
+    moves: Doubles  # in the coordinates of the plane: (n, s, 2)
 
 
 def has_loadings(X: NDArray[Any], n_views: int) -> bool:
@@ -57,19 +49,7 @@ def loadings_of(
     """Find the features that move every point most.
 
     The slopes are those of :meth:`patchfold.PatchIsomap.local_loadings` at fitted points, of the
-    plane instead of the embedding.
-
-    Parameters
-    ----------
-    plane : array of shape (n, 2)
-    upper : csr_array of shape (n, n)
-        Edges of the graph, above the diagonal.
-    X : array of shape (n, m)
-    n_jobs : int or None
-
-    Returns
-    -------
-    Loadings
+    plane instead of the embedding. ``upper`` are the edges of the graph above the diagonal.
 
     Examples
     --------
@@ -87,31 +67,8 @@ def loadings_of(
     slopes = fitted_slopes(X, plane, near, X[rows], n_jobs)
     moves = np.swapaxes(slopes, 1, 2) * X.std(axis=0, dtype=np.float64)[:, None]
     lengths = np.hypot(moves[:, :, 0], moves[:, :, 1])
-    features = _largest(lengths, STRONGEST)
+    features = np.argsort(-lengths, axis=1, kind="stable")[:, :STRONGEST]
     return Loadings(features, np.take_along_axis(moves, features[:, :, None], axis=1))
-
-
-def _largest(values: Doubles, count: int) -> Indices:
-    """Return the places of the largest values of every row, from the largest, equals in order.
-
-    Examples
-    --------
-    >>> _largest(np.array([[1.0, 3.0, 2.0, 3.0], [5.0, 0.0, 0.0, 0.0]]), 2)
-    array([[1, 3],
-           [0, 1]])
-    """
-    n, m = values.shape
-    if m <= count:
-        return np.asarray(np.argsort(-values, axis=1, kind="stable"))
-    least = np.partition(values, m - count, axis=1)[:, m - count]
-    found = np.empty((n, count), dtype=np.intp)
-    taken = values >= least[:, None]
-    ties = taken.sum(axis=1) > count
-    places = np.nonzero(taken[~ties])[1].reshape(-1, count)
-    order = np.argsort(-np.take_along_axis(values[~ties], places, axis=1), axis=1, kind="stable")
-    found[~ties] = np.take_along_axis(places, order, axis=1)
-    found[ties] = np.argsort(-values[ties], axis=1, kind="stable")[:, :count]
-    return found
 
 
 def pack_loadings(

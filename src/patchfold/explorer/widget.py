@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html as markup
+from importlib import resources
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -15,46 +16,11 @@ INLINE_HEIGHT = 720
 # own, but neither read the notebook nor leave its place.
 SANDBOX = "allow-scripts allow-downloads allow-popups allow-popups-to-escape-sandbox"
 
-# The page is a document of its own. It says when it is ready, and its selection after it was asked.
-PROGRAM = """
-function render({ model, el }) {
-  const frame = document.createElement("iframe");
-  frame.setAttribute("sandbox", model.get("sandbox"));
-  frame.title = "patchfold explorer";
-  frame.style.cssText = `width: 100%; height: ${model.get("height")}px; border: 0`;
-  frame.srcdoc = model.get("html");
-  const tell = () => {
-    const rows = model.get("selection");
-    frame.contentWindow?.postMessage({ patchfold: { rows } }, "*");
-  };
-  const hear = (event) => {
-    const words = event.data?.patchfold;
-    if (event.source !== frame.contentWindow || !words) return;
-    if (words.ready) tell();
-    if (!Array.isArray(words.rows)) return;
-    model.set("selection", words.rows);
-    model.save_changes();
-  };
-  window.addEventListener("message", hear);
-  model.on("change:selection", tell);
-  el.append(frame);
-  return () => {
-    window.removeEventListener("message", hear);
-    model.off("change:selection", tell);
-  };
-}
-export default { render };
-"""
+PROGRAM = resources.files(__package__).joinpath("widget.js").read_text(encoding="utf-8")
 
 
 class Shown:
-    """A page that a notebook can show.
-
-    Parameters
-    ----------
-    html : str
-        The page.
-    """
+    """A page that a notebook can show."""
 
     def __init__(self, html: str) -> None:
         self.html = html

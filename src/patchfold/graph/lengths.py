@@ -13,10 +13,10 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from patchfold import divergences
-from patchfold.base.arrays import check_stored, to_numpy
+from patchfold.base.arrays import to_numpy
 from patchfold.base.threads import map_blocks
 from patchfold.base.types import LengthName
-from patchfold.base.validation import check_choice, is_sparse
+from patchfold.base.validation import is_sparse
 from patchfold.divergences.pairing import paired
 from patchfold.graph.short_circuits import RECIPE, Typical
 from patchfold.supervision import UNKNOWN, Edges, changed_lengths, kinship
@@ -74,22 +74,6 @@ class Lengths:
     codes: Codes | None = None
     known_mean: float | None = None
     patch_of: Indices | None = None
-
-    def check(self, shape: tuple[int, int]) -> None:
-        """Refuse lengths out of a file that are not those of so many points and features."""
-        if not callable(self.divergence):
-            check_choice("divergence", self.divergence, (*divergences.NAMES, "precomputed"))
-        if self.divergence != "precomputed":
-            check_stored("points", self.points, shape)
-        if self.patches is not None:
-            count = shape[0] if self.patch_of is None else len(self.patches)
-            self.patches.check((count, shape[1]))
-            if self.patch_of is not None:
-                check_stored("patch_of", self.patch_of, shape[:1], "i", least=0)
-                if self.patch_of.max(initial=0) >= count:
-                    raise ValueError(f"patch_of reaches beyond the {count} patches")
-        if self.codes is not None:
-            check_stored("codes", self.codes, shape[:1], "i")
 
     # ---------------------------------------------------------------- plain lengths
 
@@ -297,11 +281,6 @@ class PrunedLengths(Lengths):
     """
 
     typical: Typical = field(kw_only=True)
-
-    def check(self, shape: tuple[int, int]) -> None:
-        """Refuse lengths out of a file that are not those of so many points and features."""
-        super().check(shape)
-        self.typical.check()
 
     def plain(self, i: Indices, j: Indices) -> Floats:
         """Return the distances of the pairs ``(i, j)``, also of pairs that are short circuits."""

@@ -11,23 +11,22 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from patchfold.base.arrays import check_follows, to_numpy
+from patchfold.base.arrays import to_numpy
 from patchfold.base.types import GraphName
-from patchfold.base.validation import check_count
 from patchfold.graph import new_points
 from patchfold.graph.lengths import Lengths, PrunedLengths
 from patchfold.neighbors.given import at_zero
-from patchfold.neighbors.neighborhoods import Neighborhoods
-from patchfold.neighbors.protocol import check_stored_search
 from patchfold.supervision import label_rule
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from patchfold.base.types import Indices, RuleName, Seed
     from patchfold.divergences import Divergence
     from patchfold.neighbors.copies import Copies
     from patchfold.neighbors.fitted_rows import RowTable
+    from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.neighbors.protocol import NeighborSearch
     from patchfold.neighbors.search import Knn
     from patchfold.patches.denoising import Denoised
@@ -156,34 +155,6 @@ class PatchGraph:
     def __len__(self) -> int:
         return int(self.matrix.shape[0])
 
-    def check(self, shape: tuple[int, int]) -> None:
-        """Refuse a graph from a file unless it has ``shape``: points and features.
-
-        Compiled code reads its arrays, and does not look where they end.
-        """
-        n, _ = shape
-        check_csr("matrix", self.matrix, n)
-        self.neighborhoods.check((n, n))
-        self.lengths.check(shape)
-        for count in (self.setting.degree, self.reach):
-            if count is not None:
-                check_count("degree", count)
-        check_count("patch_size", self.setting.patch_size, minimum=0)
-        if self.setting.precomputed:
-            return
-        if self.search is None or self.rows is None:
-            raise ValueError("the graph has no points")
-        check_stored_search(self.search, shape)
-        self.rows.check(shape)
-        if self.copies is not None:
-            self.copies.check(n)
-        if self.lengths.patch_of is not None:
-            if self.copies is None:
-                raise ValueError("points share patches, and none is a copy")
-            check_follows("patch_of", self.lengths.patch_of, self.copies.point)
-        if self.denoised is not None:
-            self.denoised.check(shape)
-
     def __getstate__(self) -> dict[str, Any]:
         # What can be computed again, or is of use in a fit only, is not in a file.
         left_out = ("removed", "patches_of_rows")
@@ -228,11 +199,3 @@ class PatchGraph:
         Equal coordinates make it the same point; where distances are given, the distance zero.
         """
         return at_zero(X) if self.rows is None else self.rows.find(X)
-
-
-def check_csr(name: str, matrix: Any, n: int) -> None:
-    """Refuse a sparse matrix out of a file that is not one of shape (n, n) without gaps."""
-    if type(matrix) is not csr_array or matrix.shape != (n, n):
-        raise ValueError(f"{name} is a {type(matrix).__name__}, and no csr_array of {n} points")
-    parts: tuple[Any, Any, Any] = (matrix.indptr, matrix.indices, matrix.data)
-    Neighborhoods(*parts).check((n, n))

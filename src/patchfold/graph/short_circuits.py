@@ -34,13 +34,12 @@ Steps are functions on arrays of edges. :mod:`patchfold.graph.building` calls th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from patchfold.base.threads import map_blocks
-from patchfold.base.validation import check_positive
 from patchfold.graph.components import n_components, spanning_tree
 from patchfold.graph.detour_bounds import landmark_ways
 from patchfold.graph.edges import EdgeList
@@ -106,11 +105,6 @@ class Typical:
     def of(cls, distances: Floats, values: Floats) -> Typical:
         """Learn what is typical from the edges of near neighbours, each given once."""
         return cls(_positive_median(distances), _positive_median(values))
-
-    def check(self) -> None:
-        """Refuse what is in a file and is not typical of anything."""
-        for field in fields(self):
-            check_positive(field.name, getattr(self, field.name))
 
     def disagreement(self, values: Floats) -> Floats:
         """Return divergences in units of the typical one."""

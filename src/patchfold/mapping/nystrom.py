@@ -13,9 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
-from patchfold.base.arrays import check_stored
 from patchfold.base.threads import map_blocks
-from patchfold.base.validation import check_positive
 from patchfold.graph.geodesics import continued_paths
 from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.solvers.scaling import CLOSE, NEAR, settled
@@ -58,18 +56,6 @@ class Triangulation:
     axes: Floats
     unit: float
     places: Floats | None = None
-
-    def check(self, n: int, n_components: int) -> None:
-        """Refuse what is in a file and does not place points beside ``n`` fitted ones."""
-        check_stored("paths", self.paths, (n, None), least=0)
-        n_targets = self.paths.shape[1]
-        check_stored("squared_means", self.squared_means, (n_targets,), least=0)
-        check_stored("axes", self.axes, (n_targets, None))
-        if self.axes.shape[1] > n_components:
-            raise ValueError(f"axes has {self.axes.shape[1]} columns for {n_components} components")
-        check_positive("unit", self.unit)
-        if self.places is not None:
-            check_stored("places", self.places, self.axes.shape)
 
     def of_fitted(self, n_jobs: int | None = None) -> Floats:
         """Return the places of the fitted points, (n, n_components)."""

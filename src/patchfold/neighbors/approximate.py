@@ -63,13 +63,6 @@ class ApproximateNeighbors:
         self._descent: Any = None
         self._order: Any = None
 
-    def check(self, shape: tuple[int, int]) -> None:
-        """Refuse a search from a file unless it has ``shape``: points and features."""
-        check_fewer_than_samples(check_count("n_neighbors", self.n_neighbors), shape[0])
-        built(self, self._space).check(shape)
-        if self._descent is not None:  # is built again when it is asked for
-            raise ValueError("there is an index, which no file has")
-
     def build(self, X: Any) -> Self:
         """Run the descent on the rows of ``X``, dense or sparse, and return the search."""
         descent = _import_descent()

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from patchfold.base.arrays import check_follows, check_stored
 from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
-from patchfold.neighbors.protocol import NeighborSearch, check_stored_search
 
 if TYPE_CHECKING:
     from patchfold.base.types import Indices
     from patchfold.neighbors.fitted_rows import RowTable
+    from patchfold.neighbors.protocol import NeighborSearch
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,14 +52,6 @@ class Copies:
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
         return cls(first[order], rank[point])
-
-    def check(self, n: int) -> None:
-        """Refuse what is in a file and does not tell the copies among ``n`` rows."""
-        check_stored("first", self.first, (None,), "i", least=0)
-        check_stored("point", self.point, (n,), "i", least=0)
-        _, right = np.unique(self.point, return_index=True)
-        check_follows("first", self.first, right)
-        check_follows("points", self.point[self.first], np.arange(len(self.first)))
 
     def of_rows(self, near: Neighborhoods) -> Neighborhoods:
         """Return the neighbours of every row, by their first rows, from those of the points."""
@@ -104,11 +95,6 @@ class DistinctNeighbors:
     def __init__(self, search: NeighborSearch, copies: Copies) -> None:
         self.search = search
         self.copies = copies
-
-    def check(self, shape: tuple[int, int]) -> None:
-        """Refuse a search from a file unless it has ``shape``: points and features."""
-        self.copies.check(shape[0])
-        check_stored_search(self.search, (len(self.copies.first), shape[1]))
 
     def build(self, X: Any) -> Self:
         """Prepare the search on other places of the same rows and return it."""

@@ -44,11 +44,6 @@ class ExactNeighbors:
         self.n_jobs = n_jobs
         self._space: SearchedPoints | None = None
 
-    def check(self, shape: tuple[int, int]) -> None:
-        """Refuse a search from a file unless it has ``shape``: points and features."""
-        check_fewer_than_samples(check_count("n_neighbors", self.n_neighbors), shape[0])
-        built(self, self._space).check(shape)
-
     def build(self, X: Any) -> Self:
         """Prepare the search on the rows of ``X``, dense or sparse, and return it."""
         X = check_points(X, accept_sparse=True)
@@ -83,11 +78,6 @@ class RadiusNeighbors:
         self.radius = check_positive("radius", radius)
         self.n_jobs = n_jobs
         self._space: SearchedPoints | None = None
-
-    def check(self, shape: tuple[int, int]) -> None:
-        """Refuse a search from a file unless it has ``shape``: points and features."""
-        check_positive("radius", self.radius)
-        built(self, self._space).check(shape)
 
     def build(self, X: Any) -> Self:
         """Prepare the search on the rows of ``X``, dense or sparse, and return it."""

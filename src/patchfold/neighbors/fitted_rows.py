@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from patchfold.base.arrays import check_follows, check_stored
 from patchfold.base.threads import map_blocks
 
 if TYPE_CHECKING:
@@ -39,13 +38,6 @@ class RowTable:
         keys = _keys(points)
         self._order = np.argsort(keys, kind="stable")
         self._keys = keys[self._order]
-
-    def check(self, shape: tuple[int, int]) -> None:
-        """Refuse a table from a file unless it has ``shape``: points and features."""
-        check_stored("points", self._points, shape)
-        right = RowTable(self._points)
-        check_follows("order", self._order, right._order)
-        check_follows("keys", self._keys, right._keys)
 
     def first(self) -> Indices:
         """Return the first point that each point equals: itself, or an earlier one."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_array
 
-from patchfold.base.arrays import check_follows, check_stored
 from patchfold.base.validation import check_count
 
 if TYPE_CHECKING:
@@ -52,22 +51,6 @@ class Neighborhoods:
                 f"Neighborhoods have {len(self.indices)} indices, {len(self.distances)} distances "
                 f"and an indptr that ends at {self.indptr[-1]}; all three must agree."
             )
-
-    def check(self, shape: tuple[int, int]) -> None:
-        """Refuse neighbours from a file unless they are those of ``shape``: rows among points."""
-        n_rows, n_columns = shape
-        check_stored("indptr", self.indptr, (n_rows + 1,), "i")
-        degrees = np.diff(self.indptr)
-        if self.indptr[0] != 0 or degrees.min(initial=0) < 0:
-            raise ValueError("indptr does not rise from 0")
-        n_edges = int(self.indptr[-1])
-        check_stored("indices", self.indices, (n_edges,), "i", least=0)
-        check_stored("distances", self.distances, (n_edges,), least=0)
-        if self.indices.max(initial=0) >= n_columns:
-            raise ValueError(f"indices reach beyond the {n_columns} points")
-        # What was computed before is in the file, too.
-        check_follows("degrees", self.degrees, degrees)
-        check_follows("sources", self.sources, np.repeat(np.arange(n_rows), degrees))
 
     @classmethod
     def from_edges(

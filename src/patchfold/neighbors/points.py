@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from scipy import sparse
 
-from patchfold.base.arrays import check_follows, check_stored
 from patchfold.base.threads import block_slices, map_blocks, n_threads
 from patchfold.base.types import Floats, Indices
 from patchfold.base.validation import check_points, is_sparse
@@ -81,15 +80,6 @@ class SearchedPoints:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out trees and copies for searching, which are made again on demand."""
         return {name: value for name, value in vars(self).items() if name not in CACHED}
-
-    def check(self, shape: tuple[int, int]) -> None:
-        """Refuse points from a file unless all parts have ``shape``: points and features."""
-        check_stored("points", self.points, shape)
-        stored = vars(self)
-        for name, value in vars(SearchedPoints(self.points, self.n_jobs)).items():
-            check_follows(name, stored[name], value)
-        if stored.keys() & set(CACHED):
-            raise ValueError("there is more than the points")
 
     def check_queries(self, X: Any, searcher: str) -> Any:
         """Return the query points in the format of the built ones."""

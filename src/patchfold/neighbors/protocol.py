@@ -74,10 +74,3 @@ def check_found(search: Any, near: Any, n_rows: int, n_points: int) -> Neighborh
     if not (near.distances >= 0).all():
         raise ValueError(f"{name} gave negative distances or NaN; give distances of 0 or more.")
     return near
-
-
-def check_stored_search(search: Any, shape: tuple[int, int]) -> None:
-    """Refuse a search from a file unless it has ``shape``: points and features."""
-    if not hasattr(search, "check"):
-        raise TypeError(f"a {type(search).__name__} is no search that a file can hold")
-    search.check(shape)

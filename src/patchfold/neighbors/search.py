@@ -20,7 +20,6 @@ from patchfold.neighbors.protocol import (
     NeighborSearch,
     built,
     check_fewer_than_samples,
-    check_stored_search,
 )
 
 if TYPE_CHECKING:
@@ -126,13 +125,6 @@ class _FoundNeighbors:
         self.origin = search  # what has found them
         self._shared: SharedNeighbors | None = shared
         self._found: Neighborhoods | None = None
-
-    def check(self, shape: tuple[int, int]) -> None:
-        """Refuse a search from a file unless it has ``shape``: points and features."""
-        check_stored_search(self.origin, shape)
-        built(self, self._found).check((shape[0], shape[0]))
-        if self._shared is not None:
-            raise ValueError("the search is shared with others, which no file has")
 
     def build(self, X: Any) -> _FoundNeighbors:
         """Return the search of these points, perhaps that of another estimator."""

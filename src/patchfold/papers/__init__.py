@@ -1,15 +1,16 @@
-"""The methods of the five papers, each as an estimator set up by the paper's equations."""
+"""The methods of the five papers, each as an estimator set up by the paper's equations.
 
-from patchfold.papers.presets import (
-    elap,
-    isomap_kl,
-    pelle,
-    supervised_isomap,
-    x_eigenmaps,
-    x_isomap,
-    x_lle,
-    x_tsne,
-)
+One function per system: the paper's own parameters in, a configured estimator out. Everything else
+can be changed afterwards by ``set_params``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from patchfold.embedding import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
+from patchfold.patches import GaussianPatch
+from patchfold.supervision import Dissimilarity
 
 __all__ = [
     "elap",
@@ -21,3 +22,227 @@ __all__ = [
     "x_lle",
     "x_tsne",
 ]
+
+
+def isomap_kl(
+    n_neighbors: int = 15, n_components: int = 2, *, include_self: bool = True, gamma: float = 1e-3
+) -> PatchIsomap:
+    """ISOMAP-KL (Cervati Neto and Levada, 2020, section IV).
+
+    The patch of a point contains it (eq. 23); the paper's printed Table I comes from patches that
+    do not, ``include_self=False``. Where a covariance is singular the equations have no value, and
+    ``gamma`` is added to its diagonal.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.metrics import silhouette_score
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from patchfold import papers
+    >>> X, y = load_iris(return_X_y=True)
+    >>> table_one = papers.isomap_kl(20, include_self=False)
+    >>> Y = table_one.fit_transform(StandardScaler().fit_transform(X))
+    >>> f"{silhouette_score(Y, y):.3f}"
+    '0.576'
+    """
+    return PatchIsomap(
+        n_components,
+        n_neighbors=n_neighbors,
+        divergence="kl",
+        patch=_levada_patch(include_self, gamma),
+        lengths="divergence",
+        scaling="classical",
+    )
+
+
+def pelle(
+    n_neighbors: int = 15,
+    n_components: int = 2,
+    *,
+    reg: float = 1e-3,
+    include_self: bool = True,
+    gamma: float = 1e-3,
+) -> PatchLLE:
+    """PELLE, parametric entropic locally linear embedding (section 3, eq. 19-30).
+
+    ``reg`` is the paper's alpha; ``gamma`` as in :func:`isomap_kl`.
+    """
+    return PatchLLE(
+        n_components,
+        n_neighbors=n_neighbors,
+        divergence="kl",
+        patch=_levada_patch(include_self, gamma),
+        lengths="divergence",
+        weights="entropic",
+        reg=reg,
+    )
+
+
+def elap(
+    n_neighbors: int = 15,
+    n_components: int = 2,
+    *,
+    t: float = 1.0,
+    include_self: bool = True,
+    gamma: float = 1e-3,
+) -> PatchEigenmaps:
+    """ELAP, entropic Laplacian eigenmaps (Levada and Haddad, 2021, Algorithm 2).
+
+    Weights ``exp(-d^2 / t)`` on edges and none elsewhere (eq. 42), unnormalised Laplacian;
+    ``gamma`` as in :func:`isomap_kl`.
+    """
+    return PatchEigenmaps(
+        n_components,
+        n_neighbors=n_neighbors,
+        divergence="kl",
+        patch=_levada_patch(include_self, gamma),
+        lengths="divergence",
+        kernel="gaussian",
+        bandwidth=t,
+        laplacian="unnormalized",
+    )
+
+
+def x_isomap(
+    n_neighbors: int = 10,
+    size: int = 10,
+    n_components: int = 2,
+    *,
+    divergence: str = "jeffreys",
+    gamma: float = 1e-4,
+) -> PatchIsomap:
+    """X-ISM: Isomap in the metric space of local Gaussians (Abou-Moustafa et al., 2013).
+
+    ``size`` is the paper's m, neighbours in a patch; ``n_neighbors`` its neighbourhood size,
+    counted under the divergence. Covariance ``C + gamma I``, centred at the point (section 6).
+    """
+    return PatchIsomap(
+        n_components,
+        n_neighbors=n_neighbors,
+        **_x_space(size, divergence, gamma),
+        scaling="classical",
+    )
+
+
+def x_eigenmaps(
+    n_neighbors: int = 10,
+    size: int = 10,
+    n_components: int = 2,
+    *,
+    divergence: str = "jeffreys",
+    gamma: float = 1e-4,
+    sigma: Any = "median",
+) -> PatchEigenmaps:
+    """X-LEM: Laplacian eigenmaps in the metric space of local Gaussians.
+
+    Weights ``exp(-d / sigma)`` (section 4.1); ``sigma`` is a number, or the median of the
+    divergences. The paper's dimension, the number of classes, counts the constant eigenvector;
+    ``n_components`` does not. Other parameters as in :func:`x_isomap`.
+    """
+    return PatchEigenmaps(
+        n_components,
+        n_neighbors=n_neighbors,
+        **_x_space(size, divergence, gamma),
+        kernel="exponential",
+        bandwidth=sigma,
+        laplacian="random-walk",
+    )
+
+
+def x_lle(
+    n_neighbors: int = 10,
+    size: int = 10,
+    n_components: int = 2,
+    *,
+    divergence: str = "jeffreys",
+    gamma: float = 1e-4,
+    reg: float = 1e-3,
+) -> PatchLLE:
+    """X-LLE: locally linear embedding with neighbours chosen in the metric space of Gaussians.
+
+    Parameters as in :func:`x_isomap`, and ``reg`` of :class:`~patchfold.PatchLLE`.
+    """
+    return PatchLLE(
+        n_components,
+        n_neighbors=n_neighbors,
+        **_x_space(size, divergence, gamma),
+        weights="euclidean",
+        reg=reg,
+    )
+
+
+def x_tsne(
+    perplexity: float = 30.0,
+    size: int = 10,
+    n_components: int = 2,
+    *,
+    divergence: str = "jeffreys",
+    gamma: float = 1e-4,
+    random_state: Any = None,
+) -> PatchTSNE:
+    """X-tSNE: t-SNE in the metric space of local Gaussians; parameters as in :func:`x_isomap`."""
+    return PatchTSNE(
+        n_components,
+        perplexity=perplexity,
+        random_state=random_state,
+        **_x_space(size, divergence, gamma),
+    )
+
+
+def supervised_isomap(
+    n_neighbors: int = 15,
+    n_components: int = 2,
+    *,
+    alpha: float = 0.5,
+    beta: float | None = None,
+    out_of_sample: Any = "krr",
+) -> PatchIsomap:
+    """SA-Isomap: supervised agglomerative Isomap (Orsenigo and Vercellis, 2012, sections 2 and 3).
+
+    Neighbours are chosen, parts joined and geodesics measured under the dissimilarity of eq. 1;
+    new points are mapped by kernel ridge regression, or by ``out_of_sample="grnn"``, what the paper
+    compares it with. ``beta=None`` is the mean distance. The paper's value of ``alpha`` is not
+    known to us.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.model_selection import train_test_split
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from patchfold import papers
+    >>> X, X_new, y, y_new = train_test_split(*load_wine(return_X_y=True), random_state=0)
+    >>> steps = StandardScaler(), papers.supervised_isomap(), KNeighborsClassifier()
+    >>> bool(make_pipeline(*steps).fit(X, y).score(X_new, y_new) > 0.9)
+    True
+    """
+    return PatchIsomap(
+        n_components,
+        n_neighbors=n_neighbors,
+        divergence="euclidean",
+        scaling="classical",
+        graph="divergence",
+        supervision=Dissimilarity(alpha=alpha, beta=beta),
+        out_of_sample=out_of_sample,
+    )
+
+
+def _levada_patch(include_self: bool, gamma: float) -> GaussianPatch:
+    """ISOMAP-KL eq. 23-25, PELLE eq. 19-21, and the same in ELAP."""
+    return GaussianPatch(
+        include_self=include_self, center="mean", covariance="ridge-if-singular", gamma=gamma
+    )
+
+
+def _x_space(size: int, divergence: str, gamma: float) -> dict[str, Any]:
+    """X-space sections 2.1, 4.2 and 6."""
+    patch = GaussianPatch(
+        size=size, include_self=False, center="point", covariance="ridge", gamma=gamma
+    )
+    return {
+        "patch": patch,
+        "divergence": divergence,
+        "lengths": "divergence",
+        "graph": "divergence",
+    }

@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from patchfold.base.arrays import check_stored
-from patchfold.neighbors.protocol import check_stored_search
 from patchfold.patches.fitting import patch_means
 
 if TYPE_CHECKING:
@@ -40,16 +38,6 @@ class Denoised:
     places: Floats
     search: NeighborSearch | None = None
     members: Neighborhoods | None = None
-
-    def check(self, shape: tuple[int, int]) -> None:
-        """Refuse what a file holds unless it has ``shape``: points and features."""
-        check_stored("places", self.places, shape)
-        if self.search is not None:
-            check_stored_search(self.search, shape)
-        if self.members is not None:
-            self.members.check((shape[0], shape[0]))
-        if self.search is None and self.members is None:
-            raise ValueError("there is neither a search nor members")
 
     def of_new(
         self,

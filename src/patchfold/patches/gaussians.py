@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 
-from patchfold.base.arrays import Array, check_stored, promoted, to_numpy
+from patchfold.base.arrays import Array, promoted, to_numpy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -165,21 +165,6 @@ class Patches:
         columns = {name: [getattr(part, name) for part in parts] for name in cls._FIELDS}
         fields = {k: None if v[0] is None else xp.concat(v) for k, v in columns.items()}
         return cls(**fields)
-
-    def check(self, shape: tuple[int, int]) -> None:
-        """Refuse patches from a file that do not have this number of points and features."""
-        n, m = shape
-        check_stored("means", self.means, shape)
-        check_stored("points", self.points, shape)
-        if self.sample is not None:
-            self.sample.check(shape)
-        if not self.factored:
-            check_stored("roots", self.roots, (n, m, m))
-            check_stored("whiteners", self.whiteners, (n, m, m))
-            return
-        check_stored("directions", self.directions, (n, m, None))
-        check_stored("variances", self.variances, (n, self.directions.shape[2]), least=0)
-        check_stored("ridge", self.ridge, (n,), least=0)
 
     @property
     def factored(self) -> bool:

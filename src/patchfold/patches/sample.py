@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from patchfold.base.arrays import Array, check_stored, to_numpy
+from patchfold.base.arrays import Array, to_numpy
 from patchfold.base.threads import map_blocks
 from patchfold.base.validation import check_positive
 
@@ -41,15 +41,6 @@ class Sample:
 
     def __getitem__(self, which: Indices) -> Sample:
         return Sample(self.data, self.rows[which], self.members[which])
-
-    def check(self, shape: tuple[int, int]) -> None:
-        """Refuse a sample out of a file that is not one of so many patches and features."""
-        check_stored("data", self.data, (None, shape[1]))
-        check_stored("rows", self.rows, shape[:1], "i", least=0)
-        n_samples = len(self.data)  # fewer than patches, where copies of a point share one
-        if self.rows.max(initial=0) >= n_samples:
-            raise ValueError(f"rows reach beyond the {n_samples} points")
-        self.members.check((shape[0], n_samples))
 
     def dimension(self, n_jobs: int | None = None) -> Floats:
         """Return the intrinsic dimension at every patch, by its expected simplex skewness."""

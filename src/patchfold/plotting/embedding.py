@@ -1,4 +1,4 @@
-"""Embeddings, by class or by number."""
+"""Embeddings, by class or by number, and suspicious edges over them."""
 
 from __future__ import annotations
 
@@ -7,21 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold.base.validation import check_points
+from patchfold.base.validation import check_count, check_points
 from patchfold.plotting._axes import (
     CURVE_COLOR,
     DOT_COLOR,
+    check_edges,
     double,
+    draw_colorbar,
+    draw_edges,
     host,
     new_axes,
     require_matplotlib,
 )
-from patchfold.plotting._edges import check_edges, draw_colorbar, draw_edges
 from patchfold.plotting.palette import CLASS_COLORS, class_colors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from patchfold.analysis.bridges import Bridges
     from patchfold.base.types import Doubles, Mask
 
     # Classes: name, who, colour.
@@ -314,3 +317,55 @@ def _classes_or_numbers(y: Any, n: int) -> tuple[Groups, Doubles | None]:
     if missing.any():
         groups.append(("missing", missing, DOT_COLOR))
     return groups, None
+
+
+def plot_bridges(
+    places: Any,
+    bridges: Bridges,
+    y: Any = None,
+    *,
+    most: int | None = None,
+    cmap: Any = "viridis",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw points, and the suspicious edges between them, wider and darker by their score.
+
+    Parameters
+    ----------
+    places : array of shape (n, n_components)
+        Where the fitted points are drawn, by the first two columns: an embedding, or columns of
+        the data.
+    bridges : Bridges
+        What ``bridges()`` of a fitted estimator returns.
+    y : array of shape (n,) or None
+        Classes or numbers to colour points by, as in :func:`plot_embedding`.
+    most : int or None
+        Draw so many edges at most, the most suspicious ones.
+    cmap : str or Colormap
+        Colours of numbers.
+    ax : Axes or None
+        Where to draw. None makes a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from patchfold import PatchIsomap
+    >>> from patchfold.datasets import make_manifold
+    >>> roll = make_manifold("swiss-roll", 500, random_state=0)
+    >>> isomap = PatchIsomap(n_neighbors=40).fit(roll.X)
+    >>> ax = plot_bridges(isomap.embedding_, isomap.bridges(), most=100)
+    >>> ax.figure.savefig("bridges.png")  # doctest: +SKIP
+    """
+    shown = bridges if most is None else bridges[: check_count("most", most)]
+    return plot_embedding(
+        places,
+        y,
+        edges=(shown.source, shown.target),
+        values=shown.score,
+        cmap=cmap,
+        label="score of suspicious edges",
+        ax=ax,
+    )

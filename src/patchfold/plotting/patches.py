@@ -10,8 +10,16 @@ from array_api_compat import array_namespace
 
 from patchfold.base.types import NodeName
 from patchfold.base.validation import check_choice, check_count, check_positive
-from patchfold.plotting._axes import CURVE_COLOR, DOT_COLOR, double, new_axes, require_matplotlib
-from patchfold.plotting._edges import check_edges, draw_colorbar, draw_edges
+from patchfold.plotting._axes import (
+    CURVE_COLOR,
+    DOT_COLOR,
+    check_edges,
+    double,
+    draw_colorbar,
+    draw_edges,
+    new_axes,
+    require_matplotlib,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +29,6 @@ if TYPE_CHECKING:
     from patchfold.base.arrays import Array
     from patchfold.base.types import Doubles, Indices
     from patchfold.patches.gaussians import Patches
-
-NODES = get_args(NodeName)
 
 
 def plot_patches(
@@ -94,7 +100,7 @@ def plot_patches(
     """
     require_matplotlib()
     plane = _check_features(features, patches.n_features)
-    check_choice("nodes", nodes, NODES)
+    check_choice("nodes", nodes, get_args(NodeName))
     n_std = check_positive("n_std", n_std)
     rgba = _check_colors(colors, len(patches))
     links = check_edges(edges, values, len(patches))

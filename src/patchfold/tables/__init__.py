@@ -3,7 +3,6 @@
 Needs pandas, and pyarrow for Parquet: the extra ``patchfold[cli]``.
 """
 
-from patchfold.tables._naming import TableError
 from patchfold.tables.coding import preprocessor
 from patchfold.tables.preparation import (
     Selection,
@@ -14,7 +13,7 @@ from patchfold.tables.preparation import (
     is_continuous,
     select,
 )
-from patchfold.tables.problems import ColumnsError
+from patchfold.tables.problems import ColumnsError, TableError
 from patchfold.tables.reading import read_table
 from patchfold.tables.roles import Roles, assign
 from patchfold.tables.table import Table

@@ -9,15 +9,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from patchfold.tables._naming import TableError, counted, quoted
+from patchfold.tables.problems import TableError, counted, quoted
 
 QUOTED = r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\""""
 # A value, bare or in quotes, up to a comma or the end.
 CELL = re.compile(rf"\s*({QUOTED}|[^,'\"][^,]*|)\s*(?=,|$)")
 # A name, bare or in quotes, and what follows it.
 ATTRIBUTE = re.compile(rf"@attribute\s+({QUOTED}|\S+)\s+(.+)", re.IGNORECASE)
-NUMERIC = ("numeric", "real", "integer")
-MISSING = "?"
 
 
 def parse_arff(text: str) -> tuple[Any, Any]:
@@ -66,7 +64,7 @@ def parse_arff(text: str) -> tuple[Any, Any]:
                 f"row {place} has {counted(len(cells), 'value')} for "
                 f"{counted(len(kinds), 'attribute')}; give one for each."
             )
-        rows.append([None if cell == MISSING else cell for cell in cells])
+        rows.append([None if cell == "?" else cell for cell in cells])
     written = pd.DataFrame(rows, columns=list(kinds), dtype=object)
     typed = {name: _typed(name, written[name], kind) for name, kind in kinds.items()}
     return pd.DataFrame(typed, columns=list(kinds), index=written.index), written
@@ -116,7 +114,7 @@ def _typed(name: str, values: Any, kind: str) -> Any:
                 "declare it, or correct the value."
             )
         return pd.Categorical(values, categories=list(dict.fromkeys(declared)))
-    if kind.lower().split()[0] in NUMERIC:
+    if kind.lower().split()[0] in {"numeric", "real", "integer"}:
         try:
             return pd.to_numeric(values).astype(float)
         except (ValueError, TypeError) as error:

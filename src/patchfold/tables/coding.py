@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from patchfold.base.validation import check_choice
-from patchfold.tables._naming import TableError, quoted
 from patchfold.tables.columns import is_numeric
+from patchfold.tables.problems import TableError, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-CATEGORIES = ("onehot", "ordinal")
 
 
 def preprocessor(
@@ -25,22 +23,11 @@ def preprocessor(
 ) -> Any:
     """Return an unfitted ColumnTransformer that makes points of features.
 
-    Parameters
-    ----------
-    features : pandas.DataFrame
-        The features of a :class:`Selection`.
-    categories : {"onehot", "ordinal"}, default="onehot"
-        One column of 0 and 1 for each category, or the place of the category in the declared, else
-        in the alphabetical order.
-    standardize : bool, default=True
-        Whether numbers and places of categories get mean 0 and variance 1; columns of 0 and 1 stay
-        what they are, since a rare category would weigh the more the rarer it is.
-    impute : bool, default=False
-        Whether missing numbers become the median, missing categories the most frequent one.
-
-    Returns
-    -------
-    sklearn.compose.ColumnTransformer
+    Of categories, ``"onehot"`` makes one column of 0 and 1 for each, and ``"ordinal"`` the place of
+    the category in the declared, else in the alphabetical order. With ``standardize``, numbers and
+    places of categories get mean 0 and variance 1; columns of 0 and 1 stay what they are, since a
+    rare category would weigh the more the rarer it is. With ``impute``, missing numbers become the
+    median, missing categories the most frequent one.
 
     Examples
     --------
@@ -55,7 +42,7 @@ def preprocessor(
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
-    check_choice("categories", categories, CATEGORIES)
+    check_choice("categories", categories, ("onehot", "ordinal"))
     texts = [name for name in features.columns if not is_numeric(features[name])]
     numbers = [name for name in features.columns if name not in texts]
     scale = [("scale", StandardScaler())] if standardize else []

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold.tables._naming import TableError, listed, quoted
 from patchfold.tables.dates import ORDERS, are_dates, as_days, order_of
 from patchfold.tables.numbers import mixed_units, read_numbers
-from patchfold.tables.problems import ColumnsError, Problem, beside
+from patchfold.tables.problems import ColumnsError, Problem, TableError, beside, listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,69 +26,109 @@ ODD_NUMBER = r"[+-]?[$€£]? ?\d[\d.,' ]*[%€]?"
 CODE = r"[+-]?0\d.*"
 
 
-@dataclass(frozen=True, eq=False)
 class Features:
-    """Columns as float64 or as text.
+    """Columns as float64 or as text, and all that keeps others from being either.
 
-    Attributes
-    ----------
-    frame : pandas.DataFrame
-        The columns that can be features.
-    problems : list of Problem
-        What is wrong with the others.
-    notes : list of str
-        What was understood of numbers and dates.
-    dates : dict of str to str
-        How the dates of a column are written, for those that became numbers.
+    ``decimal`` is the decimal sign of the file. Dates become numbers if ``takes_dates``, else they
+    are problems.
     """
 
-    frame: Any
-    problems: list[Problem] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    dates: dict[str, str] = field(default_factory=dict)
+    def __init__(self, frame: Any, names: Sequence[str], decimal: str, takes_dates: bool) -> None:
+        self._decimal = decimal
+        self._takes_dates = takes_dates
+        self._written: dict[str, list[str]] = {}
+        self.problems: list[Problem] = []
+        # How the dates of a column are written, for those that became numbers.
+        self.dates: dict[str, str] = {}
+        import pandas as pd
+        from pandas.api import types
 
+        dtypes = dict(zip(frame.columns, frame.dtypes, strict=True))
+        # Numbers at once, since there may be thousands of columns; column by column in memory, as
+        # pandas reads them, so that sums of columns are rounded as they are there.
+        numbers = [
+            name
+            for name in names
+            if types.is_numeric_dtype(dtypes[name]) and not types.is_complex_dtype(dtypes[name])
+        ]
+        matrix = np.asfortranarray(frame[numbers].to_numpy(dtype=float, na_value=np.nan))
+        settled = np.isfinite(matrix).any(axis=0) & ~np.isinf(matrix).any(axis=0)
+        whole = [name for name, good in zip(numbers, settled, strict=True) if good]
+        parts = [pd.DataFrame(matrix[:, settled], columns=whole)]
+        rest = set(names) - set(whole)
+        for name in (name for name in names if name in rest):
+            try:
+                parts.append(self._feature(name, frame[name]).rename(name))
+            except ColumnsError as error:
+                self.problems += error.problems
+            except TableError as error:
+                self.problems.append(Problem(str(error).rstrip("."), ("--info", name)))
+        found = pd.concat(parts, axis=1)
+        self.frame = found[[name for name in names if name in found.columns]]
 
-def features_of(
-    frame: Any, names: Sequence[str], *, decimal: str = ".", dates: bool = False
-) -> Features:
-    """Return columns as float64 or as text, and all that keeps others from being either.
+    def notes(self) -> list[str]:
+        """Say what was understood, once for all columns of which it is true."""
+        orders: dict[str, list[str]] = {}
+        for name, order in self.dates.items():
+            orders.setdefault(order, []).append(name)
+        hours = "hours" if set(orders) == {"clock"} else "days since 1970"
+        return [
+            *(f"read as numbers ({how}): {listed(names)}" for how, names in self._written.items()),
+            *(
+                f"dates became {hours} ({ORDERS[order]}): {listed(names)}"
+                for order, names in orders.items()
+            ),
+        ]
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    names : sequence of str
-    decimal : str
-        The decimal sign of the file.
-    dates : bool
-        Whether dates become numbers; they are problems otherwise.
-    """
-    import pandas as pd
-    from pandas.api import types
+    def _feature(self, name: str, values: Any) -> Any:
+        """Return a column as float64 or as text, or say why it is neither."""
+        import pandas as pd
+        from pandas.api import types
 
-    dtypes = dict(zip(frame.columns, frame.dtypes, strict=True))
-    # Numbers at once, since there may be thousands of columns; column by column in memory, as
-    # pandas reads them, so that sums of columns are rounded as they are there.
-    numbers = [
-        name
-        for name in names
-        if types.is_numeric_dtype(dtypes[name]) and not types.is_complex_dtype(dtypes[name])
-    ]
-    matrix = np.asfortranarray(frame[numbers].to_numpy(dtype=float, na_value=np.nan))
-    settled = np.isfinite(matrix).any(axis=0) & ~np.isinf(matrix).any(axis=0)
-    whole = [name for name, good in zip(numbers, settled, strict=True) if good]
-    parts = [pd.DataFrame(matrix[:, settled], columns=whole)]
-    reader = _Reader(decimal, dates)
-    rest = set(names) - set(whole)
-    for name in (name for name in names if name in rest):
+        leave_out = f"leave it out with --drop {quoted(name)}"
+        if values.isna().all():
+            words = f"column {quoted(name)} has no values; {leave_out}"
+            raise ColumnsError([Problem(words, ("--drop", name))])
+        if are_dates(values):
+            return self._days(name, values)
+        if types.is_complex_dtype(values):
+            raise ColumnsError([beside(name, "holds complex numbers")])
+        if isinstance(values.dtype, pd.CategoricalDtype):
+            if types.is_numeric_dtype(values.cat.categories):
+                return values.astype(float)
+            _check_categories(name, values, declared=True)
+            return values.cat.rename_categories(values.cat.categories.astype(str).astype(object))
+        if types.is_numeric_dtype(values) or not _has_text(values):
+            return as_numbers(name, values, f"correct it, or {leave_out}")
+        known = values.dropna().astype(str)
+        plain = known.str.fullmatch(PLAIN_NUMBER)
+        if self._decimal == ",":  # a point is none of decimals
+            plain &= ~known.str.contains(".", regex=False)
+        if not plain.all() and not known.str.fullmatch(CODE).any():
+            written = read_numbers(values, self._decimal)
+            if written is not None:
+                self._written.setdefault(written.how, []).append(name)
+                return pd.Series(written.values, index=values.index)
+        _check_categories(name, values)
+        return as_text(values)
+
+    def _days(self, name: str, values: Any) -> Any:
+        order = order_of(values)
+        if not self._takes_dates:
+            words = (
+                f"column {quoted(name)} holds dates or times, such as "
+                f"{quoted(values.dropna().iloc[0])}; --dates makes numbers of them, "
+                f"--info {quoted(name)} only shows them"
+            )
+            raise ColumnsError([Problem(words, ("--dates",))])
         try:
-            parts.append(reader.feature(name, frame[name]).rename(name))
-        except ColumnsError as error:
-            reader.problems += error.problems
-        except TableError as error:
-            reader.problems.append(Problem(str(error).rstrip("."), ("--info", name)))
-    found = pd.concat(parts, axis=1)
-    kept = found[[name for name in names if name in found.columns]]
-    return Features(kept, reader.problems, reader.notes(), reader.dates)
+            days = as_days(values, order)
+        except ValueError as error:
+            raise ColumnsError(
+                [beside(name, f"holds dates of which some do not exist ({error})")]
+            ) from error
+        self.dates[name] = order
+        return days
 
 
 def new_numbers(
@@ -97,16 +136,8 @@ def new_numbers(
 ) -> Any:
     """Return a column of new rows as float64, read as that of the fitted rows was.
 
-    Parameters
-    ----------
-    name : str
-    values : pandas.Series
-    decimal : str
-        The decimal sign of the file.
-    order : str or None
-        How dates are written, where the fitted rows had some.
-    remedy : str
-        What to do about a value that is no number.
+    ``order`` says how dates are written, where the fitted rows had some; ``remedy``, what to do
+    about a value that is no number.
     """
     if order is not None:
         known = values.dropna()
@@ -177,80 +208,6 @@ def is_numeric(values: Any) -> bool:
     return bool(values.dtype == np.float64)
 
 
-class _Reader:
-    """Reads one column after the other, and remembers what it understood."""
-
-    def __init__(self, decimal: str, dates: bool) -> None:
-        self.decimal = decimal
-        self.takes_dates = dates
-        self.problems: list[Problem] = []
-        self.dates: dict[str, str] = {}
-        self.written: dict[str, list[str]] = {}
-
-    def notes(self) -> list[str]:
-        """Say what was understood, once for all columns of which it is true."""
-        orders: dict[str, list[str]] = {}
-        for name, order in self.dates.items():
-            orders.setdefault(order, []).append(name)
-        hours = "hours" if set(orders) == {"clock"} else "days since 1970"
-        return [
-            *(f"read as numbers ({how}): {listed(names)}" for how, names in self.written.items()),
-            *(
-                f"dates became {hours} ({ORDERS[order]}): {listed(names)}"
-                for order, names in orders.items()
-            ),
-        ]
-
-    def feature(self, name: str, values: Any) -> Any:
-        """Return a column as float64 or as text, or say why it is neither."""
-        import pandas as pd
-        from pandas.api import types
-
-        if values.isna().all():
-            words = f"column {quoted(name)} has no values; leave it out with --drop {quoted(name)}"
-            raise ColumnsError([Problem(words, ("--drop", name))])
-        if are_dates(values):
-            return self._days(name, values)
-        if types.is_complex_dtype(values):
-            raise ColumnsError([beside(name, "holds complex numbers")])
-        if isinstance(values.dtype, pd.CategoricalDtype):
-            if types.is_numeric_dtype(values.cat.categories):
-                return values.astype(float)
-            _check_categories(name, values, declared=True)
-            return values.cat.rename_categories(values.cat.categories.astype(str).astype(object))
-        if types.is_numeric_dtype(values) or not _has_text(values):
-            return as_numbers(name, values, f"correct it, or {_leave_out(name)}")
-        known = values.dropna().astype(str)
-        plain = known.str.fullmatch(PLAIN_NUMBER)
-        if self.decimal == ",":  # a point is none of decimals
-            plain &= ~known.str.contains(".", regex=False)
-        if not plain.all() and not known.str.fullmatch(CODE).any():
-            written = read_numbers(values, self.decimal)
-            if written is not None:
-                self.written.setdefault(written.how, []).append(name)
-                return pd.Series(written.values, index=values.index)
-        _check_categories(name, values)
-        return as_text(values)
-
-    def _days(self, name: str, values: Any) -> Any:
-        order = order_of(values)
-        if not self.takes_dates:
-            words = (
-                f"column {quoted(name)} holds dates or times, such as "
-                f"{quoted(values.dropna().iloc[0])}; --dates makes numbers of them, "
-                f"--info {quoted(name)} only shows them"
-            )
-            raise ColumnsError([Problem(words, ("--dates",))])
-        try:
-            days = as_days(values, order)
-        except ValueError as error:
-            raise ColumnsError(
-                [beside(name, f"holds dates of which some do not exist ({error})")]
-            ) from error
-        self.dates[name] = order
-        return days
-
-
 def _has_text(values: Any) -> bool:
     return bool(values.dropna().map(lambda value: isinstance(value, str | bytes)).any())
 
@@ -286,7 +243,3 @@ def _check_categories(name: str, values: Any, *, declared: bool = False) -> None
             f"{quoted(known.iloc[0])}, too many for categories"
         )
         raise ColumnsError([replace(beside(name, words), texts=True)])
-
-
-def _leave_out(name: str) -> str:
-    return f"leave it out with --drop {quoted(name)}"

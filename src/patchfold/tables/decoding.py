@@ -8,7 +8,7 @@ import re
 import zlib
 from dataclasses import dataclass
 
-from patchfold.tables._naming import TableError
+from patchfold.tables.problems import TableError
 
 # Bytes that no text has: control characters other than tab, line ends and form feed.
 CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")

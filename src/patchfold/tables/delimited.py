@@ -7,7 +7,7 @@ import re
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from patchfold.tables._naming import TableError, check_names, counted, listed, quoted
+from patchfold.tables.problems import TableError, check_names, counted, listed, quoted
 from patchfold.tables.roles import named_like_a_role
 from patchfold.tables.sniffing import (
     MISSING,
@@ -70,7 +70,7 @@ def parse_delimited(
     names = _column_names(sample[0] if header else [""] * width, notes)
     _check_widths(sample, header)
     if width == 1:
-        text = _without_blank_ends(text)
+        text = re.sub(r"\A([^\S\r\n]*(\r\n?|\n))+", "", text).rstrip()  # without blank ends
     rows = sample[1:] if header else sample
     dotted = [] if sign or decimal == "," else _dotted(names, rows)
     options = {
@@ -131,10 +131,6 @@ def _check_widths(sample: Sequence[Sequence[str]], header: bool) -> None:
                 f"{'row of names' if header else 'first row'} {width}; "
                 "quote fields that contain the separator."
             )
-
-
-def _without_blank_ends(text: str) -> str:
-    return re.sub(r"\A([^\S\r\n]*(\r\n?|\n))+", "", text).rstrip()
 
 
 def _precision(version: str) -> dict[str, Any]:

@@ -42,33 +42,17 @@ BARE = "no unit"
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """A column of numbers that were written with more than digits and a decimal point.
+    """A column of numbers that were written with more than digits and a decimal point."""
 
-    Attributes
-    ----------
-    values : array of float
-        NaN where there is no text.
-    how : str
-        What was understood, for a note: "points between thousands, in kg".
-    """
-
-    values: Doubles
-    how: str
+    values: Doubles  # NaN where there is no text
+    how: str  # what was understood, for a note: "points between thousands, in kg"
 
 
 def read_numbers(cells: Any, decimal: str = ".") -> Written | None:
     """Read a column of texts as numbers; None where some are none, or their units differ.
 
-    Parameters
-    ----------
-    cells : pandas.Series
-        Texts, and NaN where there is none.
-    decimal : str
-        The decimal sign of the file, for what could be read both ways, such as ``1.234``.
-
-    Returns
-    -------
-    Written or None
+    ``decimal`` is the decimal sign of the file, for what could be read both ways, such as
+    ``1.234``.
 
     Examples
     --------

@@ -8,8 +8,8 @@ from zipfile import ZipFile
 
 import numpy as np
 
-from patchfold.tables._naming import TableError, listed, quoted
 from patchfold.tables.decoding import LIMIT, Limit, check_unpacked
+from patchfold.tables.problems import TableError, listed, quoted
 from patchfold.tables.table import Table
 
 

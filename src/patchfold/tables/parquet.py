@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from patchfold.tables._naming import TableError, check_names, require
 from patchfold.tables.decoding import LIMIT, Limit, check_unpacked
+from patchfold.tables.problems import TableError, check_names, require
 from patchfold.tables.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-
-
-# A number, or the place of a text.
-CELL_BYTES = 8
 
 
 def parse_parquet(data: bytes, keep: Collection[str], limit: Limit = LIMIT) -> Table:
@@ -32,8 +28,8 @@ def parse_parquet(data: bytes, keep: Collection[str], limit: Limit = LIMIT) -> T
 def _parsed(file: Any, parquet: Any, size: int, keep: Collection[str], limit: Limit) -> Table:
     described = parquet.read_metadata(file)
     groups = [described.row_group(place) for place in range(described.num_row_groups)]
-    # Runs of equal values take no room in the file.
-    cells = described.num_rows * described.num_columns * CELL_BYTES
+    # Runs of equal values take no room in the file; a number, or the place of a text, has 8 bytes.
+    cells = described.num_rows * described.num_columns * 8
     check_unpacked(max(cells, sum(group.total_byte_size for group in groups)), size, limit)
     stored = parquet.read_table(file)
     check_names(stored.column_names)

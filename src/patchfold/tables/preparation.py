@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from patchfold.base.validation import check_choice
-from patchfold.tables._naming import TableError, counted, listed, quoted
-from patchfold.tables.columns import as_text, features_of, is_constant, new_numbers
-from patchfold.tables.problems import ColumnsError, Problem
+from patchfold.tables.columns import Features, as_text, is_constant, new_numbers
+from patchfold.tables.problems import ColumnsError, Problem, TableError, counted, listed, quoted
 from patchfold.tables.roles import Roles
 
 if TYPE_CHECKING:
@@ -36,52 +35,30 @@ NEW_ROWS_REMEDIES = {
     "error": "fill it in, or choose --missing drop",
     "drop": "fill some in, or fit the model anew with --missing impute",
 }
-# The fewest rows that can lie in any arrangement at all.
-FEWEST_ROWS = 3
 
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """The features of a table, and what is told beside them.
+    """The features of a table, and what is told beside them."""
 
-    Attributes
-    ----------
-    features : pandas.DataFrame
-        Columns of float64, and of categories as text (objects, or categories in declared order).
-    rows : ndarray of int
-        The places of its rows in the table, from 0.
-    target, ids : pandas.Series or None
-        The named columns, of the same rows; the second as it is written in the file.
-    label : pandas.Series or None
-        The target, as it is written in the file.
-    others : pandas.DataFrame
-        The columns of the table as they were read, of the same rows, without those left out.
-    n_rows : int
-        How many rows the table has.
-    notes : list of str
-        What was decided, one sentence each.
-    dates : dict of str to str
-        How dates are written in the columns where they became numbers.
-    shape : tuple of int
-        The shape of a row that was laid out as one line of numbers; empty for others.
-    one_unit : bool
-        Whether the features are compared as they are, such as principal components.
-    roles : Roles
-        What the columns are for.
-    """
-
+    # Columns of float64, and of categories as text (objects, or categories in declared order).
     features: Any
-    rows: Indices
+    rows: Indices  # the places of its rows in the table, from 0
+    # The named columns, of the same rows; ids as they are written in the file.
     target: Any
     ids: Any
-    label: Any
+    label: Any  # the target, as it is written in the file
+    # The columns of the table as they were read, without those left out, of the same rows.
     others: Any
-    n_rows: int
-    notes: list[str] = field(default_factory=list)
+    n_rows: int  # how many rows the table has
+    notes: list[str] = field(default_factory=list)  # what was decided, one sentence each
+    # How dates are written in the columns where they became numbers.
     dates: dict[str, str] = field(default_factory=dict)
+    # The shape of a row that was laid out as one line of numbers; empty for others.
     shape: tuple[int, ...] = ()
+    # Whether the features are compared as they are, such as principal components.
     one_unit: bool = False
-    roles: Roles = field(default_factory=Roles)
+    roles: Roles = field(default_factory=Roles)  # what the columns are for
 
 
 def select(
@@ -98,31 +75,12 @@ def select(
 ) -> Selection:
     """Choose the features of a table and see that every value can be used.
 
-    All that cannot be used is named at once, in a :class:`~patchfold.tables.ColumnsError`.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        A table as :func:`~patchfold.tables.read_table` gives it.
-    target, ids : str or None
-        Columns that are no features but are carried along.
-    drop : collection of str
-        Columns to leave out.
-    info : collection of str
-        Columns that are no features but are shown.
-    missing : {"error", "drop", "impute"}, default="error"
-        What to do where values of features are missing: refuse the table, leave out their rows, or
-        keep them for a preprocessor that imputes.
-    written : pandas.DataFrame or None
-        Target and ids as they are written in the file; None where the frame has them so.
-    decimal : str, default="."
-        The decimal sign of the file.
-    dates : bool, default=False
-        Whether dates become numbers.
-
-    Returns
-    -------
-    Selection
+    All that cannot be used is named at once, in a :class:`~patchfold.tables.ColumnsError`. Columns
+    ``target``, ``ids`` and ``info`` are no features: the first two are carried along, the others
+    shown. Where values of features are missing, ``"error"`` refuses the table, ``"drop"`` leaves
+    out their rows, and ``"impute"`` keeps them for a preprocessor that imputes. ``written`` has
+    target and ids as they are written in the file, unless the frame has them so; dates become
+    numbers if ``dates``.
 
     Examples
     --------
@@ -147,11 +105,11 @@ def select(
     others = [name for name in frame.columns if name not in {*named, *drop}]
     if not others:
         raise TableError("no column is left as a feature; give at least one that is not named.")
-    found = features_of(frame, others, decimal=decimal, dates=dates)
+    found = Features(frame, others, decimal, dates)
     if found.problems:
         texts = found.frame.empty and all(problem.texts for problem in found.problems)
         raise ColumnsError([*found.problems, *_missing(found.frame, missing)], only_texts=texts)
-    notes = found.notes
+    notes = found.notes()
     selection = _selection(
         frame.drop(columns=list(drop)),
         found.frame,
@@ -190,27 +148,10 @@ def conform(
 ) -> Selection:
     """Bring new rows into the form of those a model was fitted to.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        A table with all columns of the model, in any order.
-    numbers : sequence of str
-        The columns of numbers.
-    categories : mapping of str to sequence of str
-        The columns of categories, with those that the model knows.
-    target, ids, missing, written
-        As for :func:`select`.
-    unknown : {"note", "error"}, default="note"
-        What to do about categories that the model does not know.
-    decimal : str, default="."
-        The decimal sign of the file.
-    dates : mapping of str to str, or None
-        How dates are written in the columns of numbers that they are.
-
-    Returns
-    -------
-    Selection
-        Its features are in the order of the frame's columns; the model chooses them by name.
+    The frame has all columns of the model in any order, ``numbers`` and ``categories`` with those
+    that the model knows; features are in its order, and the model chooses them by name. Other
+    categories are noted or an error, as ``unknown`` says. ``dates`` says how dates are written in
+    the columns of numbers that they are. Other parameters are those of :func:`select`.
 
     Examples
     --------
@@ -288,13 +229,11 @@ def _selection(
     )
 
 
-def check_rows(selection: Selection, rows: int = FEWEST_ROWS) -> None:
+def check_rows(selection: Selection) -> None:
     """Refuse features that say nothing: too few rows, or nothing that varies; note the rest."""
     features, n = selection.features, len(selection.features)
-    if n < rows:
-        raise TableError(
-            f"there is no arranging of {counted(n, 'row')} alone; give at least {rows}."
-        )
+    if n < 3:
+        raise TableError(f"there is no arranging of {counted(n, 'row')} alone; give at least 3.")
     constant = [name for name in features.columns if is_constant(features[name])]
     if len(constant) == features.shape[1]:
         raise TableError(

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold.tables._naming import listed, quoted
 from patchfold.tables.columns import CODE, FEW_CATEGORIES, PLAIN_NUMBER
 from patchfold.tables.dates import are_dates
 from patchfold.tables.numbers import read_numbers
+from patchfold.tables.problems import listed, quoted
 
 if TYPE_CHECKING:
     from patchfold.tables.table import Table
@@ -46,25 +46,14 @@ FEWEST_NUMBERED = 10
 
 @dataclass(frozen=True)
 class Roles:
-    """What columns are for.
+    """What columns are for."""
 
-    Attributes
-    ----------
-    target, ids : str or None
-        Classes or values, and the names of the rows.
-    info : tuple of str
-        Columns that are shown, and no features.
-    drop : tuple of str
-        Columns that are left out.
-    features : tuple of str
-        Columns that are features, whatever they look like.
-    """
-
+    # Classes or values, and the names of the rows.
     target: str | None = None
     ids: str | None = None
-    info: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
-    features: tuple[str, ...] = ()
+    info: tuple[str, ...] = ()  # columns that are shown, and no features
+    drop: tuple[str, ...] = ()  # columns that are left out
+    features: tuple[str, ...] = ()  # columns that are features, whatever they look like
 
     @property
     def named(self) -> list[str]:

@@ -10,7 +10,7 @@ import io
 import re
 from collections import Counter
 from itertools import islice, product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +72,9 @@ def first_rows(text: str, separator: str) -> list[list[str]]:
         return list(islice((cells for cells in lines if cells), SAMPLE_ROWS))
     limit = csv.field_size_limit(LARGEST_FIELD)
     try:
-        filled = (row for row in _rows(text, separator) if len(row) > 1 or "".join(row).strip())
+        file = io.StringIO(text, newline="")
+        read = csv.reader(file, delimiter=separator, skipinitialspace=True)
+        filled = (row for row in read if len(row) > 1 or "".join(row).strip())
         rows = islice(filled, SAMPLE_ROWS)
         return [[cell.strip() for cell in row] for row in rows]
     finally:
@@ -140,7 +142,3 @@ def is_number(cell: str, decimal: str) -> bool:
 
 def _is_missing(cell: str) -> bool:
     return cell in MISSING or cell in MISSING_NUMBERS
-
-
-def _rows(text: str, separator: str) -> Any:
-    return csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True)

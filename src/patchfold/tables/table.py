@@ -11,36 +11,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table as it was read.
+    """A table as it was read."""
 
-    Attributes
-    ----------
-    frame : pandas.DataFrame
-        Numbers are numbers; text is text, or categories in declared order; NaN where nothing is.
-    notes : list of str
-        What was guessed or changed, one sentence each.
-    kept : pandas.DataFrame or None
-        The columns that the caller asked for, or whose names are like those of ids and classes, as
-        they are written in the file. None: as in `frame`.
-    decimal : str
-        The decimal sign.
-    index : str or None
-        The column that the file itself declares to name the rows.
-    beside : tuple of str
-        Columns that the file keeps apart from the points.
-    shape : tuple of int
-        The shape of a row that was laid out as one line of numbers; empty for others.
-    one_unit : bool
-        Whether the points are compared as they are, such as principal components.
-    """
-
+    # Numbers are numbers; text is text, or categories in declared order; NaN where nothing is.
     frame: Any
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # what was guessed or changed, one sentence each
+    # The columns that the caller asked for, or that are called like ids and classes, as they are
+    # written in the file; None where `frame` has them so.
     kept: Any = None
-    decimal: str = "."
-    index: str | None = None
-    beside: tuple[str, ...] = ()
+    decimal: str = "."  # the decimal sign
+    index: str | None = None  # the column that the file itself declares to name the rows
+    beside: tuple[str, ...] = ()  # columns that the file keeps apart from the points
+    # The shape of a row that was laid out as one line of numbers; empty for others.
     shape: tuple[int, ...] = ()
+    # Whether the points are compared as they are, such as principal components.
     one_unit: bool = False
 
 

@@ -7,7 +7,7 @@ import io
 import re
 from typing import TYPE_CHECKING, Any
 
-from patchfold.tables._naming import TableError, require
+from patchfold.tables.problems import TableError, require
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,14 +30,8 @@ def check_ending(path: Path, endings: tuple[str, ...] = ENDINGS) -> str:
 def encode_table(frame: Any, ending: str, *, formulas: bool = False) -> bytes:
     r"""Return the bytes of a file with a table; numbers come back to the last digit.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    ending : str
-        One of :data:`ENDINGS`.
-    formulas : bool, default=False
-        Whether text that a spreadsheet would run is written as it is, and not behind an
-        apostrophe. Parquet has types, and needs none.
+    The ending is one of :data:`ENDINGS`. Text that a spreadsheet would run is written behind an
+    apostrophe, or with ``formulas`` as it is. Parquet has types, and needs none.
 
     Examples
     --------

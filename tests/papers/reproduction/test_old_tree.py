@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patchfold.papers.reproduction import old_tree
+from patchfold.papers.reproduction import baselines
 
 
 @given(
@@ -16,7 +16,7 @@ from patchfold.papers.reproduction import old_tree
 )
 def test_old_tree_finds_k_nearest_points_whatever_the_ties(seed, n, m, k, levels):
     X = np.random.default_rng(seed).integers(0, levels + 1, size=(n, m)).astype(float)
-    found = old_tree.neighbors(X, k)
+    found = baselines.old_neighbors(X, k)
     for row, near in enumerate(found):
         assert len(set(near) - {row}) == k
         distances = np.linalg.norm(X - X[row], axis=1)

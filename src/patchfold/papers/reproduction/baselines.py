@@ -1,4 +1,4 @@
-"""What the papers compare with: embeddings as their programs call them, classifiers, indices.
+"""What the papers compare with: embeddings as their programs call them, and classifiers.
 
 The programs ran with scikit-learn of 2020, which differs from today's in three things that show in
 printed digits. It searched with a k-d tree whatever the number of columns, so that duplicates are
@@ -12,17 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.cluster import KMeans
 from sklearn.decomposition import KernelPCA
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.manifold import LocallyLinearEmbedding, SpectralEmbedding
-from sklearn.metrics import (
-    adjusted_rand_score,
-    normalized_mutual_info_score,
-    silhouette_score,
-)
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from sklearn.neural_network import MLPClassifier
@@ -30,10 +24,8 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from patchfold.base.validation import check_choice
-from patchfold.evaluation.peers import umap
-from patchfold.evaluation.prediction import NEAREST
+from patchfold.evaluation.comparison import NEAREST, umap
 from patchfold.graph.geodesics import shortest_paths
-from patchfold.metrics import purity
 from patchfold.solvers.scaling import classical_mds
 
 if TYPE_CHECKING:
@@ -48,9 +40,6 @@ METHODS = ("PCA", "KPCA", "ISO", "ISOMAP", "LLE", "HLLE", "HLAP", "LTSA", "LAP",
 # With fewer edges than this share of all pairs, shortest paths were found by Dijkstra's algorithm.
 SPARSE_SHARE = 0.25
 
-# Clusterings in the input space are the best of this many starts.
-STARTS = 50
-
 
 def embed(
     method: str,
@@ -61,24 +50,11 @@ def embed(
 ) -> Doubles:
     """Embed standardised points by a method the papers compare with.
 
-    Parameters
-    ----------
-    method : str
-        One of :data:`METHODS`: principal components, kernel principal components (Gaussian kernel,
-        gamma one over the number of columns), Isomap, locally linear embedding, its Hessian
-        variant, local tangent space alignment, Laplacian eigenmaps, UMAP.
-    X : ndarray of shape (n_samples, n_features)
-        The points.
-    n_components : int, default=2
-        Dimensions of the embedding.
-    n_neighbors : int, default=40
-        Neighbours, for all but the two kinds of principal components.
-    random_state : int or None, default=0
-        Where an iterative eigensolver starts, and the seed of UMAP.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_components)
+    The methods of :data:`METHODS` are principal components, kernel principal components (Gaussian
+    kernel, gamma one over the number of columns), Isomap, locally linear embedding, its Hessian
+    variant, local tangent space alignment, Laplacian eigenmaps and UMAP. All but the two kinds of
+    principal components have neighbours. An iterative eigensolver starts where ``random_state``
+    says, which is also the seed of UMAP.
 
     Examples
     --------
@@ -91,7 +67,8 @@ def embed(
     """
     check_choice("method", method, METHODS)
     if method == "PCA":
-        return _principal(X, n_components)
+        values, vectors = np.linalg.eig(np.atleast_2d(np.cov(X.T)))
+        return np.asarray((X @ vectors[:, np.argsort(values)[: -n_components - 1 : -1]]).real)
     if method == "KPCA":
         model = KernelPCA(n_components, kernel="rbf", random_state=random_state)
     elif method in {"ISO", "ISOMAP"}:
@@ -143,21 +120,6 @@ def classifiers(random_state: int | None = 0) -> dict[str, Callable[[], Any]]:
     }
 
 
-# The indices of clusters that the papers print: of points and classes, of classes and clusters.
-SILHOUETTE: Callable[..., float] = silhouette_score
-INDICES: dict[str, Callable[[Any, Any], float]] = {
-    "ARI": adjusted_rand_score,
-    "NMI": normalized_mutual_info_score,
-    "PUR": purity,
-}
-
-
-def clusters(Y: Doubles, n_clusters: int, random_state: int | None = 0) -> Indices:
-    """Cluster points by k-means, the best of :data:`STARTS` starts."""
-    model = KMeans(n_clusters, n_init=STARTS, random_state=random_state)
-    return np.asarray(model.fit(Y).labels_, dtype=np.intp)
-
-
 def neighbor_graph(
     X: Doubles, n_neighbors: int, mode: str = "distance", *, include_self: bool = False
 ) -> csr_array:
@@ -180,11 +142,6 @@ def _search(n: int, n_neighbors: int) -> str:
     return "kd_tree" if n_neighbors < n // 2 else "brute"
 
 
-def _principal(X: Doubles, n_components: int) -> Doubles:
-    values, vectors = np.linalg.eig(np.atleast_2d(np.cov(X.T)))
-    return np.asarray((X @ vectors[:, np.argsort(values)[: -n_components - 1 : -1]]).real)
-
-
 def _isomap(X: Doubles, n_components: int, n_neighbors: int) -> Doubles:
     graph = neighbor_graph(X, n_neighbors)
     if graph.nnz >= SPARSE_SHARE * len(X) ** 2:
@@ -192,3 +149,127 @@ def _isomap(X: Doubles, n_components: int, n_neighbors: int) -> Doubles:
     # A stored zero would vanish in the union of both directions.
     graph.data = np.maximum(graph.data, np.finfo(float).tiny)
     return scaled(shortest_paths(csr_array(graph.maximum(graph.T))), n_components)
+
+
+# ---------------------------------------------------------------- the k-d tree before 1.0
+
+# The tree's own constants: points in a leaf, and the most columns that get a tree at all.
+LEAF_SIZE = 30
+MOST_COLUMNS = 15
+# Distances as equal as this may be equal squares; the search below then compares the squares.
+EQUAL = 1e-9
+
+
+def old_neighbors(X: Doubles, k: int) -> Indices:
+    """Return the ``k`` neighbours of every row, as ``kneighbors_graph`` before 1.0 chose them.
+
+    Columns of whole numbers are full of equal distances, and then the order in which a k-d tree
+    meets the points decides. Tables of ELAP (2021) come out to the last digit with the order of
+    that time and not with today's: releases since 1.0 divide the nodes of the tree differently.
+    Only rows whose k-th and next distance are equal are searched here; for all others there is no
+    choice. Indices rise in every row; ``k`` is at most two less than there are points.
+
+    Examples
+    --------
+    >>> old_neighbors(np.array([[0.0], [1.0], [3.0], [6.0], [10.0]]), 2)
+    array([[1, 2],
+           [0, 2],
+           [0, 1],
+           [2, 4],
+           [2, 3]])
+    """
+    search = NearestNeighbors(n_neighbors=k + 1).fit(X)
+    distances, indices = search.kneighbors()
+    found = np.sort(indices[:, :k], axis=1)
+    if X.shape[1] <= MOST_COLUMNS and k < len(X) // 2:  # else all distances were sorted
+        tied = distances[:, k] - distances[:, k - 1] <= EQUAL * distances[:, k]
+        if tied.any():
+            tree = _Tree(X)
+            for row in np.flatnonzero(tied):
+                found[row] = np.sort(tree.others(int(row), k))
+    return found.astype(np.intp)
+
+
+class _Tree:
+    """A tree of nodes 0, 1, 2 ...; the halves of node i are 2 i + 1 and 2 i + 2."""
+
+    def __init__(self, X: Doubles) -> None:
+        n = len(X)
+        levels = int(np.log2(max(1, (n - 1) / LEAF_SIZE))) + 1
+        self.order = np.arange(n)
+        self.slices = [slice(0, n)]
+        while len(self.slices) < 2**levels - 1:
+            part = self.slices[(len(self.slices) - 1) // 2]
+            middle = part.start + (part.stop - part.start) // 2
+            self._divide(X, part, middle)
+            self.slices += [slice(part.start, middle), slice(middle, part.stop)]
+        self.X = X[self.order]
+        self.low = np.array([self.X[part].min(axis=0) for part in self.slices])
+        self.high = np.array([self.X[part].max(axis=0) for part in self.slices])
+        self.place = np.argsort(self.order)
+
+    def _divide(self, X: Doubles, part: slice, middle: int) -> None:
+        """Quickselect along the widest column, the last value as the pivot."""
+        order = self.order
+        values = X[order[part]]
+        column = X[:, np.argmax(values.max(axis=0) - values.min(axis=0))]
+        left, right = part.start, part.stop - 1
+        while True:
+            pivot, last = left, column[order[right]]
+            for i in range(left, right):
+                if column[order[i]] < last:
+                    order[i], order[pivot] = order[pivot], order[i]
+                    pivot += 1
+            order[pivot], order[right] = order[right], order[pivot]
+            if pivot == middle:
+                return
+            left, right = (pivot + 1, right) if pivot < middle else (left, pivot - 1)
+
+    def others(self, row: int, k: int) -> Indices:
+        """Return the k nearest of the other points: k + 1 nearest, without the point itself."""
+        x = self.X[self.place[row]]
+        squares = _sum_of_squares(x - self.X)
+        outside = np.maximum(self.low - x, 0) + np.maximum(x - self.high, 0)
+        bounds = _sum_of_squares(outside)
+        heap = [(np.inf, -1)] * (k + 1)
+        stack = [0]
+        while stack:
+            node = stack.pop()
+            if bounds[node] > heap[0][0]:
+                continue
+            halves = [2 * node + 1, 2 * node + 2]
+            if halves[0] < len(self.slices):
+                # The nearer half is on top of the stack, the first one of two as near.
+                stack += halves[::-1] if bounds[halves[0]] <= bounds[halves[1]] else halves
+                continue
+            part = self.slices[node]
+            for i in part.start + np.flatnonzero(squares[part] < heap[0][0]):
+                if squares[i] < heap[0][0]:
+                    _replace_largest(heap, (squares[i], i))
+        found = np.array([i for _, i in heap])
+        own = np.flatnonzero(found == self.place[row])
+        # The point itself is missing only where all k + 1 are duplicates of it. Then the first one
+        # was left out after sorting, and sorting more than three equals put the last one first.
+        away = own[0] if len(own) else (k if k >= 3 else 0)
+        return np.asarray(self.order[np.delete(found, away)])
+
+
+def _replace_largest(heap: list[tuple[Any, Any]], entry: tuple[Any, Any]) -> None:
+    """Put an entry in place of the heap's largest one, which stands first."""
+    i, size = 0, len(heap)
+    while (child := 2 * i + 1) < size:
+        if child + 1 < size and heap[child + 1][0] > heap[child][0]:
+            child += 1
+        if heap[child][0] <= entry[0]:
+            break
+        heap[i] = heap[child]
+        i = child
+    heap[i] = entry
+
+
+def _sum_of_squares(differences: Doubles) -> Doubles:
+    """Add column after column: another order would round differently and undo equalities."""
+    total = np.zeros(len(differences))
+    for column in differences.T:
+        total += column * column
+    return total

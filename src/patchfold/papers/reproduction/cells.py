@@ -24,25 +24,14 @@ ACCOUNTS_NOTE = (
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The unit of work and of storage: one method on one data set.
+    """The unit of work and of storage: one method on one data set."""
 
-    Attributes
-    ----------
-    paper, table : str
-        As in :data:`patchfold.papers.tables.TABLES`.
-    dataset : str
-        The name for :func:`patchfold.datasets.load`.
-    method : str
-        The column of the printed table.
-    account : {"published", "equations", "honest"}
-        The way to compute it.
-    """
-
+    # As in `patchfold.papers.tables.TABLES`.
     paper: str
     table: str
-    dataset: str
-    method: str
-    account: str
+    dataset: str  # the name for `patchfold.datasets.load`
+    method: str  # the column of the printed table
+    account: str  # one of ACCOUNTS
 
     def __str__(self) -> str:
         return f"{self.table} {self.dataset} {self.method} {self.account}"
@@ -50,44 +39,23 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One cell as it comes out.
+    """One cell as it comes out."""
 
-    Attributes
-    ----------
-    row : str
-        The row of the printed table, as :func:`row_name` writes it.
-    value : float
-        The number.
-    low, high : float or None
-        The interval, where the number is a mean over repetitions.
-    note : str
-        What was chosen, for instance "K=40".
-    """
-
-    row: str
+    row: str  # the row of the printed table, as row_name writes it
     value: float
+    # The interval, where the number is a mean over repetitions.
     low: float | None = None
     high: float | None = None
-    note: str = ""
+    note: str = ""  # what was chosen, for instance "K=40"
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A finished task: its results, or why there are none.
-
-    Attributes
-    ----------
-    task : Task
-        What was computed.
-    results : tuple of Result
-        One for each row; empty after an error.
-    error : str
-        The message of the error; empty where there was none.
-    """
+    """A finished task: its results, or why there are none."""
 
     task: Task
-    results: tuple[Result, ...] = ()
-    error: str = ""
+    results: tuple[Result, ...] = ()  # one for each row; empty after an error
+    error: str = ""  # its message; empty where there was none
 
 
 def row_name(cell: Cell) -> str:

@@ -8,6 +8,7 @@ matrix is not symmetric, and the eigensolver reads its lower triangle only.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,18 +16,14 @@ from scipy.linalg import eigh
 from scipy.sparse import csr_array, diags_array, tril
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from patchfold import divergences
+from patchfold import divergences, papers
 from patchfold.neighbors.neighborhoods import Neighborhoods
-from patchfold.papers import presets
-from patchfold.papers.reproduction import experiment, old_tree
+from patchfold.papers.reproduction import baselines, experiment
 from patchfold.papers.reproduction.cells import ACCOUNTS_NOTE
 from patchfold.patches import GaussianPatch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from patchfold.base.types import Doubles
-    from patchfold.papers.reproduction.cells import Result, Task
 
 
 PROTOCOL = 1
@@ -38,18 +35,6 @@ NOTE = (
     "equations: it gives pairs that are not neighbours the weight 1, where equation 42 gives them "
     "none."
 )
-
-
-def tasks(
-    table: str, datasets: Sequence[str] | None, accounts: Sequence[str], quick: bool
-) -> list[Task]:
-    """List the cells of a table to compute."""
-    return experiment.tasks("elap", table, "ELAP", datasets, accounts, quick)
-
-
-def compute(task: Task) -> list[Result]:
-    """Compute a cell."""
-    return experiment.compute(task, "ELAP", published, presets.elap)
 
 
 def published(X: Doubles, k: int, *, dense_rows: int = DENSE_ROWS) -> Doubles:
@@ -68,7 +53,7 @@ def published(X: Doubles, k: int, *, dense_rows: int = DENSE_ROWS) -> Doubles:
     '0.540'
     """
     n = len(X)
-    near = old_tree.neighbors(X, k)
+    near = baselines.old_neighbors(X, k)
     start, end = np.repeat(np.arange(n), k), near.ravel()
     around = Neighborhoods(np.arange(0, n * k + 1, k), end, np.zeros(n * k))
     patch = GaussianPatch(include_self=False, covariance="ridge-if-singular", gamma=1e-3)
@@ -85,3 +70,7 @@ def published(X: Doubles, k: int, *, dense_rows: int = DENSE_ROWS) -> Doubles:
     L = LinearOperator((n, n), matvec=lambda v: n * v + A @ v - v.sum(), dtype=np.float64)
     v0: Any = np.random.default_rng(0).standard_normal(n)
     return np.asarray(eigsh(L, k=3, which="SA", v0=v0)[1][:, 1:])
+
+
+tasks = partial(experiment.tasks, "elap", "ELAP")
+compute = partial(experiment.compute, own="ELAP", published=published, equations=papers.elap)

@@ -20,10 +20,9 @@ from sklearn.preprocessing import scale
 from sklearn.tree import DecisionTreeClassifier
 
 from patchfold import datasets
-from patchfold.evaluation.honest import honest_scores
-from patchfold.evaluation.intervals import mean_interval
-from patchfold.evaluation.prediction import NEAREST
-from patchfold.evaluation.sampling import halves
+from patchfold.evaluation.comparison import NEAREST
+from patchfold.evaluation.sampling import halves, honest_scores
+from patchfold.evaluation.significance import mean_interval
 from patchfold.papers import tables
 from patchfold.papers.reproduction import baselines
 from patchfold.papers.reproduction.cells import Result, Task, rows
@@ -61,24 +60,12 @@ QUICK_ROWS = 200
 
 @dataclass(frozen=True)
 class Experiment:
-    """A method on a data set.
+    """A method on a data set."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The points.
-    y : ndarray of shape (n_samples,)
-        Their classes.
-    embed : callable
-        Maps X and K to the plane.
-    score : callable
-        Scores the classes of test points in the plane; takes the places and classes of the
-        training points, then those of the test points.
-    """
-
-    X: Doubles
-    y: Labels
-    embed: Callable[[Doubles, int], Doubles]
+    X: Doubles  # the points
+    y: Labels  # their classes
+    embed: Callable[[Doubles, int], Doubles]  # maps X and K to the plane
+    # Scores a plane: takes the places and classes of the training points, then of the test points.
     score: Callable[[Doubles, Labels, Doubles, Labels], float]
 
     def best(self, sizes: Sequence[int]) -> tuple[float, str]:
@@ -129,8 +116,8 @@ class Experiment:
 
 def tasks(
     paper: str,
-    table: str,
     own: str,
+    table: str,
     datasets_asked: Sequence[str] | None,
     accounts: Sequence[str],
     quick: bool,

@@ -25,12 +25,11 @@ from sklearn.metrics import silhouette_score
 from sklearn.preprocessing import scale
 
 from patchfold import datasets as data
+from patchfold import papers
 from patchfold.embedding import PatchIsomap
-from patchfold.evaluation.honest import honest_scores
-from patchfold.evaluation.intervals import score_range
-from patchfold.evaluation.sampling import halves
+from patchfold.evaluation.sampling import halves, honest_scores
+from patchfold.evaluation.significance import score_range
 from patchfold.graph.geodesics import shortest_paths
-from patchfold.papers import presets
 from patchfold.papers.reproduction import baselines
 from patchfold.papers.reproduction.cells import ACCOUNTS_NOTE, Result, Task, printed, row_name
 
@@ -86,16 +85,8 @@ def tasks(
 ) -> list[Task]:
     """List what there is to compute, one task for a data set, a method and an account.
 
-    Parameters
-    ----------
-    table : {"I", "II", "III"}
-        The printed table.
-    datasets : sequence of str or None
-        Registered names; None means all that need no network.
-    accounts : sequence of str
-        Of "published", "equations" and "honest".
-    quick : bool
-        Leave out data sets with more than :data:`QUICK_SIZE` points.
+    Without names of ``datasets`` it is all that need no network; a ``quick`` run leaves out those
+    with more than :data:`QUICK_SIZE` points.
 
     Examples
     --------
@@ -199,7 +190,7 @@ def _embedding(name: str, method: str, account: str, k: int | None) -> Doubles:
     if method == "ISO-KL":
         if account == "published":
             return published_isomap_kl(X, k or BASELINE_NEIGHBORS)
-        return np.asarray(presets.isomap_kl(k or BASELINE_NEIGHBORS).fit_transform(X))
+        return np.asarray(papers.isomap_kl(k or BASELINE_NEIGHBORS).fit_transform(X))
     if method == "ISO" and account != "published":
         neighbors = k or BASELINE_NEIGHBORS
         isomap = PatchIsomap(n_neighbors=neighbors, divergence="euclidean", scaling="classical")

@@ -7,20 +7,18 @@ computes is a locally linear embedding with the weights 1 / K, in which no diver
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import eigh
 
-from patchfold.papers import presets
-from patchfold.papers.reproduction import experiment, old_tree
+from patchfold import papers
+from patchfold.papers.reproduction import baselines, experiment
 from patchfold.papers.reproduction.cells import ACCOUNTS_NOTE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from patchfold.base.types import Doubles
-    from patchfold.papers.reproduction.cells import Result, Task
 
 
 PROTOCOL = 1
@@ -31,18 +29,6 @@ NOTE = (
     "patches are then equal and all divergences are zero, so it computes a locally linear "
     "embedding with equal weights 1 / K."
 )
-
-
-def tasks(
-    table: str, datasets: Sequence[str] | None, accounts: Sequence[str], quick: bool
-) -> list[Task]:
-    """List the cells of a table to compute."""
-    return experiment.tasks("pelle", table, "PELLE", datasets, accounts, quick)
-
-
-def compute(task: Task) -> list[Result]:
-    """Compute a cell."""
-    return experiment.compute(task, "PELLE", published, presets.pelle)
 
 
 def published(X: Doubles, k: int) -> Doubles:
@@ -56,6 +42,10 @@ def published(X: Doubles, k: int) -> Doubles:
     """
     n = len(X)
     W = np.zeros((n, n))
-    np.put_along_axis(W, old_tree.neighbors(X, k), 1 / k, axis=1)
+    np.put_along_axis(W, baselines.old_neighbors(X, k), 1 / k, axis=1)
     R = np.eye(n) - W
     return np.asarray(eigh(R.T @ R, subset_by_index=(1, 2))[1])
+
+
+tasks = partial(experiment.tasks, "pelle", "PELLE")
+compute = partial(experiment.compute, own="PELLE", published=published, equations=papers.pelle)

@@ -14,7 +14,7 @@ import numpy as np
 
 from patchfold import datasets as registered
 from patchfold.embedding import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
-from patchfold.evaluation.prediction import NEAREST, accuracy
+from patchfold.evaluation.comparison import NEAREST, accuracy
 from patchfold.papers.reproduction import baselines, experiment
 from patchfold.papers.reproduction.cells import Result, Task
 
@@ -72,13 +72,10 @@ def compute(task: Task) -> list[Result]:
     """Return the mean accuracy of a method over test halves, with its interval."""
     X, y = experiment.standardised(task.dataset)
     trial = experiment.Experiment(X, y, _embedding(task.method), accuracy)
-    value, low, high, note = trial.honest(_sizes(task.method, len(y)))
-    return [Result(task.dataset, value, low, high, note)]
-
-
-def _sizes(method: str, n: int) -> list[int]:
     # UMAP and t-SNE are given what all others are; the papers' programs leave them one K.
-    return experiment.honest_sizes("ISO" if method in {"UMAP", "PatchTSNE"} else method, n)
+    like = "ISO" if task.method in {"UMAP", "PatchTSNE"} else task.method
+    value, low, high, note = trial.honest(experiment.honest_sizes(like, len(y)))
+    return [Result(task.dataset, value, low, high, note)]
 
 
 def _embedding(method: str) -> Callable[[Doubles, int], Doubles]:

@@ -53,25 +53,9 @@ def render(
 ) -> dict[str, str]:
     """Write the report on a paper.
 
-    Parameters
-    ----------
-    paper : str
-        The paper's name.
-    outcomes : sequence of Outcome
-        What was computed.
-    command : str
-        The command that computes it, for the top of the report.
-    stamp : Stamp
-        The versions, for the same place.
-    note : str
-        What the accounts are.
-    reasons : Path, optional
-        The folder with reasons for cells that do not come out; by default that of this package.
-
-    Returns
-    -------
-    dict
-        File name to text: ``<paper>.md``, ``<paper>.html`` and the pictures of the former.
+    The command that computes the outcomes, the versions and a note on the accounts stand at the
+    top. The folder ``reasons`` says why cells do not come out. Return names of files with their
+    texts: ``<paper>.md``, ``<paper>.html`` and the pictures of the former.
     """
     versions = ", ".join(f"{name} {version}" for name, version in stamp.versions.items())
     sheets = build(paper, outcomes)
@@ -88,7 +72,7 @@ def render(
     for sheet in sheets:
         verdict = judge(sheet, folder=reasons)
         blocks.append(document.heading(2, f"Table {sheet.table}"))
-        blocks += [*_summary(sheet, verdict), _cells(sheet)]
+        blocks += [*_summary(sheet, verdict), Block(_markdown_cells(sheet), _html_cells(sheet))]
         tests = [test for account in _shown(sheet) for test in comparisons(sheet, account)]
         if tests:
             file, svg = f"{paper}-{sheet.table}.svg", critical_difference_svg(tests)
@@ -173,7 +157,7 @@ def _missing(sheet: Sheet, verdict: Verdict) -> str:
 def _test_row(title: str, comparison: Comparison) -> tuple[str, ...]:
     ranked = sorted(zip(comparison.ranks, comparison.methods, strict=True))
     differ = [
-        f"{better} before {worse} ({_probability(p)})"
+        f"{better} before {worse} ({f'{p:.3f}' if p >= 0.001 else '<0.001'})"
         for (better, worse), p in comparison.p_values.items()
         if p < ALPHA
     ]
@@ -188,16 +172,7 @@ def _test_row(title: str, comparison: Comparison) -> tuple[str, ...]:
     )
 
 
-def _probability(p: float) -> str:
-    return f"{p:.3f}" if p >= 0.001 else "<0.001"
-
-
 # ---------------------------------------------------------------- the table itself
-
-
-def _cells(sheet: Sheet) -> Block:
-    """Show printed and recomputed numbers side by side."""
-    return Block(_markdown_cells(sheet), _html_cells(sheet))
 
 
 def _computed_rows(sheet: Sheet) -> list[str]:

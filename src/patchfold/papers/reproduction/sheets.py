@@ -44,9 +44,6 @@ SUMMED = {("isomap-kl", "IV"): ("II", "III")}
 # The row that sums up a table that no paper prints.
 MEAN = "Mean"
 
-# The X-space paper compares each learner in its space with the three beside it (its section 6).
-LEARNERS = ("ISM", "LEM", "LLE", "tSNE")
-
 # One file per paper says why cells do not come out.
 REASONS = resources.files(__package__) / "reasons"
 UNEXPLAINED = "not known yet"
@@ -54,63 +51,33 @@ UNEXPLAINED = "not known yet"
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A table with all its accounts.
+    """A table with all its accounts."""
 
-    Attributes
-    ----------
-    paper, table : str
-        As in :data:`patchfold.papers.tables.TABLES`.
-    rows, columns : tuple of str
-        In printed order; methods that are not printed come last.
-    scores : dict
-        Row to score, "" where the table has one score only.
-    sums : frozenset of str
-        The rows that sum up others.
-    printed : dict
-        (row, column) to printed number.
-    computed : dict
-        Account to (row, column) to result; only accounts that were asked for.
-    failed : tuple of Outcome
-        The tasks without results.
-    """
-
+    # As in `patchfold.papers.tables.TABLES`.
     paper: str
     table: str
+    # In printed order; methods that are not printed come last.
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    scores: dict[str, str]
-    sums: frozenset[str]
-    printed: dict[Key, float]
+    scores: dict[str, str]  # row to score, "" where the table has one score only
+    sums: frozenset[str]  # the rows that sum up others
+    printed: dict[Key, float]  # (row, column) to printed number
+    # Account to (row, column) to result; only accounts that were asked for.
     computed: dict[str, dict[Key, Result]]
-    failed: tuple[Outcome, ...]
+    failed: tuple[Outcome, ...]  # the tasks without results
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How many printed cells come out, and which do not.
+    """How many printed cells come out, and which do not."""
 
-    Attributes
-    ----------
-    account : str
-        The account, or accounts, compared with the printed numbers.
-    computed : dict
-        (row, column) to what was compared with the printed number.
-    within : tuple of int
-        How many of them lie within each of :data:`TOLERANCES`.
-    columns : dict
-        Column to (number within the first tolerance, number computed).
-    others : dict
-        Reason to the cells outside the first tolerance.
-    missing : tuple of (row, column)
-        Printed cells that were not computed.
-    """
-
-    account: str
-    computed: dict[Key, Result]
-    within: tuple[int, ...]
+    account: str  # the account, or accounts, compared with the printed numbers
+    computed: dict[Key, Result]  # (row, column) to what was compared with the printed number
+    within: tuple[int, ...]  # how many of them lie within each of TOLERANCES
+    # Column to (number within the first tolerance, number computed).
     columns: dict[str, tuple[int, int]]
-    others: dict[str, list[Key]]
-    missing: tuple[Key, ...]
+    others: dict[str, list[Key]]  # reason to the cells outside the first tolerance
+    missing: tuple[Key, ...]  # printed cells that were not computed
 
     @property
     def total(self) -> int:
@@ -214,7 +181,11 @@ def comparisons(sheet: Sheet, account: str) -> list[tuple[str, Comparison]]:
     found = []
     for score in dict.fromkeys(sheet.scores[row] for row in sheet.rows):
         rows = [row for row in sheet.rows if sheet.scores[row] == score and row not in sheet.sums]
-        for columns, control in _families(sheet):
+        # The X-space paper compares each learner in its space with the three beside it (section 6).
+        learners = ("ISM", "LEM", "LLE", "tSNE") if sheet.paper == "xspace" else ()
+        families: list[tuple[Sequence[str], str]]
+        families = [(("Euc", "PCA", name, f"X-{name}"), f"X-{name}") for name in learners]
+        for columns, control in families or [(sheet.columns, "")]:
             there = [column for column in columns if any((row, column) in values for row in rows)]
             scores = [
                 [values[row, column] for column in there]
@@ -225,12 +196,6 @@ def comparisons(sheet: Sheet, account: str) -> list[tuple[str, Comparison]]:
                 title = ", ".join(part for part in (account, score, control) if part)
                 found.append((title, compare(there, scores, control=control)))
     return found
-
-
-def _families(sheet: Sheet) -> list[tuple[Sequence[str], str]]:
-    if sheet.paper == "xspace":
-        return [(("Euc", "PCA", name, f"X-{name}"), f"X-{name}") for name in LEARNERS]
-    return [(sheet.columns, "")]
 
 
 def _sheet(paper: str, table: str, outcomes: Sequence[Outcome]) -> Sheet:

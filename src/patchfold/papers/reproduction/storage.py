@@ -26,24 +26,13 @@ if TYPE_CHECKING:
 # What numbers depend on, beside this package.
 PACKAGES = ("numpy", "scipy", "scikit-learn", "umap-learn", "openTSNE")
 
-# Digits that keep two tasks apart whose names differ only in signs a file name cannot have.
-KEY_DIGITS = 8
-
 
 @dataclass(frozen=True)
 class Stamp:
-    """What a stored number depends on beside its task.
+    """What a stored number depends on beside its task."""
 
-    Attributes
-    ----------
-    protocol : int
-        The ``PROTOCOL`` of the paper's module.
-    versions : dict
-        Package to version.
-    """
-
-    protocol: int
-    versions: dict[str, str]
+    protocol: int  # that of the paper's module
+    versions: dict[str, str]  # package to version
 
 
 def stamp(paper: Paper) -> Stamp:
@@ -58,12 +47,8 @@ def stamp(paper: Paper) -> Stamp:
 class Store:
     """The finished tasks of one paper in a folder, one JSON file each.
 
-    Parameters
-    ----------
-    folder : Path
-        Where the files are; it is made when the first one is written.
-    stamp : Stamp
-        What is written into every file, and asked of every file that is read.
+    The folder is made when the first file is written. The stamp is in every file, and one with
+    another stamp is not read.
 
     Examples
     --------
@@ -132,7 +117,8 @@ def file_name(task: Task) -> str:
     'I-iris-ISO_KL-published-...json'
     """
     parts = (task.paper, task.table, task.dataset, task.method, task.account)
-    key = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:KEY_DIGITS]
+    # The key keeps tasks apart whose names differ only in signs that a file name cannot have.
+    key = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]
     return "-".join([*(re.sub(r"[^A-Za-z0-9.]+", "_", part) for part in parts[1:]), f"{key}.json"])
 
 

@@ -62,19 +62,7 @@ def cost(task: Task) -> int:
 def run(paper: Paper, tasks: Sequence[Task], *, jobs: int = 1) -> Generator[Outcome, None, None]:
     """Compute tasks, the longest first, and yield each as soon as it is finished.
 
-    Parameters
-    ----------
-    paper : module
-        What :func:`patchfold.papers.reproduction.load_paper` returns.
-    tasks : sequence of Task
-        What to compute.
-    jobs : int, default=1
-        Number of worker processes.
-
-    Yields
-    ------
-    Outcome
-        A task that raised, or whose process died, comes with the error; the others go on.
+    A task that raised, or whose process died, comes with the error; the others go on.
     """
     check_count("jobs", jobs)
     waiting = deque(sorted(tasks, key=cost, reverse=True))

@@ -31,12 +31,12 @@ from sklearn.decomposition import PCA
 from patchfold import datasets, divergences
 from patchfold.embedding import PatchEigenmaps, PatchIsomap, PatchTSNE
 from patchfold.embedding.lle import euclidean_weights
-from patchfold.evaluation.intervals import score_range
 from patchfold.evaluation.sampling import halves
+from patchfold.evaluation.significance import score_range
 from patchfold.graph.edges import undirected
 from patchfold.neighbors import find_neighbors
 from patchfold.neighbors.given import nearest_by_value
-from patchfold.papers.presets import x_isomap
+from patchfold.papers import x_isomap
 from patchfold.papers.reproduction.cells import Result, Task, printed, rows
 
 if TYPE_CHECKING:
@@ -170,7 +170,9 @@ def compute(task: Task, tried: Grid | None = None) -> list[Result]:
         # Corners of the grid leave graphs in parts and kernels without weight; they lose.
         warnings.simplefilter("ignore")
         if task.account == "published":
-            notes, clusterings = _published(data)
+            Y = PCA(PRINTED_COMPONENTS).fit_transform(data.X)
+            notes = [f"d={PRINTED_COMPONENTS}"]
+            clusterings = _k_means(Y, data, RESTARTS)[None]
         else:
             notes, clusterings = _clusterings(task.dataset, task.method, tried)
     names = rows("xspace", task.table, task.dataset)
@@ -219,11 +221,6 @@ def _entropy(counts: Floats) -> Floats:
 
 
 # ---------------------------------------------------------------- accounts
-
-
-def _published(data: Dataset) -> tuple[list[str], Labels]:
-    Y = PCA(PRINTED_COMPONENTS).fit_transform(data.X)
-    return [f"d={PRINTED_COMPONENTS}"], _k_means(Y, data, RESTARTS)[None]
 
 
 def _half(y: Any, clusterings: Labels, seed: int) -> Floats:
