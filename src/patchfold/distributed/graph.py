@@ -36,37 +36,17 @@ SOURCES, BLOCK_BYTES = 64, 2**27
 
 @dataclass(frozen=True, eq=False)
 class ClusterGraph:
-    """What :class:`~patchfold.graph.patch_graph.PatchGraph` is in one process, in parts.
-
-    Attributes
-    ----------
-    setting : GraphSetting
-    cluster : Cluster
-    shared : Shared
-        The rows of every part.
-    scale : float
-        The mean variance of the features.
-    recall : float
-        The share of the nearest rows that the search has found, measured on a sample; 1 if exact.
-    row_search : Search
-        What finds neighbours among the rows.
-    row_patches : list of futures of Patches, or None
-        Those of the rows of every part.
-    row_denoised : Denoised or None
-        Where rows are after denoising.
-    weighted : future of Weighted
-        The edges of all rows, which have the numbers of :mod:`~patchfold.distributed.halo`.
-    """
+    """What :class:`~patchfold.graph.patch_graph.PatchGraph` is in one process, in parts."""
 
     setting: GraphSetting
     cluster: Cluster
-    shared: Shared
-    scale: float
-    recall: float
-    row_search: Search
-    row_patches: list[Any] | None
-    row_denoised: Denoised | None
-    weighted: Any
+    shared: Shared  # the rows of every part
+    scale: float  # the mean variance of the features
+    recall: float  # the share of the nearest rows that the search found, on a sample; 1 if exact
+    row_search: Search  # what finds neighbours among the rows
+    row_patches: list[Any] | None  # futures of the Patches of the rows of every part
+    row_denoised: Denoised | None  # where rows are after denoising
+    weighted: Any  # future of Weighted: the edges between the numbers of rows
 
     def __getattr__(self, name: str) -> Any:
         """Refuse what a graph in one process has and this one has not."""

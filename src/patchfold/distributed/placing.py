@@ -36,11 +36,8 @@ if TYPE_CHECKING:
 class NewRows:
     """Chunks of new rows, and their neighbours in the graph.
 
-    Attributes
-    ----------
-    near : list of futures of Neighborhoods
-        The neighbours of the rows of every chunk and the lengths to them, by their places in the
-        rows that are fetched for it.
+    ``near`` are futures of the neighbours of the rows of every chunk and the lengths to them, by
+    their places in the rows that are fetched for it.
     """
 
     def __init__(self, graph: ClusterGraph, chunks: Chunks) -> None:
@@ -90,20 +87,11 @@ class NewRows:
 
 @dataclass(frozen=True, eq=False)
 class PartedTriangulation:
-    """What :class:`~patchfold.mapping.nystrom.Triangulation` is in one process, in parts.
-
-    Attributes
-    ----------
-    graph : ClusterGraph
-    paths : list of futures of arrays of shape (n, n_landmarks)
-        Geodesics of the rows of every part, in units of the longest.
-    frame : dict
-        What a Triangulation needs beside the paths.
-    """
+    """What :class:`~patchfold.mapping.nystrom.Triangulation` is in one process, in parts."""
 
     graph: ClusterGraph
-    paths: list[Any]
-    frame: dict[str, Any]
+    paths: list[Any]  # futures of geodesics of the rows of every part, in units of the longest
+    frame: dict[str, Any]  # what a Triangulation needs beside the paths
 
     def of_fitted(self) -> list[Any]:
         """Return futures of the places of the rows of every part."""

@@ -62,26 +62,13 @@ class Chosen(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Weighted:
-    """The edges of all rows with their lengths, in one worker.
+    """The edges of all rows with their lengths, in one worker."""
 
-    Attributes
-    ----------
-    near : Neighborhoods
-        The neighbours of every row.
-    matrix : csr_array of shape (n, n)
-        The symmetric graph.
-    removed : array of shape (n_removed, 2)
-        The ends of the edges that were left out as short circuits.
-    typical : Typical or None
-    mean : float or None
-        The mean plain length of all pairs, where a label rule asks for it.
-    """
-
-    near: Neighborhoods
-    matrix: csr_array
-    removed: Indices
+    near: Neighborhoods  # the neighbours of every row
+    matrix: csr_array  # the symmetric graph
+    removed: Indices  # the ends of the edges that were left out as short circuits, (n_removed, 2)
     typical: Typical | None
-    mean: float | None
+    mean: float | None  # the mean plain length of all pairs, where a label rule asks for it
 
 
 class Weighing:
