@@ -45,7 +45,7 @@ def place(graph: PatchGraph, X: Any, part: Part | None = None) -> Neighborhoods:
         near = given_neighbors(X, setting.degree, setting.radius, own=False)
         return with_lengths(near, lengths.of_unlabelled(near.distances))
     search = cast("NeighborSearch", graph.search)
-    found = check_found(search, search.query(X), len(X), len(graph))
+    found = check_found(search, search.query(X), len(X), graph.matrix.shape[1])
     found = found if graph.reach is None else found.nearest(graph.reach)
     if graph.patches is None:
         near = found if setting.degree is None else found.nearest(setting.degree)
