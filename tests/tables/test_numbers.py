@@ -68,3 +68,21 @@ def test_units_that_differ_are_named_and_codes_are_no_units():
     assert mixed_units(pd.Series(["3a", "4b"])) == []
     assert mixed_units(pd.Series(["3 kg", "much"])) == []
     assert mixed_units(pd.Series(["3", "4"])) == []
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["1.234,50", "-", "2.000,00"], [1234.5, np.nan, 2000.0]),
+        (["1,234.50", "2,000.00", "--", None], [1234.5, 2000.0, np.nan, np.nan]),
+        (["12 %", "none", "7 %"], [12.0, np.nan, 7.0]),
+    ],
+)
+def test_signs_for_missing_numbers_are_missing_beside_thousands_and_units(cells, expected):
+    found = read_numbers(pd.Series(cells, dtype=object))
+    assert found is not None
+    np.testing.assert_array_equal(found.values, expected)
+
+
+def test_signs_for_missing_numbers_alone_are_no_numbers():
+    assert read_numbers(pd.Series(["-", "--"])) is None

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from patchfold.tables.sniffing import MISSING_NUMBERS
+
 if TYPE_CHECKING:
     from patchfold.base.types import Doubles
 
@@ -51,8 +53,8 @@ class Written:
 def read_numbers(cells: Any, decimal: str = ".") -> Written | None:
     """Read a column of texts as numbers; None where some are none, or their units differ.
 
-    ``decimal`` is the decimal sign of the file, for what could be read both ways, such as
-    ``1.234``.
+    Signs for missing numbers, such as ``"-"``, are missing. ``decimal`` is the decimal sign of the
+    file, for what could be read both ways, such as ``1.234``.
 
     Examples
     --------
@@ -61,8 +63,9 @@ def read_numbers(cells: Any, decimal: str = ".") -> Written | None:
     >>> found.values, found.how
     (array([1234.5,   99. ]), 'decimal comma, points between thousands, in €')
     """
-    known = cells.dropna().astype(str).str.strip()
-    parts = [WRITTEN.fullmatch(text) for text in known]
+    texts = cells.astype(str).str.strip()
+    there = (cells.notna() & ~texts.isin(MISSING_NUMBERS)).to_numpy(dtype=bool)
+    parts = [WRITTEN.fullmatch(text) for text in texts[there]]
     if not parts or not all(parts):
         return None
     found = [part for part in parts if part is not None]
@@ -76,7 +79,7 @@ def read_numbers(cells: Any, decimal: str = ".") -> Written | None:
     point, between = signs
     numbers = [_number(part, point, between) for part in found]
     values = np.full(len(cells), np.nan)
-    values[np.flatnonzero(cells.notna())] = numbers
+    values[there] = numbers
     unit = next(iter(units), "")
     how = [
         *(["decimal comma"] if point == "," else []),
