@@ -29,6 +29,9 @@ def decided(roles=None, **columns):
         ("day", [f"2020-01-{row + 1:02}" for row in range(N)], False),
         ("price", [f"{row} €" for row in range(N)], False),
         ("typo", [*map(str, range(N - 1)), "much"], False),
+        ("price", [*(f"{row + 1}.234,50" for row in range(N - 1)), "much"], False),
+        ("price", [*(f"{row + 1}.234,50" for row in range(N - 1)), "-"], False),
+        ("nr", pd.array([*range(N - 1), None], dtype="Int64"), False),
     ],
 )
 def test_a_column_that_names_or_numbers_the_rows_is_the_id(name, values, found):

@@ -89,6 +89,18 @@ def read_numbers(cells: Any, decimal: str = ".") -> Written | None:
     return Written(values, ", ".join(how) or "numbers")
 
 
+def is_number(text: str) -> bool:
+    """Tell whether a text is surely a number, perhaps with thousands apart or a known unit.
+
+    Examples
+    --------
+    >>> [is_number(text) for text in ("1.234,50", "12 %", "3a", "much")]
+    [True, True, False, False]
+    """
+    part = WRITTEN.fullmatch(text.strip())
+    return part is not None and (part["unit"] or "%").lower() in UNITS
+
+
 def mixed_units(cells: Any) -> list[str]:
     """Return the units of a column of numbers that has several of them, the commonest first.
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from patchfold.tables.columns import CODE, FEW_CATEGORIES, PLAIN_NUMBER
 from patchfold.tables.dates import are_dates
-from patchfold.tables.numbers import read_numbers
+from patchfold.tables.numbers import is_number, read_numbers
 from patchfold.tables.problems import listed, quoted
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def _classes(values: Any, *, sure: bool) -> bool:
 def _numbers_rows(values: Any, name: str) -> bool:
     """Whether a column counts the rows: in their order, or in any if it is called so."""
     n = len(values)
-    if values.dtype.kind not in "iu" or n < FEWEST_NUMBERED:
+    if values.dtype.kind not in "iu" or n < FEWEST_NUMBERED or values.isna().any():
         return False
     numbers = values.to_numpy()
     if int(numbers.max()) - int(numbers.min()) != n - 1:
@@ -198,7 +198,7 @@ def _names_rows(values: Any, name: str) -> bool:
     texts = values[values.map(lambda value: isinstance(value, str))]
     if n < fewest or len(texts) < n or texts.nunique() < n:
         return False
-    numbers = texts.str.fullmatch(PLAIN_NUMBER)
+    numbers = texts.str.fullmatch(PLAIN_NUMBER) | texts.map(is_number)
     if numbers.mean() >= 0.5 and not texts.str.fullmatch(CODE).any():
         return False
     return not are_dates(values) and read_numbers(values) is None
