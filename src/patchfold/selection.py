@@ -264,7 +264,8 @@ class _Run:
             if leading == AGREEMENT:
                 alike = dict(zip(candidates, scores[AGREEMENT], strict=True))
                 best = self._attempt(max(sorted(embeddings), key=lambda k: alike[k]))
-        self._warn(best)
+        for message, category in () if self.quiet else best.warnings:
+            warn_user(message, category)
         k = int(best.fitted.n_neighbors)
         return Selection(k, leading, candidates, scores, embeddings, best.fitted)
 
@@ -280,11 +281,6 @@ class _Run:
             k = fitted.n_neighbors
             print(f"[select_n_neighbors] n_neighbors={k}: {told}", flush=True)  # noqa: T201
         return scores
-
-    def _warn(self, trial: _Trial) -> None:
-        if not self.quiet:
-            for message, category in trial.warnings:
-                warn_user(message, category)
 
     def _attempt(self, k: int) -> _Trial:
         """Fit a candidate. It may fail: it has too few neighbours, or a solver gives up."""

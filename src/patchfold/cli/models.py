@@ -19,13 +19,14 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 import patchfold
+from patchfold.base.validation import require
 from patchfold.cli.model_schema import SCHEMA, check_pipeline
 from patchfold.embedding.methods import METHODS
 from patchfold.patches import GaussianPatch
 from patchfold.supervision import Cut, Dissimilarity, MinSum
 from patchfold.tables.coding import feature_name
 from patchfold.tables.decoding import LIMIT, Limit, check_unpacked
-from patchfold.tables.problems import TableError, require
+from patchfold.tables.problems import TableError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import html as markup
-from importlib import resources
+from importlib import import_module, resources
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+
+from patchfold.base.validation import require
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -74,15 +76,10 @@ class Shown:
 
 def _widget_class() -> Any:
     """Return the class of the widget, made when it is first needed: anywidget need not be there."""
-    try:
-        import anywidget
-        import traitlets
-    except ImportError as error:
-        raise ImportError(
-            "the selection of a page comes back by anywidget; pip install 'patchfold[notebook]'."
-        ) from error
+    anywidget = require("anywidget", "the selection of a page", extra="notebook")
+    traitlets = import_module("traitlets")
 
-    class ExplorerWidget(anywidget.AnyWidget):
+    class ExplorerWidget(anywidget.AnyWidget):  # type: ignore[name-defined]
         """A page whose selection is a trait."""
 
         _esm = PROGRAM

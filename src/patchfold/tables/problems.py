@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -57,17 +56,6 @@ def counted(number: int, word: str, several: str = "") -> str:
     ('1 row', '1200 rows')
     """
     return f"{number} {word if number == 1 else several or word + 's'}"
-
-
-def require(module: str, purpose: str, extra: str = "cli") -> Any:
-    """Import a package of an extra, or say how to get it."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise ImportError(
-            f"{purpose} needs {module.split('.', maxsplit=1)[0]}; install it with: "
-            f"pip install 'patchfold[{extra}]'"
-        ) from error
 
 
 def check_names(names: Sequence[str]) -> None:

@@ -12,12 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from patchfold.base.validation import require
 from patchfold.tables.arff import parse_arff
 from patchfold.tables.decoding import decode, decompress
 from patchfold.tables.delimited import parse_delimited
 from patchfold.tables.numpy_files import parse_npy, parse_npz
 from patchfold.tables.parquet import parse_parquet
-from patchfold.tables.problems import TableError, listed, require
+from patchfold.tables.problems import TableError, listed
 from patchfold.tables.table import KnownColumns, Table
 
 if TYPE_CHECKING:
