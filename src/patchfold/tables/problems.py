@@ -79,13 +79,9 @@ class Problem:
 
 
 class ColumnsError(TableError):
-    """All that is wrong with the columns of a table.
+    """All that is wrong with the columns of a table: its ``problems``.
 
-    Attributes
-    ----------
-    problems : list of Problem
-    only_texts : bool
-        Whether there is nothing but texts, so that options leave nothing to embed.
+    There may be ``only_texts``, so that options leave nothing to embed.
     """
 
     def __init__(self, problems: Sequence[Problem], *, only_texts: bool = False) -> None:
