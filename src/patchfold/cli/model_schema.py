@@ -271,7 +271,7 @@ def check_part(value: Any, **sizes: int) -> Sizes:
             raise ValueError(f"it is not so that {words}")
     if kind in COMPUTED:
         again = COMPUTED[kind](value)
-        for name in stored.keys() - attributes.keys():
+        for name in (stored.keys() | vars(again).keys()) - attributes.keys():
             _check_follows(name, stored[name], getattr(again, name))
     return sizes
 
