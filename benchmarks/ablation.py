@@ -234,7 +234,7 @@ SHOWN = {
     "removal": ("rolls", "swiss-roll", 0.5, 15),
     "stretching between parts": ("images", "digits", None, 15),
     "the rule for bends": ("geometry", "statue", "low", 15),
-    "the second look": ("rolls", "swiss-roll", 1.0, 15),
+    "the second look": ("images", "mnist", None, 15),
     "least stress": ("images", "digits", None, 15),
 }
 

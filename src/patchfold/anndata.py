@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from patchfold.base.memory import check_memory
-from patchfold.base.validation import check_count, ignored_warnings, is_sparse
+from patchfold.base.validation import check_count, ignored_warnings, is_sparse, require
 from patchfold.embedding import PatchIsomap, PatchSpace, PatchTSNE
 from patchfold.graph.edges import rows_of
 
@@ -288,13 +288,8 @@ def bridges(
 
 def _target(adata: Any, *, copy: bool) -> AnnData:
     """Return the object to write into."""
-    try:
-        from anndata import AnnData
-    except ImportError as error:
-        raise ImportError(
-            "patchfold.anndata needs anndata; pip install 'patchfold[anndata]'"
-        ) from error
-    if not isinstance(adata, AnnData):
+    kind = require("anndata", "patchfold.anndata", extra="anndata").AnnData
+    if not isinstance(adata, kind):
         raise TypeError(
             f"adata is a {type(adata).__name__}; give an AnnData, or an array to the estimators, "
             "such as patchfold.PatchIsomap."

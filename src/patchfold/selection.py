@@ -81,20 +81,12 @@ class Selection:
     estimator: Any = field(repr=False)
 
     def __str__(self) -> str:
-        widths = [max(len(name), 9) for name in self.scores]
-        head = [
-            "n_neighbors",
-            *(name.rjust(w) for name, w in zip(self.scores, widths, strict=True)),
-        ]
-        lines = ["  ".join(head)]
-        for place, k in enumerate(self.candidates):
-            mark = "*" if k == self.n_neighbors else " "
-            cells = [
-                f"{column[place]:{width}.4f}"
-                for column, width in zip(self.scores.values(), widths, strict=True)
-            ]
-            lines.append("  ".join([f"{k:10}{mark}", *cells]))
-        return "\n".join(lines)
+        mark = {self.n_neighbors: "*"}
+        columns = {"n_neighbors": [f"{k}{mark.get(k, ' ')}" for k in self.candidates]}
+        columns |= {name: [f"{x:.4f}" for x in column] for name, column in self.scores.items()}
+        widths = [max(len(name), 9) for name in columns]
+        lines = [tuple(columns), *zip(*columns.values(), strict=True)]
+        return "\n".join("  ".join(map(str.rjust, line, widths)) for line in lines)
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the scores, see :func:`patchfold.plotting.plot_k_profile`."""
@@ -264,7 +256,8 @@ class _Run:
             if leading == AGREEMENT:
                 alike = dict(zip(candidates, scores[AGREEMENT], strict=True))
                 best = self._attempt(max(sorted(embeddings), key=lambda k: alike[k]))
-        self._warn(best)
+        for message, category in () if self.quiet else best.warnings:
+            warn_user(message, category)
         k = int(best.fitted.n_neighbors)
         return Selection(k, leading, candidates, scores, embeddings, best.fitted)
 
@@ -280,11 +273,6 @@ class _Run:
             k = fitted.n_neighbors
             print(f"[select_n_neighbors] n_neighbors={k}: {told}", flush=True)  # noqa: T201
         return scores
-
-    def _warn(self, trial: _Trial) -> None:
-        if not self.quiet:
-            for message, category in trial.warnings:
-                warn_user(message, category)
 
     def _attempt(self, k: int) -> _Trial:
         """Fit a candidate. It may fail: it has too few neighbours, or a solver gives up."""

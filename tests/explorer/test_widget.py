@@ -43,7 +43,7 @@ def test_without_anywidget_there_is_the_frame(
     page: Explorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "anywidget", None)
-    monkeypatch.setattr("patchfold.explorer.widget.find_spec", lambda name: None)
+    monkeypatch.setattr("patchfold.explorer.explorer.find_spec", lambda name: None)
     other = Explorer(page.html, 40, 1)
     assert other._repr_mimebundle_() == {}
     with pytest.raises(ImportError, match=r"pip install 'patchfold\[notebook\]'"):

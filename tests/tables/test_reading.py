@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from patchfold.base.validation import require
 from patchfold.tables import TableError, read_table
-from patchfold.tables import problems as naming
 from table_files import PLAIN, columns
 
 
@@ -149,4 +149,4 @@ def test_no_bytes_end_in_anything_but_a_table_or_a_refusal(tmp_path_factory, dat
 def test_a_missing_package_is_named_with_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match=r"needs pandas; .* pip install 'patchfold\[cli\]'"):
-        naming.require("pandas", "reading tables")
+        require("pandas", "reading tables")

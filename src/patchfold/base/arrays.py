@@ -10,7 +10,7 @@ from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array, 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from patchfold.base.types import Indices
+    from patchfold.base.types import Doubles, Indices
 
 # The standard has no type to annotate with.
 Array = Any
@@ -45,6 +45,11 @@ def to_numpy(x: Array) -> NDArray[Any]:
     if is_numpy_array(x):
         return x
     return np.from_dlpack(x.detach().cpu() if is_torch_array(x) else x)
+
+
+def to_doubles(x: Array) -> Doubles:
+    """Return the same numbers as a numpy array of float64."""
+    return to_numpy(x).astype(np.float64, copy=False)
 
 
 def put(array: Array, rows: Indices, values: Array) -> None:

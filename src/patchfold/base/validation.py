@@ -14,6 +14,7 @@ import warnings
 from collections import Counter
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib import import_module
 from threading import RLock
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -43,6 +44,17 @@ _collected: ContextVar[list[Warned] | None] = ContextVar("_collected", default=N
 
 # Filters of warnings belong to the whole process: threads that change them have to take turns.
 _ignoring = RLock()
+
+
+def require(module: str, purpose: str, extra: str = "cli") -> Any:
+    """Import a package of an extra, or say how to get it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f"{purpose} needs {module.split('.', maxsplit=1)[0]}; install it with: "
+            f"pip install 'patchfold[{extra}]'"
+        ) from error
 
 
 def check_points(

@@ -164,9 +164,10 @@ def _read_cells(path: Path) -> Any:
     """Return the points of an AnnData, with its coordinates and observations beside them."""
     import pandas as pd
 
+    from patchfold.base.validation import require
     from patchfold.explorer.given import source_of
     from patchfold.tables import Table, TableError
-    from patchfold.tables.problems import check_names, require
+    from patchfold.tables.problems import check_names
 
     anndata = require("anndata", "reading .h5ad", extra="anndata")
     try:

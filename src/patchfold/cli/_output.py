@@ -31,8 +31,8 @@ def check_files(
     The output may have these ``endings``, or those of tables. Return the one that it has, ".csv"
     where it goes to standard output.
     """
+    from patchfold.base.validation import require
     from patchfold.tables import check_ending
-    from patchfold.tables.problems import require
     from patchfold.tables.writing import ENDINGS
 
     known = {"model": (".skops",), "html": (".html", ".htm"), "png": (".png",)}

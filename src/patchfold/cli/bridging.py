@@ -96,25 +96,21 @@ def bridges(asked: BridgesOptions) -> None:
     if png is not None:
         contents[png] = picture(pipeline[-1].embedding_, selection.target, found)
     edges = counted(len(found), "suspicious edge")
-    summary = _summary(asked, selection, found, [*selection.notes, *warned])
-    summary["neighbors"] = pipeline[-1].n_neighbors_
+    outputs = {"output": output, "png": png}
+    notes = [*selection.notes, *warned]
+    summary = summary_of("bridges", asked.data, selection, notes, outputs) | {
+        "edges": len(found),
+        "removed": int(found.removed.sum()),
+        "min_score": asked.min_score,
+        "neighbors": pipeline[-1].n_neighbors_,
+        "divergence": asked.divergence,
+    }
     finish(
         contents,
         [*options.noted(warned), f"{edges}: {duration(seconds)}"],
         summary if asked.as_json else None,
         table if output is None else None,
     )
-
-
-def _summary(asked: BridgesOptions, selection: Any, found: Any, notes: list[str]) -> dict[str, Any]:
-    """Return what ``--json`` prints."""
-    outputs = {"output": asked.output, "png": asked.png}
-    return summary_of("bridges", asked.data, selection, notes, outputs) | {
-        "edges": len(found),
-        "removed": int(found.removed.sum()),
-        "min_score": asked.min_score,
-        "divergence": asked.divergence,
-    }
 
 
 def _pipeline(asked: BridgesOptions, selection: Any) -> Any:

@@ -73,7 +73,7 @@ def methods(
     return found
 
 
-def euclidean_graph(prepare: Any, features: Any, *, n_neighbors: int = PATH_NEIGHBORS) -> csr_array:
+def euclidean_graph(prepare: Any, features: Any) -> csr_array:
     """Return the Euclidean graph of all rows, whose geodesics planes are held against.
 
     It joins the nearest neighbours, all others where there are fewer, and components by their
@@ -81,7 +81,7 @@ def euclidean_graph(prepare: Any, features: Any, *, n_neighbors: int = PATH_NEIG
     features.
     """
     points = clone(prepare).fit_transform(features)
-    space = PatchSpace(n_neighbors=min(n_neighbors, len(points) - 1), divergence="euclidean")
+    space = PatchSpace(n_neighbors=min(PATH_NEIGHBORS, len(points) - 1), divergence="euclidean")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of components, which it joins
         return space.fit(points).graph_

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -49,15 +49,12 @@ from patchfold.patches.sample import Sample
 Sizes = dict[str, int]
 
 
-class Part(NamedTuple):
+class Part:
     """An object of one of some classes (None: there may be none), and its sizes in their order."""
 
-    sizes: str
-    kinds: tuple[type | None, ...]
-
-
-def _part(sizes: str, *kinds: type | None) -> Part:
-    return Part(sizes, kinds)
+    def __init__(self, sizes: str, *kinds: type | None) -> None:
+        self.sizes = sizes
+        self.kinds = kinds
 
 
 def _divergence(name: str, value: Any) -> None:
@@ -89,7 +86,7 @@ LENGTHS: Attributes = {
     "patch_of": "i? n < p",
     "codes": "i-? n",
 }
-DEGREE: Attributes = {"n_neighbors": check_count, "_space": _part("n m", SearchedPoints)}
+DEGREE: Attributes = {"n_neighbors": check_count, "_space": Part("n m", SearchedPoints)}
 
 # The sizes of classes in their order, of others "n m".
 SIZES: dict[type, str] = {
@@ -106,15 +103,15 @@ SIZES: dict[type, str] = {
 # The attributes of every class.
 SCHEMA: dict[type, Attributes] = {
     PatchGraph: {
-        "setting": _part("", GraphSetting),
-        "matrix": _part("n", csr_array),
-        "neighborhoods": _part("n n", Neighborhoods),
-        "lengths": _part("n m", Lengths, PrunedLengths),
-        "search": _part("n m", *SEARCHES, None),
+        "setting": Part("", GraphSetting),
+        "matrix": Part("n", csr_array),
+        "neighborhoods": Part("n n", Neighborhoods),
+        "lengths": Part("n m", Lengths, PrunedLengths),
+        "search": Part("n m", *SEARCHES, None),
         "reach": _count_or_none,
-        "denoised": _part("n m", Denoised, None),
-        "rows": _part("n m", RowTable, None),
-        "copies": _part("n distinct", Copies, None),
+        "denoised": Part("n m", Denoised, None),
+        "rows": Part("n m", RowTable, None),
+        "copies": Part("n distinct", Copies, None),
     },
     GraphSetting: {
         "degree": _count_or_none,
@@ -122,11 +119,11 @@ SCHEMA: dict[type, Attributes] = {
     },
     csr_array: {"indptr": "i starts", "indices": "i edges < n", "data": "f+ edges"},
     Neighborhoods: {"indptr": "i starts", "indices": "i edges < columns", "distances": "f+ edges"},
-    Lengths: {"patches": _part("p m", Patches, None), **LENGTHS},
+    Lengths: {"patches": Part("p m", Patches, None), **LENGTHS},
     PrunedLengths: {
-        "patches": _part("p m", Patches),
+        "patches": Part("p m", Patches),
         **LENGTHS,
-        "typical": _part("", Typical),
+        "typical": Part("", Typical),
     },
     Typical: {field.name: check_positive for field in fields(Typical)},
     Patches: {
@@ -137,31 +134,31 @@ SCHEMA: dict[type, Attributes] = {
         "ridge": "f+? n",
         "roots": "f? n m m",
         "whiteners": "f? n m m",
-        "sample": _part("n m", Sample, None),
+        "sample": Part("n m", Sample, None),
     },
     Sample: {
         "data": "f samples m",  # fewer than patches, where copies of a point share one
         "rows": "i n < samples",
-        "members": _part("n samples", Neighborhoods),
+        "members": Part("n samples", Neighborhoods),
     },
     Denoised: {
         "places": "f n m",
-        "search": _part("n m", *SEARCHES, None),
-        "members": _part("n n", Neighborhoods, None),
+        "search": Part("n m", *SEARCHES, None),
+        "members": Part("n n", Neighborhoods, None),
     },
     Copies: {"first": "i distinct < n", "point": "i n < distinct"},
     RowTable: {"_points": "f n m"},
     SearchedPoints: {"points": "f n m"},
     ExactNeighbors: DEGREE,
-    RadiusNeighbors: {"radius": check_positive, "_space": _part("n m", SearchedPoints)},
+    RadiusNeighbors: {"radius": check_positive, "_space": Part("n m", SearchedPoints)},
     ApproximateNeighbors: DEGREE | {"_descent": _none},  # is built when it is asked for
     DistinctNeighbors: {
-        "copies": _part("n distinct", Copies),
-        "search": _part("distinct m", *SEARCHES),
+        "copies": Part("n distinct", Copies),
+        "search": Part("distinct m", *SEARCHES),
     },
     _FoundNeighbors: {
-        "origin": _part("n m", *SEARCHES),
-        "_found": _part("n n", Neighborhoods),
+        "origin": Part("n m", *SEARCHES),
+        "_found": Part("n n", Neighborhoods),
         "_shared": _none,
     },
     Triangulation: {
@@ -172,7 +169,7 @@ SCHEMA: dict[type, Attributes] = {
         "places": "f? targets axes",
     },
     GRNN: {
-        "_space": _part("n m", SearchedPoints),
+        "_space": Part("n m", SearchedPoints),
         "_values": "f n d",
         "bandwidth_": check_positive,
     },
@@ -280,7 +277,7 @@ def check_part(value: Any, **sizes: int) -> Sizes:
             raise ValueError(f"it is not so that {words}")
     if kind in COMPUTED:
         again = COMPUTED[kind](value)
-        for name in stored.keys() - attributes.keys():
+        for name in (stored.keys() | vars(again).keys()) - attributes.keys():
             _check_follows(name, stored[name], getattr(again, name))
     return sizes
 
@@ -352,24 +349,24 @@ def check_pipeline(pipeline: Pipeline) -> None:
 def _check_estimator(estimator: Any) -> None:
     learned, graph = vars(estimator), estimator.patch_graph_
     sizes = {"n": len(graph), "m": check_count("n_features_in_", estimator.n_features_in_)}
-    _check("patch_graph_", graph, _part("n m distinct", PatchGraph), sizes)
+    _check("patch_graph_", graph, Part("n m distinct", PatchGraph), sizes)
     _check("embedding_", estimator.embedding_, "f n d", sizes)
     isomap = "_placing" in learned
     # Eigenvalues of Isomap are squares, and may be beyond the largest number.
     _check("eigenvalues_", learned.get("eigenvalues_"), "f!? d" if isomap else "f? d", sizes)
     if isomap:
-        placing = _part("n d targets", Triangulation)
+        placing = Part("n d targets", Triangulation)
         _check("_placing", learned["_placing"], placing, sizes)
         _check("landmarks_", estimator.landmarks_, "i? targets < n", sizes)
     if "affinities_" in learned:
-        _check("affinities_", estimator.affinities_, _part("n", csr_array), sizes)
+        _check("affinities_", estimator.affinities_, Part("n", csr_array), sizes)
     sizes["n"] = sizes.get("distinct", sizes["n"])  # a map is learned from distinct points
     if isinstance(estimator.map_, Pipeline):
         (_, scaler), (_, ridge) = estimator.map_.steps
-        _check("the scaler of map_", scaler, _part("m", DistanceScaler), sizes)
-        _check("the ridge of map_", ridge, _part("n m d", KernelRidge), sizes)
+        _check("the scaler of map_", scaler, Part("m", DistanceScaler), sizes)
+        _check("the ridge of map_", ridge, Part("n m d", KernelRidge), sizes)
     else:
-        _check("map_", estimator.map_, _part("n m d", GRNN, None), sizes)
+        _check("map_", estimator.map_, Part("n m d", GRNN, None), sizes)
 
 
 def _check_step(step: Any) -> None:

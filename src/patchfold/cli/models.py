@@ -12,20 +12,21 @@ import json
 import re
 from collections import Counter
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from zipfile import ZipFile
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
 import patchfold
+from patchfold.base.validation import require
 from patchfold.cli.model_schema import SCHEMA, check_pipeline
 from patchfold.embedding.methods import METHODS
 from patchfold.patches import GaussianPatch
 from patchfold.supervision import Cut, Dissimilarity, MinSum
 from patchfold.tables.coding import feature_name
 from patchfold.tables.decoding import LIMIT, Limit, check_unpacked
-from patchfold.tables.problems import TableError, require
+from patchfold.tables.problems import TableError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,7 +77,7 @@ class Origin:
 
 def dump_model(pipeline: Pipeline, origin: Origin) -> bytes:
     """Return the bytes of a file with a fitted pipeline; ``skops.io.load`` reads it, too."""
-    skops = _skops()
+    skops = require("skops.io", "a model in a file")
     # In the pipeline, where the file has room for it; as text, which is loaded as such.
     pipeline.patchfold_origin_ = json.dumps(asdict(origin))
     return bytes(skops.dumps(pipeline))
@@ -93,7 +94,7 @@ def load_model(data: bytes, limit: Limit = LIMIT) -> tuple[Pipeline, Origin]:
         If it is no file of skops, holds types that are not trusted, another model, or arrays that
         do not fit together.
     """
-    skops = _skops()
+    skops = require("skops.io", "a model in a file")
     _check_size(data, limit)
     try:
         found = skops.get_untrusted_types(data=data)
@@ -182,7 +183,3 @@ def _origin(kept: str) -> Origin:
 def _words(error: Exception) -> str:
     words = str(error) if isinstance(error, TypeError | ValueError) else repr(error)
     return " ".join(words.split()).rstrip(".")
-
-
-def _skops() -> Any:
-    return require("skops.io", "a model in a file")

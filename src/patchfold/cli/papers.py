@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -128,32 +128,26 @@ def list_datasets(as_json: options.Json = False) -> None:
     """
     from patchfold.datasets import available
 
-    header = ("name", "rows", "features", "classes", "papers", "source")
-    registered = available()
+    entries: list[dict[str, Any]] = [
+        {
+            "name": entry.name,
+            "rows": entry.shape[0],
+            "features": entry.shape[1],
+            "classes": entry.n_classes,
+            "papers": list(entry.papers),
+            "source": source or None,
+        }
+        for entry, source in available()
+    ]
     if as_json:
-        entries = [
-            {
-                "name": entry.name,
-                "rows": entry.shape[0],
-                "features": entry.shape[1],
-                "classes": entry.n_classes,
-                "papers": list(entry.papers),
-                "source": source or None,
-            }
-            for entry, source in registered
-        ]
         print_json(entries)
         return
-    lines = [
-        (
-            entry.name,
-            *(str(number) for number in (*entry.shape, entry.n_classes)),
-            ", ".join(entry.papers),
-            source or "its authors",
-        )
-        for entry, source in registered
+    shown = [
+        entry | {"papers": ", ".join(entry["papers"]), "source": entry["source"] or "its authors"}
+        for entry in entries
     ]
-    print_table(header, lines, ("name", "papers", "source"))
+    lines = [tuple(map(str, entry.values())) for entry in shown]
+    print_table(list(entries[0]), lines, ("name", "papers", "source"))
 
 
 def _write(report: dict[str, str], output: Path, paper: str) -> list[str]:

@@ -18,6 +18,7 @@ from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import Pipeline
 
+from patchfold.base.validation import require
 from patchfold.evaluation.coranking import trustworthiness
 from patchfold.evaluation.correlations import stress
 from patchfold.evaluation.legibility import visible_share
@@ -204,14 +205,9 @@ def r_squared(points: Any, y: Any, new: Any, truth: Any) -> float:
 
 def umap(n_components: int, n_neighbors: int, random_state: int | None) -> Any:
     """Return an unfitted UMAP, or say how to install it."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ImportWarning)  # of a part that wants TensorFlow
-            from umap import UMAP  # type: ignore[import-not-found,import-untyped,unused-ignore]
-    except ImportError as error:
-        raise ImportError(
-            "method='UMAP' needs umap-learn; install it with: pip install 'patchfold[papers]'"
-        ) from error
-    return UMAP(
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ImportWarning)  # of a part that wants TensorFlow
+        module = require("umap", "method='UMAP'", extra="papers")
+    return module.UMAP(
         n_components=n_components, n_neighbors=n_neighbors, random_state=random_state, n_jobs=1
     )

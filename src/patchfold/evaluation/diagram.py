@@ -22,13 +22,11 @@ PALE = "#8a9099"
 # All lengths are those of the SVG, in its pixels.
 WIDTH = 600
 AXIS = (150, 450)  # from the best to the worst rank; labels stand on both sides
-TITLE_Y = 16
 DIFFERENCE_Y = 48
 AXIS_Y = 84
 FIRST_BAR_Y = AXIS_Y + 9
 BAR_STEP = 7
 LABEL_STEP = 19
-FONT_SIZE = 12
 
 
 def critical_difference_svg(panels: Sequence[tuple[str, Comparison]]) -> str:
@@ -53,7 +51,7 @@ def critical_difference_svg(panels: Sequence[tuple[str, Comparison]]) -> str:
     names = escape("; ".join(title for title, _ in panels), quote=True)
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {top}" width="{WIDTH}" '
-        f'height="{top}" font-family="system-ui, sans-serif" font-size="{FONT_SIZE}" '
+        f'height="{top}" font-family="system-ui, sans-serif" font-size="12" '
         f'role="img" aria-label="Critical-difference diagrams: {names}">'
     )
     paper = f'<rect width="{WIDTH}" height="{top}" fill="#ffffff"/>'
@@ -62,7 +60,7 @@ def critical_difference_svg(panels: Sequence[tuple[str, Comparison]]) -> str:
 
 def _shapes(title: str, comparison: Comparison) -> Iterator[str]:
     ranks, difference = comparison.ranks, comparison.difference
-    yield _text(WIDTH / 2, TITLE_Y, title, bold=True)
+    yield _text(WIDTH / 2, 16, title, bold=True)
     yield _text(AXIS[0], DIFFERENCE_Y - 7, f"critical difference {difference:.2f}", "start")
     # A bar longer than the axis says that no two methods can differ.
     reach = min(_place(1 + difference, comparison), WIDTH - 1.0)

@@ -43,7 +43,7 @@ def pack_column(name: Any, values: Any, n: int, store: ArrayStore) -> dict[str, 
 def pack_ids(name: str, ids: Any, n: int, store: ArrayStore) -> dict[str, Any]:
     """Keep the names of the points in the store: numbers of rows, or text, and describe them."""
     cells = _listed("ids", ids, n)
-    if all(_is_row_number(cell) for cell in cells):
+    if all(_is_whole(cell) and 0 <= cell < 2**32 for cell in cells):
         numbers = store.add(np.array(cells, dtype=np.uint32), delta=True)
         return {"name": name, "kind": "number", "whole": True, "values": numbers}
     codes, texts = _as_codes(cells)
@@ -133,13 +133,11 @@ def _as_numbers(cells: list[Any]) -> Doubles | None:
 def _is_number(cell: Any) -> bool:
     if isinstance(cell, float | np.floating):
         return True
-    whole = isinstance(cell, int | np.integer) and not isinstance(cell, bool)
-    return whole and -LARGEST_EXACT <= cell <= LARGEST_EXACT
+    return _is_whole(cell) and -LARGEST_EXACT <= cell <= LARGEST_EXACT
 
 
-def _is_row_number(cell: Any) -> bool:
-    whole = isinstance(cell, int | np.integer) and not isinstance(cell, bool)
-    return whole and 0 <= cell < 2**32
+def _is_whole(cell: Any) -> bool:
+    return isinstance(cell, int | np.integer) and not isinstance(cell, bool)
 
 
 def _as_codes(cells: list[Any]) -> tuple[NDArray[np.uint32], list[str]]:

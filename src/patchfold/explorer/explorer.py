@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from patchfold.explorer.images import pack_images, pictures_of
 from patchfold.explorer.packing import ArrayStore
 from patchfold.explorer.page import assemble, size_of
 from patchfold.explorer.views import pack_views, views_of
-from patchfold.explorer.widget import Shown
+from patchfold.explorer.widget import frame_of, widget_class
 from patchfold.tables.files import write_whole
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ FIRST = ("isomap",)
 MOST_NAMED = 10
 
 
-class Explorer(Shown):
+class Explorer:
     """A page of embeddings: one HTML text that needs neither a server nor a network.
 
     Made by :func:`explore`, or from estimators that are fitted already by :meth:`from_estimators`.
@@ -77,7 +78,8 @@ class Explorer(Shown):
     def __init__(
         self, html: str, n_points: int, n_embeddings: int, notes: Iterable[str] = ()
     ) -> None:
-        super().__init__(html)
+        self.html = html
+        self._widget: Any = None
         self.notes = list(notes)
         self._counts = n_points, n_embeddings
 
@@ -130,6 +132,46 @@ class Explorer(Shown):
         path = Path(path)
         write_whole(path, self.html)
         return path
+
+    @property
+    def selection(self) -> list[int]:
+        """The rows that are selected on the page, in a notebook with anywidget; they can be set.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from patchfold import explore
+        >>> view = explore(load_iris().data, n_neighbors=[15], divergences=["kl"])
+        >>> view.selection = [3, 8]  # and in a notebook, what is drawn around on the page
+        >>> view.selection
+        [3, 8]
+        """
+        return list(self.widget().selection)
+
+    @selection.setter
+    def selection(self, rows: Iterable[int]) -> None:
+        self.widget().selection = [int(row) for row in rows]
+
+    def widget(self) -> Any:
+        """Return the page as a widget, the same one every time, to combine it with others.
+
+        Returns
+        -------
+        anywidget.AnyWidget
+            Its trait ``selection`` can be observed.
+        """
+        if self._widget is None:
+            self._widget = widget_class()(html=self.html)
+        return self._widget
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """Return the widget where anywidget is installed; the frame is what others show."""
+        if find_spec("anywidget") is None:
+            return {}
+        return self.widget()._repr_mimebundle_(**options)
+
+    def _repr_html_(self) -> str:
+        return frame_of(self.html)
 
     def __repr__(self) -> str:
         n, count = self._counts

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from patchfold.anndata import MOST_VARIABLES
-from patchfold.base.arrays import to_numpy
+from patchfold.base.arrays import to_doubles
 from patchfold.base.validation import check_points
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def coordinates(label: Any, given: Any, n: int | None = None) -> Doubles:
             "coordinates that it returns, such as its fit_transform(X)."
         )
     found = getattr(given, "embedding_", given)
-    array = to_numpy(check_points(found, name=name)).astype(np.float64, copy=False)
+    array = to_doubles(check_points(found, name=name))
     if n is not None and len(array) != n:
         raise ValueError(
             f"{name} has coordinates of {len(array)} points and X has {n}; give the X that they "

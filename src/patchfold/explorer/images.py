@@ -133,7 +133,9 @@ def pack_images(images: Any, n: int, store: ArrayStore) -> dict[str, Any]:
     if len(images) != n:
         raise ValueError(f"images has {len(images)} pictures for {n} points; give one per point.")
     if all(isinstance(one, str | os.PathLike) for one in images):
-        small = _from_files(cast("Sequence[Any]", images), _side(n * COLOUR))
+        small = _from_files(
+            cast("Sequence[Any]", images), max(1, min(SIDE, isqrt(MOST_VALUES // (n * COLOUR))))
+        )
     else:
         small = _from_array(np.asarray(images), n)
     sheets = [store.add(small[start : start + SHEET]) for start in range(0, n, SHEET)]
@@ -145,11 +147,6 @@ def pack_images(images: Any, n: int, store: ArrayStore) -> dict[str, Any]:
         "sheet": SHEET,
         "sheets": sheets,
     }
-
-
-def _side(values: int) -> int:
-    """Return the largest side of square pictures of which there are so many, in all channels."""
-    return max(1, min(SIDE, isqrt(MOST_VALUES // values)))
 
 
 def _from_array(images: NDArray[Any], n: int) -> Bytes:

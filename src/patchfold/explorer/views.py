@@ -9,7 +9,7 @@ import numpy as np
 
 from patchfold.analysis.stability import turn
 from patchfold.analysis.trust import pointwise_trust
-from patchfold.base.arrays import to_numpy
+from patchfold.base.arrays import to_doubles
 from patchfold.base.threads import map_blocks
 from patchfold.explorer.loadings import has_loadings, loadings_of, pack_loadings
 from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
@@ -185,7 +185,7 @@ def ellipses(
     Members are the points around each patch, beside its own: at least one each. The result has the
     shape (n, 5): x and y of the centre, and the variances xx, xy, yy.
     """
-    X, means = _double(patches.points), _double(patches.means)
+    X, means = to_doubles(patches.points), to_doubles(patches.means)
     members = _with_self(members)
     widest, m = int(members.degrees.max()), X.shape[1]
 
@@ -222,11 +222,11 @@ def _regression(x: Doubles, y: Doubles) -> Doubles:
 def _carried(patches: Patches, A: Doubles) -> Doubles:
     """Return ``A S A'`` as xx, xy, yy."""
     if patches.factored:
-        along = A @ _double(patches.directions)
-        image = (along * _double(patches.variances)[:, None, :]) @ np.swapaxes(along, 1, 2)
-        image += _double(patches.ridge)[:, None, None] * (A @ np.swapaxes(A, 1, 2))
+        along = A @ to_doubles(patches.directions)
+        image = (along * to_doubles(patches.variances)[:, None, :]) @ np.swapaxes(along, 1, 2)
+        image += to_doubles(patches.ridge)[:, None, None] * (A @ np.swapaxes(A, 1, 2))
     else:
-        image = A @ _double(patches.covariances()) @ np.swapaxes(A, 1, 2)
+        image = A @ to_doubles(patches.covariances()) @ np.swapaxes(A, 1, 2)
     return np.stack([image[:, 0, 0], image[:, 0, 1], image[:, 1, 1]], axis=1)
 
 
@@ -238,7 +238,3 @@ def _with_self(near: Neighborhoods) -> Neighborhoods:
     own[starts[:-1]] = True
     indices[own], indices[~own] = np.arange(len(near)), near.indices
     return Neighborhoods(starts, indices, np.zeros(len(indices)))
-
-
-def _double(x: Any) -> Doubles:
-    return to_numpy(x).astype(np.float64, copy=False)

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from array_api_compat import is_array_api_obj
 
-from patchfold.base.arrays import Array, to_numpy
+from patchfold.base.arrays import to_doubles, to_numpy
+from patchfold.base.validation import require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,20 +26,13 @@ CHOICE_COLOR = "#d55e00"
 
 
 def require_matplotlib() -> None:
-    try:
-        import matplotlib as mpl  # noqa: F401
-    except ImportError as error:
-        raise ImportError("plotting needs matplotlib; pip install 'patchfold[plot]'") from error
+    require("matplotlib", "plotting", extra="plot")
 
 
 def new_axes(projection: str | None = None) -> Axes:
     from matplotlib import pyplot as plt
 
     return plt.figure(layout="constrained").add_subplot(projection=projection)
-
-
-def double(x: Array) -> Doubles:
-    return to_numpy(x).astype(np.float64, copy=False)
 
 
 def host(x: Any) -> npt.NDArray[Any]:
@@ -99,7 +93,7 @@ def check_edges(edges: Any, values: Any, n: int) -> tuple[Indices, Indices, Doub
         )
     if not lengths.size:
         return None
-    return i.astype(np.intp), j.astype(np.intp), double(lengths)
+    return i.astype(np.intp), j.astype(np.intp), to_doubles(lengths)
 
 
 def draw_edges(

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from patchfold.base.arrays import to_doubles
 from patchfold.base.validation import check_count, check_points
 from patchfold.plotting._axes import (
     CURVE_COLOR,
     DOT_COLOR,
     check_edges,
-    double,
     draw_colorbar,
     draw_edges,
     host,
@@ -111,7 +111,7 @@ def plot_embedding(
     found = getattr(embedding, "embedding_", embedding)
     if hasattr(found, "get_params"):
         raise ValueError(f"embedding is a {type(found).__name__} without embedding_; fit it first.")
-    at = double(check_points(host(found), name="embedding", min_samples=1))
+    at = to_doubles(check_points(host(found), name="embedding", min_samples=1))
     if at.shape[1] < 2:
         at = np.column_stack([at, np.zeros(len(at))])
     solid = at.shape[1] == 3 and edges is None and (ax is None or ax.name == "3d")
@@ -296,7 +296,7 @@ def _classes_or_numbers(y: Any, n: int) -> tuple[Groups, Doubles | None]:
         missing = ~np.isfinite(given)
         different = np.unique(given[~missing])
         if len(different) > len(CLASS_COLORS) or (different != np.round(different)).any():
-            return [], double(given)
+            return [], to_doubles(given)
         words = np.array(
             ["" if lost else str(int(v)) for v, lost in zip(given, missing, strict=True)]
         )

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from patchfold.base.arrays import to_doubles
 from patchfold.base.validation import check_count
-from patchfold.plotting._axes import DOT_COLOR, double, new_axes
+from patchfold.plotting._axes import DOT_COLOR, new_axes
 from patchfold.plotting.embedding import draw_legend, plot_embedding
 from patchfold.plotting.palette import CLASS_COLORS
 
@@ -74,9 +75,9 @@ def plot_loadings(
     """
     n_features = check_count("n_features", n_features)
     n_places = check_count("n_places", n_places)
-    slopes = double(model.local_loadings())[:, :2]
+    slopes = to_doubles(model.local_loadings())[:, :2]
     names = _names(model, feature_names, slopes.shape[2])
-    at = double(model.embedding_)[:, :2]
+    at = to_doubles(model.embedding_)[:, :2]
     if at.shape[1] < 2:
         at, slopes = (np.pad(part, [(0, 0), (0, 1), (0, 0)][: part.ndim]) for part in (at, slopes))
     ax = plot_embedding(at, ax=new_axes() if ax is None else ax)
@@ -85,7 +86,7 @@ def plot_loadings(
     low, high = np.transpose([ax.get_xlim(), ax.get_ylim()])
     seen = ((at >= low) & (at <= high)).all(axis=1)
     places, means, side = _places(at[seen], slopes[seen], n_places)
-    arrows = means * double(model.patch_graph_.lengths.points).std(axis=0)
+    arrows = means * to_doubles(model.patch_graph_.lengths.points).std(axis=0)
     lengths = np.linalg.norm(arrows, axis=1)
     strongest = np.argsort(-lengths.mean(axis=0), kind="stable")[:n_features]
     shown = _shown(lengths[:, strongest])

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 from array_api_compat import array_namespace
 
+from patchfold.base.arrays import to_doubles
 from patchfold.base.types import NodeName
 from patchfold.base.validation import check_choice, check_count, check_positive
 from patchfold.plotting._axes import (
     CURVE_COLOR,
     DOT_COLOR,
     check_edges,
-    double,
     draw_colorbar,
     draw_edges,
     new_axes,
@@ -154,13 +154,13 @@ def _spread(patches: Patches, plane: tuple[int, int]) -> Doubles:
     factor = patches.directions if patches.factored else patches.roots
     rows = xp.stack([factor[:, feature, :] for feature in plane], axis=1)
     if not patches.factored:
-        return double(rows @ xp.matrix_transpose(rows))
-    covariance = double((rows * patches.variances[:, None, :]) @ xp.matrix_transpose(rows))
-    return covariance + double(patches.ridge)[:, None, None] * np.eye(2)
+        return to_doubles(rows @ xp.matrix_transpose(rows))
+    covariance = to_doubles((rows * patches.variances[:, None, :]) @ xp.matrix_transpose(rows))
+    return covariance + to_doubles(patches.ridge)[:, None, None] * np.eye(2)
 
 
 def _plane(points: Array, plane: tuple[int, int]) -> Doubles:
-    return np.stack([double(points[:, feature]) for feature in plane], axis=1)
+    return np.stack([to_doubles(points[:, feature]) for feature in plane], axis=1)
 
 
 def _spread_out(at: Doubles, count: int | None) -> Indices:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from patchfold.base.validation import require
 from patchfold.tables.decoding import LIMIT, Limit, check_unpacked
-from patchfold.tables.problems import TableError, check_names, require
+from patchfold.tables.problems import TableError, check_names
 from patchfold.tables.table import Table
 
 if TYPE_CHECKING:

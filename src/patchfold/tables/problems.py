@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -59,17 +58,6 @@ def counted(number: int, word: str, several: str = "") -> str:
     return f"{number} {word if number == 1 else several or word + 's'}"
 
 
-def require(module: str, purpose: str, extra: str = "cli") -> Any:
-    """Import a package of an extra, or say how to get it."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise ImportError(
-            f"{purpose} needs {module.split('.', maxsplit=1)[0]}; install it with: "
-            f"pip install 'patchfold[{extra}]'"
-        ) from error
-
-
 def check_names(names: Sequence[str]) -> None:
     """Refuse a name that two columns have."""
     twice = [name for name, count in Counter(names).items() if count > 1]
@@ -91,13 +79,9 @@ class Problem:
 
 
 class ColumnsError(TableError):
-    """All that is wrong with the columns of a table.
+    """All that is wrong with the columns of a table: its ``problems``.
 
-    Attributes
-    ----------
-    problems : list of Problem
-    only_texts : bool
-        Whether there is nothing but texts, so that options leave nothing to embed.
+    There may be ``only_texts``, so that options leave nothing to embed.
     """
 
     def __init__(self, problems: Sequence[Problem], *, only_texts: bool = False) -> None:

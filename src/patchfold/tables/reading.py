@@ -12,12 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from patchfold.base.validation import require
 from patchfold.tables.arff import parse_arff
 from patchfold.tables.decoding import decode, decompress
 from patchfold.tables.delimited import parse_delimited
 from patchfold.tables.numpy_files import parse_npy, parse_npz
 from patchfold.tables.parquet import parse_parquet
-from patchfold.tables.problems import TableError, listed, require
+from patchfold.tables.problems import TableError, listed
 from patchfold.tables.table import KnownColumns, Table
 
 if TYPE_CHECKING:
@@ -35,32 +36,14 @@ def read_table(
 ) -> Table:
     r"""Read a table from a file, or from standard input.
 
-    Parameters
-    ----------
-    source : str or Path
-        CSV, TSV, Parquet, ARFF, NPY or NPZ, each also compressed by gzip; ``"-"`` is standard
-        input.
-    header : bool or None
-        Whether the first row of a text names the columns; None looks.
-    expected : collection of str
-        Names of columns that the caller will ask for: a first row with one of them is a header.
-    text : collection of str
-        Columns of a text that hold no numbers, whatever they look like.
-    keep : collection of str
-        Columns that are wanted as they are written, too: 001 is no 1.
-    decimal : {".", ","} or None
-        The decimal sign of a text; None looks. The other one may stand between thousands.
+    The source is CSV, TSV, Parquet, ARFF, NPY or NPZ, each also compressed by gzip; ``"-"`` is
+    standard input. Of a text, None looks whether the first row names the columns (``header``), and
+    for the decimal sign, "." or ",", of which the other one may stand between thousands. A first
+    row with one of the ``expected`` names, for which the caller will ask, is a header. Columns of
+    ``text`` hold no numbers, whatever they look like; those to ``keep`` are wanted as they are
+    written, too: 001 is no 1.
 
-    Returns
-    -------
-    Table
-
-    Raises
-    ------
-    TableError
-        Says what is wrong with the file, and what to do.
-    OSError
-        Where it cannot be opened.
+    A :class:`TableError` says what is wrong with a file, and what to do.
 
     Examples
     --------

@@ -7,7 +7,8 @@ import io
 import re
 from typing import TYPE_CHECKING, Any
 
-from patchfold.tables.problems import TableError, require
+from patchfold.base.validation import require
+from patchfold.tables.problems import TableError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -99,7 +99,7 @@ def embed(
         return np.asarray(model.set_params(eigen_solver="dense").fit_transform(X))
 
 
-def classifiers(random_state: int | None = 0) -> dict[str, Callable[[], Any]]:
+def classifiers() -> dict[str, Callable[[], Any]]:
     """Return how to make each of the papers' eight classifiers, under its printed name.
 
     The support vector machine has a Gaussian kernel with gamma 1 / 2: ISOMAP-KL calls it linear,
@@ -112,11 +112,9 @@ def classifiers(random_state: int | None = 0) -> dict[str, Callable[[], Any]]:
         "DT": lambda: DecisionTreeClassifier(random_state=0),
         # Small coordinates are no collinear ones: only an exact zero is refused.
         "QDA": lambda: QuadraticDiscriminantAnalysis(tol=0.0),
-        "MPL": lambda: MLPClassifier(
-            (100,), activation="logistic", max_iter=5000, random_state=random_state
-        ),
-        "GPC": lambda: GaussianProcessClassifier(random_state=random_state),
-        "RFC": lambda: RandomForestClassifier(random_state=random_state),
+        "MPL": lambda: MLPClassifier((100,), activation="logistic", max_iter=5000, random_state=0),
+        "GPC": lambda: GaussianProcessClassifier(random_state=0),
+        "RFC": lambda: RandomForestClassifier(random_state=0),
     }
 
 

@@ -167,11 +167,8 @@ def read_reasons(paper: str, table: str, folder: Traversable = REASONS) -> dict[
 def comparisons(sheet: Sheet, account: str) -> list[tuple[str, Comparison]]:
     """Test the methods of an account, or of the printed table, over its complete rows.
 
-    Returns
-    -------
-    list of (title, Comparison)
-        One for each score and, in the X-space paper, each learner; none where fewer than three
-        methods have enough rows in common.
+    There is one, with its title, for each score and, in the X-space paper, each learner; none where
+    fewer than three methods have enough rows in common.
     """
     values = (
         sheet.printed
