@@ -16,10 +16,10 @@ from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
 from patchfold.tables import read_table
 
 CLASSICAL = PatchIsomap(divergence="euclidean", scaling="classical")
-CLASSICAL_LLE = PatchLLE(divergence="euclidean", weights="euclidean")
+CLASSICAL_LLE = PatchLLE(divergence="euclidean", reg=1e-3)
 # Labels change lengths, which the weights and the bandwidth have to use.
 LABELLED = {"supervision": "dissimilarity", "lengths": "divergence", "out_of_sample": "krr"}
-SUPERVISED_LLE = PatchLLE(divergence="euclidean", weights="entropic", **LABELLED)
+SUPERVISED_LLE = PatchLLE(divergence="euclidean", weights="entropic", reg=1e-3, **LABELLED)
 SUPERVISED_EIGENMAPS = PatchEigenmaps(bandwidth="median", **LABELLED)
 
 

@@ -13,12 +13,15 @@ METHODS: dict[str, Any] = {
     "tsne": PatchTSNE,
 }
 
+# What makes the classical method of an estimator, beside ``divergence="euclidean"``.
+CLASSICAL: dict[str, dict[str, Any]] = {"isomap": {"scaling": "classical"}, "lle": {"reg": 1e-3}}
+
 # Labels tell what belongs together better than any stretch does, and their map has to be smooth
 # between classes. By default LLE and eigenmaps do not use lengths, which labels change. Isomap is
 # scaled as in the paper of SA-Isomap.
 _WITH_LABELS: dict[str, dict[str, Any]] = {
     "isomap": {"scaling": "classical"},
-    "lle": {"weights": "entropic"},
+    "lle": {"weights": "entropic", "reg": 1e-3},
     "eigenmaps": {"bandwidth": "median"},
 }
 
@@ -33,10 +36,8 @@ def divergence_parameters(method: str, divergence: Any) -> dict[str, Any]:
     >>> divergence_parameters("isomap", "euclidean")
     {'divergence': 'euclidean', 'scaling': 'classical'}
     """
-    given = {"divergence": divergence}
-    if method == "isomap" and divergence == "euclidean":
-        given["scaling"] = "classical"
-    return given
+    classical = CLASSICAL.get(method, {}) if divergence == "euclidean" else {}
+    return {"divergence": divergence, **classical}
 
 
 def supervised_parameters(method: str) -> dict[str, Any]:
