@@ -34,12 +34,12 @@ from benchmarks import stability
 from benchmarks.geometry import HELD_OUT, LEVELS, MANIFOLDS, TUNING, coordinates, observed
 from benchmarks.geometry.__main__ import truth
 from patchfold import GaussianPatch, PatchIsomap, datasets
+from patchfold.base.files import write_whole
 from patchfold.datasets import make_manifold
 from patchfold.evaluation.comparison import NEAREST
 from patchfold.evaluation.sampling import folds
 from patchfold.graph.short_circuits import RECIPE, recommended_patch
 from patchfold.metrics import rank_correlation
-from patchfold.tables.files import write_whole
 
 FOLDER = Path("studies/ablation-1")
 SEEDS = (400, 401, 402)

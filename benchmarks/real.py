@@ -31,12 +31,12 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import scale
 
 from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE, datasets
+from patchfold.base.files import write_whole
 from patchfold.evaluation.comparison import NEAREST
 from patchfold.evaluation.comparison import umap as umap_of
 from patchfold.evaluation.sampling import draw as draw_rows
 from patchfold.evaluation.sampling import folds
 from patchfold.metrics import visible_share
-from patchfold.tables.files import write_whole
 
 FOLDER = Path("studies/real-5")
 K, MOST, LEAST = 15, 2000, 60

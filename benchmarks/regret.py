@@ -28,11 +28,11 @@ from sklearn.base import clone
 from sklearn.preprocessing import scale
 
 from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE, datasets
+from patchfold.base.files import write_whole
 from patchfold.evaluation.comparison import accuracy
 from patchfold.evaluation.sampling import folds, halves
 from patchfold.evaluation.significance import standard_error
 from patchfold.selection import CANDIDATES, NAMES, select_n_neighbors
-from patchfold.tables.files import write_whole
 
 FOLDER = Path("studies/regret-4")
 HALVES, FOLDS = 10, 5

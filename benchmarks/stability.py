@@ -24,10 +24,10 @@ from joblib import Parallel, delayed
 from scipy.spatial.distance import pdist, squareform
 
 from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
+from patchfold.base.files import write_whole
 from patchfold.datasets import make_manifold
 from patchfold.evaluation.comparison import umap as umap_of
 from patchfold.metrics import rank_correlation, stress, visible_share
-from patchfold.tables.files import write_whole
 
 FOLDER = Path("studies/stability-6")
 N = 1000

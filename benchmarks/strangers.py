@@ -34,9 +34,9 @@ from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 
 from patchfold import PatchIsomap, PatchOutliers, datasets
+from patchfold.base.files import write_whole
 from patchfold.datasets import make_manifold
 from patchfold.evaluation.sampling import draw as draw_rows
-from patchfold.tables.files import write_whole
 
 FOLDER = Path("studies/strangers-2")
 MOST, LEAST, SEEDS = 2000, 100, (0, 1)

@@ -35,9 +35,9 @@ from benchmarks.curvature import orc
 from benchmarks.curvature.samples import KINDS, bad_edges, sample
 from benchmarks.geometry import MANIFOLDS, TUNING, coordinates, observed
 from patchfold import PatchIsomap, PatchSpace
+from patchfold.base.files import write_whole
 from patchfold.graph import components
 from patchfold.metrics import rank_correlation
-from patchfold.tables.files import write_whole
 
 FOLDER = Path("studies/curvature-1")
 N, K, SEEDS, MAP_SEEDS = 4000, 20, tuple(range(10)), (0, 1, 2)

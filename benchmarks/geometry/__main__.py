@@ -26,8 +26,8 @@ from sklearn.manifold import LocallyLinearEmbedding, SpectralEmbedding
 
 from benchmarks.geometry import HELD_OUT, LEVELS, MANIFOLDS, TUNING, coordinates, observed
 from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE
+from patchfold.base.files import write_whole
 from patchfold.metrics import rank_correlation, stress
-from patchfold.tables.files import write_whole
 
 FOLDER = Path("studies/geometry-4")
 DEGREES, SEEDS = (8, 15, 30), (0, 1)

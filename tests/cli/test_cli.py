@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 import patchfold
@@ -28,3 +31,11 @@ def test_every_command_has_examples(call, command):
     text = done(call(command, "--help")).stdout
     assert f"\n    patchfold {command}" in text
     assert "None" not in text
+
+
+def test_the_help_loads_nothing_large():
+    program = "import sys, patchfold.cli; print(*{name.partition('.')[0] for name in sys.modules})"
+    command = [sys.executable, "-c", program]
+    loaded = subprocess.run(command, capture_output=True, check=True)  # noqa: S603
+    large = {"dask", "distributed", "joblib", "matplotlib", "numba", "pandas", "scipy", "sklearn"}
+    assert not large & set(loaded.stdout.decode().split())

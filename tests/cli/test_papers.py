@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 import fake_paper
 from patchfold import cli, datasets
+from patchfold.base.files import UNFINISHED
 from patchfold.cli import papers
 from patchfold.papers.reproduction import PAPERS, cells, storage, workers
-from patchfold.tables.files import UNFINISHED
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 from typer.core import TyperGroup
 
-from patchfold.tables.files import linked_to, to_bytes, write_whole
+from patchfold.base.files import linked_to, to_bytes, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from patchfold.base.files import remove_unfinished, write_whole
 from patchfold.cli import _options as options
 from patchfold.cli._session import (
     FAILED,
@@ -23,7 +24,6 @@ from patchfold.cli._session import (
     progress,
     stderr,
 )
-from patchfold.tables.files import remove_unfinished, write_whole
 
 if TYPE_CHECKING:
     from patchfold.papers.reproduction import Paper

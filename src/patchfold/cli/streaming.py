@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchfold.cli import _options as options
 from patchfold.cli._session import Refused, about, duration, say, working
-from patchfold.tables.problems import counted
 
 if TYPE_CHECKING:
     from patchfold.cli.embedding import EmbedOptions
@@ -55,6 +54,7 @@ def is_streamed(data: str, cluster: str | None) -> bool:
 def embed_streamed(asked: "EmbedOptions") -> None:
     """Embed the rows of Parquet files on a cluster and write them to one, or refuse to."""
     from patchfold.distributed.connection import check_installed
+    from patchfold.tables.problems import counted
 
     others = [f"--{kind}" for kind in ("model", "html", "png") if asked.outputs[kind] is not None]
     if asked.supervised or others:
@@ -79,6 +79,7 @@ def embed_streamed(asked: "EmbedOptions") -> None:
 def _embed(asked: "EmbedOptions", place: Path) -> int:
     """Embed the rows, write them and return their number."""
     from patchfold.embedding.methods import METHODS, divergence_parameters
+    from patchfold.tables.problems import counted
 
     kind, beside = METHODS[asked.method], [name for name in (asked.ids, asked.target) if name]
     with _client(asked.cluster, asked.memory) as client, about(asked.data):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from patchfold import divergences as known
+from patchfold.base.files import write_whole
 from patchfold.base.validation import check_choice, check_count, check_points
 from patchfold.embedding.methods import METHODS
 from patchfold.explorer.columns import best_to_colour, pack_column, pack_ids, with_text
@@ -27,7 +28,6 @@ from patchfold.explorer.packing import ArrayStore
 from patchfold.explorer.page import assemble, size_of
 from patchfold.explorer.views import pack_views, views_of
 from patchfold.explorer.widget import frame_of, widget_class
-from patchfold.tables.files import write_whole
 
 if TYPE_CHECKING:
     import os

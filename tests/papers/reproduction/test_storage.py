@@ -11,10 +11,10 @@ import pytest
 
 import fake_paper
 from fake_paper import outcomes
+from patchfold.base.files import UNFINISHED
 from patchfold.papers.reproduction import storage
 from patchfold.papers.reproduction.cells import ACCOUNTS, Outcome, Result, Task
 from patchfold.papers.reproduction.storage import Stamp, Store, file_name, in_words, stamp
-from patchfold.tables.files import UNFINISHED
 
 STAMP = Stamp(1, {"numpy": "2.0"})
 

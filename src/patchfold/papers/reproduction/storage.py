@@ -15,8 +15,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 import patchfold
+from patchfold.base.files import remove_unfinished, write_whole
 from patchfold.papers.reproduction.cells import Outcome, Result, Task, check_outcome
-from patchfold.tables.files import remove_unfinished, write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import patchfold
-from patchfold.tables.files import MARK, UNFINISHED, remove_unfinished, write_whole
+from patchfold.base.files import MARK, UNFINISHED, remove_unfinished, write_whole
 
 
 @pytest.mark.parametrize("content", ["süß\n", b"\x00\xff"])
@@ -97,7 +97,7 @@ def test_a_device_is_written_to_and_stays_one():
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from patchfold.tables.files import write_whole
+from patchfold.base.files import write_whole
 os.fsync = lambda file: os.kill(os.getpid(), signal.SIGKILL)
 write_whole(Path(sys.argv[1]), "new")
 """
