@@ -42,25 +42,12 @@ LEAST = -1e300
 
 @dataclass(frozen=True, eq=False)
 class Strangers:
-    """Points that say how strange others are.
+    """Points that say how strange others are."""
 
-    Attributes
-    ----------
-    data : array of shape (n, m)
-        The points.
-    search : NeighborSearch
-        What finds their neighbours.
-    own : array of shape (n,)
-        The log-likelihood of each point under the Gaussian of its neighbours.
-    n_neighbors : int
-        Neighbours that judge a point.
-    n_jobs : int or None
-    """
-
-    data: Floats
-    search: NeighborSearch
-    own: Doubles
-    n_neighbors: int = NEIGHBORS
+    data: Floats  # the points, (n, m)
+    search: NeighborSearch  # finds their neighbours
+    own: Doubles  # the log-likelihood of each point under the Gaussian of its neighbours
+    n_neighbors: int = NEIGHBORS  # that judge a point
     n_jobs: int | None = None
 
     @classmethod

@@ -46,34 +46,16 @@ class Lengths:
     """Lengths of pairs of fitted points, and of new points from fitted ones.
 
     Divergences of patches; without patches Euclidean or given distances.
-
-    Parameters
-    ----------
-    points : array of shape (n, m)
-        The points; for ``"precomputed"`` their distances, (n, n) or sparse.
-    patches : Patches or None
-        Their Gaussians, one per distinct point; None where lengths are Euclidean or given.
-    divergence : str or callable
-    n_jobs : int or None
-        Threads, as in scikit-learn. Results do not depend on their number.
-    rule : LabelRule or None
-        How labels change lengths.
-    codes : array of shape (n,) or None
-        The class of every point, -1 where it is not known.
-    known_mean : float or None
-        The mean plain length of all pairs, where it is not that of the points kept.
-    patch_of : array of shape (n,) or None
-        Which patch every point has, where copies share one; None where each has its own.
     """
 
-    points: Any
-    patches: Patches | None
+    points: Any  # (n, m); distances for "precomputed", (n, n) or sparse
+    patches: Patches | None  # one per distinct point; None where lengths are Euclidean or given
     divergence: str | Divergence
     n_jobs: int | None = None
-    rule: LabelRule | None = None
-    codes: Codes | None = None
-    known_mean: float | None = None
-    patch_of: Indices | None = None
+    rule: LabelRule | None = None  # how labels change lengths
+    codes: Codes | None = None  # the class of every point, -1 where it is not known
+    known_mean: float | None = None  # of all pairs, where it is not that of the points kept
+    patch_of: Indices | None = None  # which patch each point has, where copies share one
 
     # ---------------------------------------------------------------- plain lengths
 
@@ -273,14 +255,9 @@ class PrunedLengths(Lengths):
 
     They are learned from the edges of a graph (:meth:`Lengths.pruned`). Short circuits of fitted
     points are removed where edges of the graph are measured, and not here.
-
-    Parameters
-    ----------
-    typical : Typical
-        What is typical of the edges to near neighbours.
     """
 
-    typical: Typical = field(kw_only=True)
+    typical: Typical = field(kw_only=True)  # of the edges to near neighbours
 
     def plain(self, i: Indices, j: Indices) -> Floats:
         """Return the distances of the pairs ``(i, j)``, also of pairs that are short circuits."""

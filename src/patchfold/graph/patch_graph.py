@@ -45,49 +45,23 @@ CANDIDATES = 10
 
 @dataclass(frozen=True, eq=False)
 class GraphSetting:
-    """What a graph is made of. Nothing here is left to be decided.
+    """What a graph is made of. Nothing here is left to be decided."""
 
-    Parameters
-    ----------
-    degree : int or None
-        Degree k of the graph; None where a radius decides. A given sparse graph has its own.
-    radius : float or None
-        Join all points within this distance.
-    divergence : str or callable
-    recipe : GaussianPatch or None
-        How a neighbourhood becomes a Gaussian; None where there are no patches.
-    patch_size : int
-        Neighbours that a patch has at most.
-    pruned : bool
-        Whether lengths are distances in a graph without short circuits, and not the divergences.
-    by_divergence : bool
-        Whether edges join the nearest patches under the divergence, and not the nearest points.
-    supervision : str, LabelRule or None
-        How labels change lengths.
-    joined : bool
-        Whether components are joined even without supervision; with it they always are.
-    needs : pair of str and float
-        The name and value of a parameter; every point needs at least as many neighbours.
-    knn : str or object
-        How neighbours are searched.
-    random_state : int, RandomState or None
-        Seed of an approximate search.
-    n_jobs : int or None
-        Threads, as in scikit-learn. Results do not depend on their number.
-    """
-
-    degree: int | None
-    radius: float | None = None
+    degree: int | None  # None where a radius decides; a given sparse graph has its own
+    radius: float | None = None  # join all points within this distance
     divergence: str | Divergence = "kl"
-    recipe: GaussianPatch | None = None
-    patch_size: int = 0
+    recipe: GaussianPatch | None = None  # None where there are no patches
+    patch_size: int = 0  # neighbours that a patch has at most
+    # Whether lengths are distances in a graph without short circuits, and not divergences
     pruned: bool = True
+    # Whether edges join the nearest patches, and not the nearest points
     by_divergence: bool = False
-    supervision: RuleName | LabelRule | None = None
-    joined: bool = True
+    supervision: RuleName | LabelRule | None = None  # how labels change lengths
+    joined: bool = True  # whether components are joined even without supervision
+    # A parameter and its value: every point needs at least as many neighbours
     needs: tuple[str, float] = ("n_neighbors", 0)
     knn: Knn = "auto"
-    random_state: Seed = None
+    random_state: Seed = None  # of an approximate search
     n_jobs: int | None = None
 
     @property

@@ -63,29 +63,15 @@ FLAT = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Inverse:
-    """The way back from an embedding to features.
+    """The way back from an embedding to features."""
 
-    Attributes
-    ----------
-    places : array of shape (n, d)
-        Places of the fitted points in the embedding, copies left out.
-    points : array of shape (n, m)
-        Their features.
-    counts : tuple of int
-        Numbers of neighbours that affine functions are fitted to, rising.
-    first : array of shape (n_counts, n_ridges)
-        What each of these functions counts for in the first look; the sum is one.
-    close : tuple of int
-        Numbers of neighbours that are the nearest by their features, rising.
-    mixture : array of shape (n_counts + n_close, n_ridges)
-        What all functions count for in the end; the sum is one.
-    """
-
-    places: Floats
-    points: Floats
-    counts: tuple[int, ...]
+    places: Floats  # (n, d): of the fitted points in the embedding, copies left out
+    points: Floats  # (n, m): their features
+    counts: tuple[int, ...]  # numbers of neighbours that affine functions are fitted to, rising
+    # (n_counts, n_ridges): what each function counts for in the first look; the sum is one
     first: Floats
-    close: tuple[int, ...]
+    close: tuple[int, ...]  # numbers of neighbours that are the nearest by their features, rising
+    # (n_counts + n_close, n_ridges): what all functions count for in the end; the sum is one
     mixture: Floats
 
     def __call__(self, Z: Floats, n_jobs: int | None = None) -> Floats:
@@ -186,24 +172,12 @@ def fit_inverse(
 
 @dataclass(frozen=True, eq=False)
 class _Steps:
-    """The way from the neighbours' mean to a place, in the principal axes of the neighbours.
+    """The way from the neighbours' mean to a place, in the principal axes of the neighbours."""
 
-    Attributes
-    ----------
-    shares : array of shape (n_rows, k)
-        Weights of the neighbours, by their distance; they sum to one.
-    whitened : array of shape (n_rows, k, d)
-        The neighbours in their principal axes, with variance one.
-    step : array of shape (n_rows, d)
-        The place in the same axes, at most ``REACH`` along each.
-    variances : array of shape (n_rows, d)
-        Along the axes, in units of their mean.
-    """
-
-    shares: Floats
-    whitened: Floats
-    step: Floats
-    variances: Floats
+    shares: Floats  # (n_rows, k): weights of the neighbours by their distance; they sum to one
+    whitened: Floats  # (n_rows, k, d): the neighbours in their principal axes, with variance one
+    step: Floats  # (n_rows, d): the place in the same axes, at most REACH along each
+    variances: Floats  # (n_rows, d): along the axes, in units of their mean
 
     @classmethod
     def of(

@@ -37,24 +37,14 @@ class Triangulation:
     ``A`` and the mean squared geodesics ``m`` of the targets (de Silva and Tenenbaum, 2004). With
     ``places``, it moves from there to where its stress is least
     (:func:`patchfold.solvers.scaling.settled`).
-
-    Attributes
-    ----------
-    paths : array of shape (n, n_targets)
-        Geodesics of all fitted points to the targets, in units of the longest.
-    squared_means : array of shape (n_targets,)
-    axes : array of shape (n_targets, n_components)
-        See :func:`patchfold.solvers.scaling.triangulation`.
-    unit : float
-        The longest geodesic.
-    places : array of shape (n_targets, n_components) or None
-        Those of the targets, in units of the longest geodesic; None for classical scaling.
     """
 
+    # (n, n_targets): geodesics of fitted points to the targets, in units of the longest
     paths: Floats
-    squared_means: Floats
-    axes: Floats
-    unit: float
+    squared_means: Floats  # (n_targets,)
+    axes: Floats  # (n_targets, n_components), by solvers.scaling.triangulation
+    unit: float  # the longest geodesic
+    # of the targets, in units of the longest geodesic; None: classical scaling
     places: Floats | None = None
 
     def of_fitted(self, n_jobs: int | None = None) -> Floats:

@@ -17,18 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Copies:
-    """Which rows are copies of which.
+    """Which rows are copies of which."""
 
-    Attributes
-    ----------
-    first : array of shape (n_distinct,)
-        The first row of every distinct point, rising.
-    point : array of shape (n,)
-        The distinct point that every row is.
-    """
-
-    first: Indices
-    point: Indices
+    first: Indices  # the first row of every distinct point, rising
+    point: Indices  # the distinct point that every row is
 
     @classmethod
     def of(cls, rows: RowTable, codes: Any = None) -> Copies:

@@ -22,22 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Denoised:
-    """What the patches of new points need to know of the fitted ones.
+    """What the patches of new points need to know of the fitted ones."""
 
-    Attributes
-    ----------
-    places : array of shape (n, m)
-        The denoised points.
-    search : NeighborSearch or None
-        What finds their neighbours. None looks for them among the neighbours that the points had
-        before, and theirs.
-    members : Neighborhoods or None
-        These neighbours, where there is no search.
-    """
-
-    places: Floats
+    places: Floats  # (n, m): the denoised points
+    # Finds their neighbours; None: they are among those that the points had, and theirs
     search: NeighborSearch | None = None
-    members: Neighborhoods | None = None
+    members: Neighborhoods | None = None  # these neighbours, where there is no search
 
     def of_new(
         self,

@@ -43,17 +43,10 @@ VARIANCE_ROWS = 1024
 
 
 class Part(NamedTuple):
-    """What is to be known of all points where only a part of them is at hand.
+    """What is to be known of all points where only a part of them is at hand."""
 
-    Attributes
-    ----------
-    scale : float
-        Mean variance of the features of all points.
-    rows : array of integers or None
-        The rows whose patches are wanted; the others are neighbours of theirs. None for all.
-    """
-
-    scale: float
+    scale: float  # mean variance of the features of all points
+    # whose patches are wanted; the others are their neighbours. None: all
     rows: Indices | None = None
 
     @classmethod

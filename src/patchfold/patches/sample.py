@@ -23,21 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The data, and which of them each patch was fitted to.
+    """The data, and which of them each patch was fitted to."""
 
-    Attributes
-    ----------
-    data : array of shape (n_samples, m)
-        All points, as they were given.
-    rows : array of shape (n,)
-        The point that each patch belongs to.
-    members : Neighborhoods
-        Its neighbours: n rows.
-    """
-
-    data: Array
-    rows: Indices
-    members: Neighborhoods
+    data: Array  # (n_samples, m): all points, as they were given
+    rows: Indices  # (n,): the point that each patch belongs to
+    members: Neighborhoods  # its neighbours: n rows
 
     def __getitem__(self, which: Indices) -> Sample:
         return Sample(self.data, self.rows[which], self.members[which])
