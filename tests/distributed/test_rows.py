@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from patchfold.distributed import rows
 from patchfold.distributed.planes import Plane, part_of
-from patchfold.distributed.rows import Chunks, Rows, _groups, _split
+from patchfold.distributed.rows import Chunks, Rows, _split
 
 SIZES = st.lists(st.integers(1, 30), min_size=1, max_size=12)
 
@@ -41,9 +41,11 @@ def test_rows_are_read_as_they_are_given(cluster, points):
         np.testing.assert_array_equal(np.concatenate(chunks.futures), expected)
 
 
-def test_empty_chunks_are_left_out(cluster):
-    X = da.zeros((3000, 2), chunks=((900, 0, 1100, 1000), 2))
-    assert rows.read(cluster, X).sizes == [900, 1100, 1000]
+def test_new_rows_keep_their_chunks_but_empty_ones_and_others_get_one_for_every_thread(cluster):
+    X = da.zeros((3000, 2), chunks=((900, 0, 200, 300, 100, 1500), 2))
+    assert rows.read(cluster, X, fitted=False).sizes == [900, 200, 300, 100, 1500]
+    assert rows.read(cluster, X).sizes == [750] * 4
+    assert rows.read(cluster, X[:3]).sizes == [1, 1, 1]
 
 
 def test_chunks_of_several_types_get_the_widest(cluster):
@@ -82,35 +84,22 @@ def test_a_row_that_is_not_finite_is_named_with_the_rows_of_its_chunk(cluster, p
 
 
 def test_there_is_a_part_for_every_thread_and_as_many_as_memory_asks_for():
-    chunks = Chunks([], [1000], None, 1000, np.dtype(np.float64))
-    assert rows.n_parts(chunks, [(2, 10**9), (2, 10**9)]) == 4
-    wide = Chunks([], [1000], None, 10**6, np.dtype(np.float64))
-    assert rows.n_parts(wide, [(1, 10**11), (2, 0)]) == rows.n_parts(wide, [(1, 0)]) == 16
+    assert rows.n_parts(1000, 8000, [(2, 10**9), (2, 10**9)]) == 4
+    wide = 1000, 8 * 10**6
+    assert rows.n_parts(*wide, [(1, 10**11), (2, 0)]) == rows.n_parts(*wide, [(1, 0)]) == 16
 
 
 def test_workers_that_are_too_small_are_refused():
-    chunks = Chunks([], [1000], None, 1000, np.dtype(np.float64))
-    with pytest.raises(RuntimeError, match="too few for rows of 1000 columns; give workers more"):
-        rows.n_parts(chunks, [(1, 10**6)])
+    with pytest.raises(RuntimeError, match="too few for rows of 8000 bytes; give workers more"):
+        rows.n_parts(1000, 8000, [(1, 10**6)])
 
 
-@given(SIZES, st.integers(0, 80))
-def test_groups_have_all_chunks_in_order_and_no_more_rows_than_allowed(sizes, most):
-    groups = _groups(sizes, most)
-    assert [size for some in groups for size in sizes[some]] == sizes
-    for some, after in zip(groups, [*groups[1:], None], strict=True):
-        n_rows = sum(sizes[some])
-        assert n_rows <= most or len(sizes[some]) == 1
-        assert after is None or n_rows + sizes[after.start] > most
-
-
-def test_rows_of_chunks_go_to_their_parts_in_order():
+def test_rows_of_a_chunk_go_to_their_parts_in_order():
     rng = np.random.default_rng(0)
     X, (x, y) = rng.normal(size=(60, 2)), np.eye(2)
     tree = Plane(x, 0.0, 0, Plane(y, 0.5, 1, 2))
-    split = _split([X[:25], X[25:40], X[40:]], [100, 125, 140], tree, 4)
     home = part_of(X, tree)
-    for part, some in enumerate(split):
+    for part, some in enumerate(_split(X, 100, tree, 4)):
         own = np.flatnonzero(home == part)
         assert isinstance(some, Rows)
         np.testing.assert_array_equal(some.ids, 100 + own)

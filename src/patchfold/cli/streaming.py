@@ -33,32 +33,15 @@ LEAST_WORKER = 2 * 10**9
 
 @dataclass(frozen=True)
 class Streamed:
-    """What to embed, and how.
+    """What to embed, and how."""
 
-    Attributes
-    ----------
-    data : str
-        A Parquet file, or a pattern of several.
-    cluster : str or None
-        The address of a scheduler; None starts workers on this machine.
-    beside : tuple of str
-        Columns that are no features, and are written beside the coordinates.
-    drop : tuple of str
-        Columns that are left out.
-    standardize : bool
-        Whether columns are divided by their deviation.
-    output : Path
-    memory : str or None
-        What workers on this machine may use together, e.g. "4GB"; None for most of what is free.
-    """
-
-    data: str
-    cluster: str | None
-    beside: tuple[str, ...]
-    drop: tuple[str, ...]
-    standardize: bool
+    data: str  # a Parquet file, or a pattern of several
+    cluster: str | None  # the address of a scheduler; None starts workers on this machine
+    beside: tuple[str, ...]  # columns that are no features, and are written beside the coordinates
+    drop: tuple[str, ...]  # columns that are left out
+    standardize: bool  # whether columns are divided by their deviation
     output: Path
-    memory: str | None = None
+    memory: str | None = None  # of workers on this machine, e.g. "4GB"; None for most of the free
 
 
 def is_streamed(data: str, cluster: str | None) -> bool:

@@ -18,9 +18,9 @@ from patchfold.distributed.rows import as_given, read, sampled, share_out
 from patchfold.neighbors.neighborhoods import Neighborhoods
 
 if TYPE_CHECKING:
-    from patchfold.base.types import Floats, Indices
+    from patchfold.base.types import Floats
     from patchfold.distributed.graph import ClusterGraph
-    from patchfold.distributed.rows import Chunks
+    from patchfold.distributed.rows import Chunks, Shared
 
 # n_neighbors="auto" is chosen on about SAMPLE rows, which are gathered in this process.
 SAMPLE = 2000
@@ -69,21 +69,12 @@ def fit(estimator: Any, X: Any, client: Any = "auto", y: Any = None) -> Any:
     else:
         X = estimator._validate(X, reset=True)
     estimator.fit_report_ = {}
-    with estimator._stage("sharing out rows"):
-        given = read(cluster, X)
-        y = y.compute() if is_collection(y) else y
-        codes = estimator._codes(given, y)
-        # A patch that is given is taken literally where its divergence is the length.
-        merge = estimator.patch is None or estimator.lengths != "divergence"
-        shared = share_out(cluster, given, merge=merge, codes=codes)
-    if isinstance(estimator.n_neighbors, str):
-        with estimator._stage("choosing n_neighbors"):
-            estimator.n_neighbors_ = _chosen_neighbors(estimator, cluster, given, codes)
+    shared = _shared_out(estimator, cluster, X, y)
     n = shared.n
     cut = estimator._cut_to(n, given=False)
     estimator.patch_ = estimator._recipe(n) if estimator._has_patches() else None
     if cut:
-        counted = f"{n} samples" if n == len(given) else f"{n} distinct samples"
+        counted = f"{n} samples" if n == len(shared.given) else f"{n} distinct samples"
         warn_user(f"{counted} have fewer neighbours than asked for: {'; '.join(cut)}.")
     graph = build_on_cluster(cluster, shared, estimator._setting(n), estimator._stage)
     estimator.patch_graph_, estimator.map_ = graph, None
@@ -109,6 +100,21 @@ def _refuse(estimator: Any) -> None:
             )
 
 
+def _shared_out(estimator: Any, cluster: Cluster, X: Any, y: Any) -> Shared:
+    """Share the rows out to parts, and choose ``n_neighbors`` where it is left to the data."""
+    with estimator._stage("sharing out rows"):
+        given = read(cluster, X)
+        labels = y.compute() if is_collection(y) and estimator.supervision is not None else y
+        codes = estimator._codes(given, labels)
+        # A patch that is given is taken literally where its divergence is the length.
+        merge = estimator.patch is None or estimator.lengths != "divergence"
+        shared = share_out(cluster, given, merge=merge, codes=codes)
+    if isinstance(estimator.n_neighbors, str):
+        with estimator._stage("choosing n_neighbors"):
+            estimator.n_neighbors_ = _chosen_neighbors(estimator, cluster, given, codes)
+    return shared
+
+
 def _chosen_neighbors(estimator: Any, cluster: Cluster, given: Chunks, codes: Any) -> int:
     """Choose ``n_neighbors`` on a sample, in this process."""
     step = max(1, len(given) // SAMPLE)
@@ -122,23 +128,12 @@ def _chosen_neighbors(estimator: Any, cluster: Cluster, given: Chunks, codes: An
 
 @dataclass(frozen=True, eq=False)
 class Embedded:
-    """An embedding of a graph on a cluster.
-
-    Attributes
-    ----------
-    graph : ClusterGraph
-    placing : PartedTriangulation or None
-        What has placed the rows, and places new ones, where they are.
-    places : list of futures of arrays
-        Those of the rows of every part; empty where the embedding is in this process.
-    here : object or None
-        An estimator with the embedding of the distinct rows, in this process.
-    """
+    """An embedding of a graph on a cluster."""
 
     graph: ClusterGraph
-    placing: PartedTriangulation | None
-    places: list[Any]
-    here: Any
+    placing: PartedTriangulation | None  # what places rows where they are
+    places: list[Any]  # futures of those of the rows of every part, if it does
+    here: Any  # else an estimator with the embedding of the distinct rows in this process
 
     def transform(self, estimator: Any, X: Any) -> Any:
         """Map new rows into the embedding: an array of dask if ``X`` is one."""
@@ -189,17 +184,8 @@ def _embedded(estimator: Any, graph: ClusterGraph) -> Embedded:
     # As it is now, with the places of distinct rows and their graph.
     here = object.__new__(type(estimator))
     vars(here).update(vars(estimator), patch_graph_=collected)
-    estimator.embedding_ = _as_chunks(estimator.embedding_[_distinct(graph)], shared.given)
+    estimator.embedding_ = _as_chunks(estimator.embedding_[graph.distinct], shared.given)
     return Embedded(graph, None, [], here)
-
-
-def _distinct(graph: ClusterGraph) -> Indices:
-    """Return which of the distinct rows every row of the table is."""
-    shared = graph.shared
-    point = np.empty(len(shared.given), dtype=np.intp)
-    for first, places in zip(shared.firsts, graph.cluster.get(shared.places), strict=False):
-        point[places.ids] = first + places.point
-    return np.argsort(graph.numbers)[point]
 
 
 def _as_chunks(values: Any, chunks: Chunks) -> Any:

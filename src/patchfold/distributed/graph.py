@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from patchfold.base.memory import check_memory
 from patchfold.base.row_order import places as places_of
 from patchfold.base.sampling import drawn_rows
+from patchfold.distributed.connection import field
 from patchfold.distributed.placing import PartedTriangulation
 from patchfold.graph.geodesics import shortest_paths
 from patchfold.graph.lengths import Lengths
@@ -36,44 +37,24 @@ SOURCES, BLOCK_BYTES = 64, 2**27
 
 @dataclass(frozen=True, eq=False)
 class ClusterGraph:
-    """What :class:`~patchfold.graph.patch_graph.PatchGraph` is in one process, in parts.
-
-    Attributes
-    ----------
-    setting : GraphSetting
-    cluster : Cluster
-    shared : Shared
-        The rows of every part.
-    scale : float
-        The mean variance of the features.
-    recall : float
-        The share of the nearest rows that the search has found, measured on a sample; 1 if exact.
-    row_search : Search
-        What finds neighbours among the rows.
-    row_patches : list of futures of Patches, or None
-        Those of the rows of every part.
-    row_denoised : Denoised or None
-        Where rows are after denoising.
-    weighted : future of Weighted
-        The edges of all rows, which have the numbers of :mod:`~patchfold.distributed.halo`.
-    """
+    """What :class:`~patchfold.graph.patch_graph.PatchGraph` is in one process, in parts."""
 
     setting: GraphSetting
     cluster: Cluster
-    shared: Shared
-    scale: float
-    recall: float
-    row_search: Search
-    row_patches: list[Any] | None
-    row_denoised: Denoised | None
-    weighted: Any
+    shared: Shared  # the rows of every part
+    scale: float  # the mean variance of the features
+    recall: float  # the share of the nearest rows that the search found, on a sample; 1 if exact
+    row_search: Search  # what finds neighbours among the rows
+    row_patches: list[Any] | None  # futures of the Patches of the rows of every part
+    row_denoised: Denoised | None  # where rows are after denoising
+    weighted: Any  # future of Weighted: the edges between the numbers of rows
 
     def __getattr__(self, name: str) -> Any:
         """Refuse what a graph in one process has and this one has not."""
         raise AttributeError(
             f"a fit on a cluster has no {name} in this process, and patches_, trust, bridges, "
             "stability, inverse_transform, local_loadings and off_manifold need what it has not; "
-            "fit a sample with engine='threads' for them."
+            "bring it here with patchfold.distributed.gather(estimator), or fit a sample."
         )
 
     def __len__(self) -> int:
@@ -92,15 +73,23 @@ class ClusterGraph:
     @cached_property
     def learned(self) -> tuple[Typical | None, float | None]:
         """What is typical, and the mean length of all pairs, where they are known."""
-        fields = self.cluster.fields
-        names = ("typical", "mean")
-        typical, mean = self.cluster.get([fields([self.weighted], name)[0] for name in names])
+        both = [self.cluster.run(field, self.weighted, name) for name in ("typical", "mean")]
+        typical, mean = self.cluster.get(both)
         return typical, mean
 
     @cached_property
     def numbers(self) -> Indices:
         """The numbers of the distinct rows, in the order of the table."""
         return np.argsort(np.concatenate(self.cluster.get(self.shared.ids)))
+
+    @cached_property
+    def distinct(self) -> Indices:
+        """Which of the distinct rows every row of the table is."""
+        point = np.empty(len(self.shared.given), dtype=np.intp)
+        every = self.cluster.get(self.shared.places)
+        for first, places in zip(self.shared.firsts, every, strict=False):
+            point[places.ids] = first + places.point
+        return places_of(self.numbers)[point]
 
     @cached_property
     def centres(self) -> Floats:
@@ -153,8 +142,7 @@ class ClusterGraph:
     def geodesics(self, landmarks: Indices) -> tuple[list[Any], float, Floats]:
         """Return geodesics to landmarks, some rows of the table, in units of the longest.
 
-        Futures of those of the rows of every part, (n, n_landmarks); the unit; those of the
-        landmarks.
+        Futures of those of the rows of parts, (n, n_landmarks); the unit; those between landmarks.
         """
         cluster, firsts = self.cluster, self.shared.firsts
         numbers = self.shared.numbers(cluster, landmarks)

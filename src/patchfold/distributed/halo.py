@@ -25,13 +25,7 @@ if TYPE_CHECKING:
 class Halo:
     """Fetches the values of the rows that each of several tasks needs.
 
-    Parameters
-    ----------
-    cluster : Cluster
-    firsts : array of shape (n_parts + 1,)
-        The number of the first row of every part, and the number of all rows.
-    wanted : list of futures of arrays
-        The numbers of the rows that each task needs: sorted, each once.
+    ``wanted`` are futures of the numbers of these rows: sorted, each once.
     """
 
     def __init__(self, cluster: Cluster, firsts: Indices, wanted: list[Any]) -> None:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 # Bytes of points that a part has at most; steps need some thirty times as much for a while.
 PART_BYTES = 2**25
 
-# Chunks are shared out together up to TOGETHER times the rows of a part: there is a task for every
-# part and group of chunks, and workers remember tasks as long as what has come of them.
+# Chunks have TOGETHER times the rows of a part, where that leaves one for every thread: there is a
+# task for every part and chunk, and workers remember tasks as long as what has come of them.
 TOGETHER = 8
 
 # Rows that a part has at least, if there are enough.
@@ -46,23 +46,11 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Chunks:
-    """The rows of a table as they were given.
+    """The rows of a table as they were given."""
 
-    Attributes
-    ----------
-    futures : list of futures of arrays
-        Checked points.
-    sizes : list of int
-        Their rows.
-    given : tuple of int or None
-        The rows of the user's chunks, some of which may be empty; None for an array of numpy.
-    n_features : int
-    dtype : numpy dtype
-    """
-
-    futures: list[Any]
-    sizes: list[int]
-    given: tuple[int, ...] | None
+    futures: list[Any]  # of arrays: checked points
+    sizes: list[int]  # their rows
+    given: tuple[int, ...] | None  # the rows of the user's chunks; None for an array of numpy
     n_features: int
     dtype: Any
 
@@ -81,7 +69,10 @@ class Chunks:
 
 
 def read(cluster: Cluster, X: Any, *, fitted: bool = True) -> Chunks:
-    """Let workers read and check the rows of an array or a data frame, to be ``fitted`` or not."""
+    """Let workers read and check the rows of an array or a data frame.
+
+    Rows to be ``fitted`` get chunks of other sizes.
+    """
     da = import_module("dask.array")
     given = None
     if hasattr(X, "to_dask_array"):
@@ -98,6 +89,10 @@ def read(cluster: Cluster, X: Any, *, fitted: bool = True) -> Chunks:
     if n < least or m < 1:
         raise ValueError(f"X has shape {X.shape}; give at least {least} rows and one column.")
     sizes = [int(size) for size in X.chunks[0] if size]
+    if fitted:
+        workers = cluster.workers()
+        chunks = max(n_parts(n, 8 * m, workers) // TOGETHER, sum(threads for threads, _ in workers))
+        sizes = np.diff(np.linspace(0, n, min(n, chunks) + 1, dtype=int)).tolist()
     X = X.rechunk((tuple(sizes), -1))
     starts = np.cumsum([0, *sizes[:-1]]).tolist()
     blocks = cluster.client.compute(list(X.to_delayed()[:, 0]))
@@ -116,16 +111,15 @@ def checked_chunk(block: Any, start: int) -> Floats:
     return np.asarray(check_points(np.asarray(block), name=name, min_samples=0))
 
 
-def n_parts(chunks: Chunks, workers: list[Any]) -> int:
-    """Return into how many parts to share the rows out; refuse a cluster that is too small."""
-    n, row_bytes = len(chunks), chunks.n_features * np.dtype(chunks.dtype).itemsize
+def n_parts(n: int, row_bytes: int, workers: list[Any]) -> int:
+    """Return into how many parts to share rows out; refuse a cluster that is too small."""
     limited = [(threads, memory) for threads, memory in workers if memory]
     least = min(((memory - MODULES_BYTES) / threads for threads, memory in limited), default=np.inf)
     if least * MEMORY_SHARE < LEAST_ROWS * row_bytes:
         raise RuntimeError(
             f"a worker has {min(memory for _, memory in limited) / 1e9:.2g} GB of memory, too few "
-            f"for rows of {chunks.n_features} columns; give workers more (dask worker "
-            "--memory-limit), or fewer threads."
+            f"for rows of {row_bytes} bytes; give workers more (dask worker --memory-limit), or "
+            "fewer threads."
         )
     room = min(PART_BYTES, least * MEMORY_SHARE)
     wanted = max(n * row_bytes / room, sum(threads for threads, _ in workers))
@@ -134,58 +128,30 @@ def n_parts(chunks: Chunks, workers: list[Any]) -> int:
 
 
 class Places(NamedTuple):
-    """The rows of a part, copies among them.
+    """The rows of a part, copies among them."""
 
-    Attributes
-    ----------
-    ids : array of integers
-        Which rows of the table they are.
-    first : array of integers
-        The places of those that are kept, which are no copies of earlier ones.
-    point : array of integers
-        Which of these every row is.
-    copies : array of integers
-        Which rows of the table have the coordinates of earlier ones, kept or not.
-    """
-
-    ids: Indices
-    first: Indices
-    point: Indices
-    copies: Indices
+    ids: Indices  # which rows of the table they are
+    first: Indices  # the places of those that are kept, which are no copies of earlier ones
+    point: Indices  # which of these every row is
+    copies: Indices  # rows of the table with the coordinates of earlier ones, kept or not
 
 
 @dataclass(frozen=True, eq=False)
 class Shared:
     """Rows that were shared out to parts, copies of a row once.
 
-    Attributes
-    ----------
-    ids : list of futures of arrays of integers
-        Which rows of the table the rows of every part are, in order.
-    points : list of futures of arrays
-        Where they are. Most steps ask for numbers alone, and points may be on disk.
-    firsts : array of shape (n_parts + 1,)
-        The number of the first row of every part (:mod:`~patchfold.distributed.halo`).
-    tree : future of Plane or int
-        Which part a row belongs to.
-    given : Chunks
-        How all rows were given, but no points.
-    places : list of futures of Places
-        All rows of every part.
-    codes : list of futures of arrays, or None
-        The classes of the rows of every part.
-    copies : array of integers
-        The rows of the table that have the coordinates of earlier ones.
+    Lists have futures, one for each part. Most steps ask for numbers alone, and points may be on
+    disk.
     """
 
-    ids: list[Any]
-    points: list[Any]
-    firsts: Indices
-    tree: Any
-    given: Chunks
-    places: list[Any]
-    codes: list[Any] | None
-    copies: Indices
+    ids: list[Any]  # arrays: which rows of the table the rows of a part are, in order
+    points: list[Any]  # arrays: where they are
+    firsts: Indices  # the number of the first row of every part, and that of all rows
+    tree: Any  # future of planes: which part a row belongs to
+    given: Chunks  # how all rows were given, but no points
+    places: list[Any]  # Places of all rows
+    codes: list[Any] | None  # arrays: the classes of rows
+    copies: Indices  # the rows of the table that have the coordinates of earlier ones
 
     @property
     def n(self) -> int:
@@ -196,12 +162,10 @@ class Shared:
         """Return values of the rows of parts as those of the table, in what the user gave."""
         ids, point = (cluster.fields(self.places, name) for name in ("ids", "point"))
         every = cluster.each(item, values, point)
-        groups = _groups(self.given.sizes, TOGETHER * len(self.given) // len(ids))
-        bounds = [*(self.given.starts[some.start] for some in groups), len(self.given)]
+        sizes, bounds = self.given.sizes, [*self.given.starts, len(self.given)]
         cut = cluster.each(_cut, every, ids, bounds=bounds)
         # Part by part, so that each is read from disk once.
-        pieces = [cluster.items(part, range(len(groups))) for part in cut]
-        sizes = np.diff(bounds).tolist()
+        pieces = [cluster.items(part, range(len(sizes))) for part in cut]
         columns = map(list, zip(*pieces, strict=True))
         return as_given(cluster, cluster.each(_filled, columns, sizes), self.given, width, dtype)
 
@@ -219,21 +183,15 @@ def share_out(cluster: Cluster, given: Chunks, *, merge: bool = True, codes: Any
 
     ``codes`` are the classes of all rows, or None: a copy has the same class.
     """
-    workers = cluster.workers()
-    parts = n_parts(given, workers)
-    row_bytes = 8 * given.n_features
+    row_bytes = np.dtype(given.dtype).itemsize * given.n_features
+    parts = n_parts(len(given), row_bytes, cluster.workers())
     step = max(1, len(given) // min(SAMPLE_ROWS * parts, max(parts, SAMPLE_BYTES // row_bytes)))
     tree = grown(sampled(cluster, given, step).astype(np.float64), parts)
     planes = cluster.send(tree)
-    threads = sum(threads for threads, _ in workers)
-    most = min(TOGETHER * len(given) // parts, len(given) // threads)  # work for all threads
-    tasks = [
-        cluster.run(_split, given.futures[some], given.starts[some], tree=planes, parts=parts)
-        for some in _groups(given.sizes, most)
-    ]
+    tasks = cluster.each(_split, given.futures, given.starts, tree=planes, parts=parts)
     counts = np.sum(cluster.get(cluster.each(_counts, tasks)), axis=0)
     kept = np.flatnonzero(counts).tolist()
-    # Group by group, so that each is read from disk once.
+    # Chunk by chunk, so that each is read from disk once.
     pieces = [cluster.items(task, kept) for task in tasks]
     rows = cluster.each(_stacked_rows, map(list, zip(*pieces, strict=True)))
     del tasks, pieces  # workers forget those that are done with
@@ -289,27 +247,12 @@ def _located(ids: Indices, rows: Indices) -> tuple[Indices, Indices]:
     return here, places[here]
 
 
-def _groups(sizes: list[int], most: int) -> list[slice]:
-    """Return groups of chunks in order, of at most ``most`` rows, or of one chunk."""
-    groups, first, rows = list[slice](), 0, 0
-    for chunk, size in enumerate(sizes):
-        if rows and rows + size > most:
-            groups.append(slice(first, chunk))
-            first, rows = chunk, 0
-        rows += size
-    return [*groups, slice(first, len(sizes))]
-
-
-def _split(chunks: list[Floats], starts: list[int], tree: Any, parts: int) -> list[Rows]:
-    """Return the rows of some chunks that go to each part."""
-    ids = np.concatenate(
-        [start + np.arange(len(X)) for X, start in zip(chunks, starts, strict=True)]
-    )
-    X = np.concatenate(chunks)
+def _split(X: Floats, start: int, tree: Any, parts: int) -> list[Rows]:
+    """Return the rows of a chunk that go to each part."""
     home = part_of(X, tree)
     order = np.argsort(home, kind="stable")
     ends = np.cumsum(np.bincount(home, minlength=parts))
-    return [Rows(ids[rows], X[rows]) for rows in np.split(order, ends[:-1])]
+    return [Rows(start + rows, X[rows]) for rows in np.split(order, ends[:-1])]
 
 
 def _counts(split: list[Rows]) -> list[int]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from patchfold.base.validation import warn_user
 from patchfold.distributed.halo import Halo, whole
+from patchfold.distributed.rows import MODULES_BYTES
 from patchfold.graph import components, edges
 from patchfold.graph.building import Candidates, check_degrees, pruned_lengths
 from patchfold.graph.lengths import MEAN_PAIRS, Lengths, even_pairs
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
     from patchfold.graph.short_circuits import Typical
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.patches.gaussians import Patches
+
+
+# Bytes that the edges need for every row and neighbour, while it is decided about them.
+EDGE_BYTES = 130
 
 
 class Pairs(NamedTuple):
@@ -62,38 +67,29 @@ class Chosen(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Weighted:
-    """The edges of all rows with their lengths, in one worker.
+    """The edges of all rows with their lengths, in one worker."""
 
-    Attributes
-    ----------
-    near : Neighborhoods
-        The neighbours of every row.
-    matrix : csr_array of shape (n, n)
-        The symmetric graph.
-    removed : array of shape (n_removed, 2)
-        The ends of the edges that were left out as short circuits.
-    typical : Typical or None
-    mean : float or None
-        The mean plain length of all pairs, where a label rule asks for it.
-    """
-
-    near: Neighborhoods
-    matrix: csr_array
-    removed: Indices
+    near: Neighborhoods  # the neighbours of every row
+    matrix: csr_array  # the symmetric graph
+    removed: Indices  # the ends of the edges that were left out as short circuits, (n_removed, 2)
     typical: Typical | None
-    mean: float | None
+    mean: float | None  # the mean plain length of all pairs, where a label rule asks for it
+
+
+def check_edges(cluster: Cluster, n: int, setting: GraphSetting) -> None:
+    """Refuse workers that have no room for all edges of ``n`` rows."""
+    needed = MODULES_BYTES + EDGE_BYTES * n * (setting.degree or 0)
+    least = min((memory for _, memory in cluster.workers() if memory), default=needed)
+    if needed > least:
+        raise RuntimeError(
+            f"the edges of {n} rows need about {needed / 1e9:.2g} GB in one worker, and a worker "
+            f"has {least / 1e9:.2g} GB; give workers more (dask worker --memory-limit), or lower "
+            "n_neighbors."
+        )
 
 
 class Weighing:
-    """Finds how long edges are.
-
-    Parameters
-    ----------
-    cluster : Cluster
-    shared : Shared
-    setting : GraphSetting
-    patches : list of futures of Patches, or None
-    """
+    """Finds how long edges are, given futures of the patches of all rows, if they have any."""
 
     def __init__(
         self, cluster: Cluster, shared: Shared, setting: GraphSetting, patches: list[Any] | None
@@ -228,16 +224,7 @@ def weighted_edges(
 ) -> Weighted:
     """Return the edges with their lengths, without short circuits.
 
-    Parameters
-    ----------
-    chosen : Chosen
-    measured : list of Measured
-        Of the pairs of every part; none without patches.
-    codes : list of arrays, or None
-        The classes of the rows of every part.
-    mean : float or None
-        The mean plain length of all pairs.
-    setting : GraphSetting
+    ``measured`` are the pairs of every part, none without patches; ``codes`` the classes of rows.
     """
     near, pairs, ends, known = chosen
     n, typical = len(near), None

@@ -140,7 +140,7 @@ def _search(X: Any, setting: GraphSetting, stage: Stage) -> _Found:
                 f"patch size={size} needs more than {size} samples, got {n}; lower the size."
             )
     with stage("neighbours"):
-        search = _search_for(X, setting, reach).build(X)
+        search = search_for(X, setting, reach).build(X)
         near = search.query()
     if reach is None:
         return _Found(near, search, reach, pooled)
@@ -154,7 +154,7 @@ def _search(X: Any, setting: GraphSetting, stage: Stage) -> _Found:
     return _Found(near.nearest(reach), search, reach, pooled)
 
 
-def _search_for(X: Floats, setting: GraphSetting, n_neighbors: int | None) -> NeighborSearch:
+def search_for(X: Floats, setting: GraphSetting, n_neighbors: int | None) -> NeighborSearch:
     """Return a search that suits points like these."""
     return neighbor_search(
         setting.knn,
@@ -187,7 +187,7 @@ def _make_patches(
     approximate = isinstance(getattr(found.search, "origin", found.search), ApproximateNeighbors)
     if recipe.denoise and not approximate:
         size = None if setting.radius is not None else int(members.degrees.max())
-        search = _search_for(X, setting, size)
+        search = search_for(X, setting, size)
     denoised = None
     if recipe.denoise:
         patches, denoised = fit_denoised(recipe, X, members, search, setting.n_jobs)
