@@ -117,8 +117,6 @@ def test_copies_of_a_row_are_shared_out_once_and_come_back_with_its_value(cluste
     assert shared.n == 300
     np.testing.assert_array_equal(shared.copies, np.setdiff1d(np.arange(500), firsts))
     np.testing.assert_array_equal(np.sort(np.concatenate(shared.ids)), firsts)
-    numbers = shared.numbers(cluster, firsts[::-1])
-    np.testing.assert_array_equal(np.concatenate(shared.ids)[numbers], firsts[::-1])
     for part, (ids, own) in enumerate(zip(shared.ids, shared.points, strict=True)):
         np.testing.assert_array_equal(own, X[ids])
         assert (part_of(own, shared.tree) == part).all()

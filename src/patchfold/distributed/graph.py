@@ -145,7 +145,8 @@ class ClusterGraph:
         Futures of those of the rows of parts, (n, n_landmarks); the unit; those between landmarks.
         """
         cluster, firsts = self.cluster, self.shared.firsts
-        numbers = self.shared.numbers(cluster, landmarks)
+        ids = np.concatenate(cluster.get(self.shared.ids))
+        numbers = self.numbers[np.searchsorted(ids, landmarks, sorter=self.numbers)]
         step = int(np.clip(BLOCK_BYTES // (8 * len(self)), 1, SOURCES))
         blocks = [numbers[at : at + step] for at in range(0, len(numbers), step)]
         together = sum(threads for threads, _ in cluster.workers())

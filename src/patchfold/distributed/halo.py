@@ -69,15 +69,7 @@ def numbers_of(near: Neighborhoods, rows: Indices) -> Indices:
 
 
 def among(wanted: Indices, rows: Indices, near: Neighborhoods, dtype: Any) -> Neighborhoods:
-    """Return the neighbours of some of the wanted rows by their places there, none of others.
-
-    Examples
-    --------
-    >>> near = Neighborhoods(np.array([0, 2]), np.array([4, 9]), np.array([0.5, 1.0]))
-    >>> found = among(np.array([4, 7, 9]), np.array([7]), near, float)
-    >>> found.degrees, found.indices
-    (array([0, 2, 0]), array([0, 2]))
-    """
+    """Return the neighbours of some of the wanted rows by their places there, none of others."""
     degrees = np.zeros(len(wanted), dtype=np.intp)
     degrees[np.searchsorted(wanted, rows)] = near.degrees
     places = np.searchsorted(wanted, near.indices)

@@ -169,14 +169,6 @@ class Shared:
         columns = map(list, zip(*pieces, strict=True))
         return as_given(cluster, cluster.each(_filled, columns, sizes), self.given, width, dtype)
 
-    def numbers(self, cluster: Cluster, rows: Indices) -> Indices:
-        """Return the numbers of rows of the table."""
-        found = np.empty(len(rows), dtype=np.intp)
-        located = cluster.get(cluster.each(_located, self.ids, rows=rows))
-        for first, (here, places) in zip(self.firsts, located, strict=False):
-            found[here] = first + places
-        return found
-
 
 def share_out(cluster: Cluster, given: Chunks, *, merge: bool = True, codes: Any = None) -> Shared:
     """Share rows out to parts; with ``merge``, rows that are copies of others only once.
@@ -238,13 +230,6 @@ def _places(rows: Rows, merge: bool, codes: Any) -> Places:
     if not merge:
         kept = Copies(np.arange(len(rows.ids)), np.arange(len(rows.ids)))
     return Places(rows.ids, kept.first, kept.point, np.delete(rows.ids, alike.first))
-
-
-def _located(ids: Indices, rows: Indices) -> tuple[Indices, Indices]:
-    """Return which of some rows of the table are in a part, and where."""
-    places = np.minimum(np.searchsorted(ids, rows), len(ids) - 1)
-    here = np.flatnonzero(ids[places] == rows)
-    return here, places[here]
 
 
 def _split(X: Floats, start: int, tree: Any, parts: int) -> list[Rows]:

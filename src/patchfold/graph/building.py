@@ -264,7 +264,7 @@ def _evidence(
     setting: GraphSetting,
 ) -> tuple[Lengths, Evidence]:
     """Return lengths that know what is typical of edges, and what these are judged by."""
-    edges_known = Candidates.of(near, found.neighborhoods, ends, setting)
+    edges_known = Candidates.of(near, found.neighborhoods, ends[:2], setting)
     i, j = edges_known.i, edges_known.j
     typical, evidence = edges_known.evidence(lengths.apart(i, j), lengths.divergences(i, j))
     return replace(lengths, typical=typical), evidence
@@ -288,7 +288,7 @@ class Candidates(NamedTuple):
         cls,
         chosen: Neighborhoods,
         found: Neighborhoods,
-        ends: tuple[Indices, Indices, Indices],
+        ends: tuple[Indices, Indices],
         setting: GraphSetting,
     ) -> Self:
         """Return the edges that were ``chosen``, and those to the nearest points that were found.
@@ -300,7 +300,7 @@ class Candidates(NamedTuple):
         # Others may be found as candidates for the nearest patches.
         few = RECIPE.nearest if setting.degree is None else max(setting.degree, setting.patch_size)
         a, b, _ = edges.undirected(found.nearest(min(RECIPE.nearest, few)))
-        i, j, own, near = edges.united(ends[:2], (a, b), n)
+        i, j, own, near = edges.united(ends, (a, b), n)
         ones = np.ones(len(a), dtype=np.int32)
         common = common_neighbors(edges.symmetric(a, b, ones, n), i, j, setting.n_jobs)
         return cls(i, j, own, near, common)
