@@ -68,6 +68,8 @@ def fit(estimator: Any, X: Any, client: Any = "auto", y: Any = None) -> Any:
         check_columns(estimator, _columns(X), reset=True)
     else:
         X = estimator._validate(X, reset=True)
+    estimator._forget_stability()
+    estimator._forget_inverse()
     estimator.fit_report_ = {}
     shared = _shared_out(estimator, cluster, X, y)
     n = shared.n
@@ -152,8 +154,7 @@ class Embedded:
     def _mapped_here(self, new: NewRows, chunks: Chunks) -> Floats:
         """Return the places of new rows in an embedding that is in this process."""
         near, same = new.gathered()
-        back = np.empty(len(self.graph) + 1, dtype=np.intp)
-        back[self.graph.numbers], back[-1] = np.arange(len(self.graph)), -1
+        back = np.append(np.argsort(self.graph.numbers), -1)
         near = Neighborhoods(near.indptr, back[near.indices], near.distances)
         same = back[same]
         mapped: Floats = self.here.embedding_[same]
@@ -183,7 +184,7 @@ def _embedded(estimator: Any, graph: ClusterGraph) -> Embedded:
         estimator.embedding_[:] = 0  # a single point, wherever rounding takes its copies
     # As it is now, with the places of distinct rows and their graph.
     here = object.__new__(type(estimator))
-    vars(here).update(vars(estimator), patch_graph_=collected)
+    vars(here).update(vars(estimator), patch_graph_=collected, _on_cluster=None)
     estimator.embedding_ = _as_chunks(estimator.embedding_[graph.distinct], shared.given)
     return Embedded(graph, None, [], here)
 

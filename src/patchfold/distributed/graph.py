@@ -13,9 +13,9 @@ from scipy.sparse import csr_array
 from patchfold.base.memory import check_memory
 from patchfold.base.row_order import places as places_of
 from patchfold.base.sampling import drawn_rows
-from patchfold.distributed.connection import field
+from patchfold.distributed.connection import field, item
 from patchfold.distributed.placing import PartedTriangulation
-from patchfold.graph.geodesics import shortest_paths
+from patchfold.graph.geodesics import COMPILED_WORK, reordered, shortest_paths
 from patchfold.graph.lengths import Lengths
 from patchfold.graph.patch_graph import PatchGraph
 from patchfold.neighbors.neighborhoods import Neighborhoods
@@ -73,9 +73,8 @@ class ClusterGraph:
     @cached_property
     def learned(self) -> tuple[Typical | None, float | None]:
         """What is typical, and the mean length of all pairs, where they are known."""
-        both = [self.cluster.run(field, self.weighted, name) for name in ("typical", "mean")]
-        typical, mean = self.cluster.get(both)
-        return typical, mean
+        names = ("typical", "mean")
+        return tuple(self.cluster.get([self.cluster.run(field, self.weighted, n) for n in names]))
 
     @cached_property
     def numbers(self) -> Indices:
@@ -149,13 +148,14 @@ class ClusterGraph:
         numbers = self.numbers[np.searchsorted(ids, landmarks, sorter=self.numbers)]
         step = int(np.clip(BLOCK_BYTES // (8 * len(self)), 1, SOURCES))
         blocks = [numbers[at : at + step] for at in range(0, len(numbers), step)]
+        ordered = cluster.run(_ordered, self.weighted, len(numbers))
         together = sum(threads for threads, _ in cluster.workers())
         pieces: list[list[Any]] = [[] for _ in self.shared.ids]
         longest = 0.0
         # As many at once as there are threads: those of all landmarks are many times the table.
         for at in range(0, len(blocks), together):
             some = blocks[at : at + together]
-            found = cluster.each(_geodesics, [self.weighted] * len(some), some)
+            found = cluster.each(_geodesics, [ordered] * len(some), some)
             for part, (first, last) in enumerate(pairwise(firsts.tolist())):
                 pieces[part] += [cluster.run(_of_part, block, first, last) for block in found]
             longest = max(longest, *cluster.get(cluster.each(np.max, found)))
@@ -166,15 +166,26 @@ class ClusterGraph:
                 "float64."
             )
         parts = cluster.each(_side_by_side, pieces, unit=unit)
-        rows = cluster.get(cluster.each(_rows_of, parts, firsts[:-1], firsts[1:], numbers=numbers))
         between = np.empty((len(landmarks), len(landmarks)), dtype=self.dtype)
-        for lanes, values in rows:
-            between[lanes] = values
+        homes = np.searchsorted(firsts, numbers, "right") - 1
+        for part in np.unique(homes).tolist():
+            here = homes == part
+            between[here] = cluster.get(
+                [cluster.run(item, parts[part], numbers[here] - firsts[part])]
+            )[0]
         return parts, unit, between
 
 
-def _geodesics(weighted: Weighted, sources: Indices) -> Floats:
-    return shortest_paths(weighted.matrix, sources, n_jobs=1)
+def _ordered(weighted: Weighted, sources: int) -> tuple[csr_array, Indices]:
+    """Return the graph as geodesics from many sources want it, and its order."""
+    graph = weighted.matrix
+    few = sources * graph.nnz < COMPILED_WORK
+    return (graph, np.arange(graph.shape[0])) if few else reordered(graph)
+
+
+def _geodesics(ordered: tuple[csr_array, Indices], sources: Indices) -> Floats:
+    graph, places = ordered[0], places_of(ordered[1])
+    return shortest_paths(graph, places[sources], n_jobs=1, reorder=False)[:, places]
 
 
 def _of_part(found: Floats, first: int, last: int) -> Floats:
@@ -186,9 +197,3 @@ def _side_by_side(blocks: list[Floats], unit: float) -> Floats:
     paths = np.concatenate(blocks, axis=1)
     paths /= unit
     return paths
-
-
-def _rows_of(paths: Floats, first: int, last: int, numbers: Indices) -> tuple[Indices, Floats]:
-    """Return which of some rows are in a part, and their geodesics."""
-    here = np.flatnonzero((numbers >= first) & (numbers < last))
-    return here, paths[numbers[here] - first]

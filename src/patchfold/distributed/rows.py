@@ -69,10 +69,7 @@ class Chunks:
 
 
 def read(cluster: Cluster, X: Any, *, fitted: bool = True) -> Chunks:
-    """Let workers read and check the rows of an array or a data frame.
-
-    Rows to be ``fitted`` get chunks of other sizes.
-    """
+    """Let workers read and check rows; those to be ``fitted`` get chunks of other sizes."""
     da = import_module("dask.array")
     given = None
     if hasattr(X, "to_dask_array"):
