@@ -79,8 +79,8 @@ def fit(estimator: Any, X: Any, client: Any = "auto", y: Any = None) -> Any:
         counted = f"{n} samples" if n == len(shared.given) else f"{n} distinct samples"
         warn_user(f"{counted} have fewer neighbours than asked for: {'; '.join(cut)}.")
     graph = build_on_cluster(cluster, shared, estimator._setting(n), estimator._stage)
-    estimator.patch_graph_, estimator.map_ = graph, None
     estimator._on_cluster = _embedded(estimator, graph)
+    estimator.patch_graph_, estimator.map_ = graph, None
     return estimator
 
 
