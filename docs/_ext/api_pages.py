@@ -28,7 +28,7 @@ GROUPS = {
     "Looking": ["explore"],
 }
 # Public names of modules that are not in the root's list, but that a user meets.
-FURTHER_MODULES = ["explorer", "papers.tables"]
+FURTHER_MODULES = ["distributed", "explorer", "papers.tables"]
 # A constant has no docstring: Python would show that of int, str or tuple.
 CONSTANTS = {
     "divergences.Divergence": "A function of two :class:`~patchfold.Patches` of equal length.",

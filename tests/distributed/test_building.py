@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import dijkstra
 from sklearn.datasets import make_swiss_roll
 
 from patchfold import GaussianPatch
-from patchfold.distributed import building, rows
+from patchfold.distributed import building, rows, weighing
 from patchfold.distributed.building import build_on_cluster, scale_of
 from patchfold.distributed.placing import NewRows
 from patchfold.graph.building import build_graph
@@ -180,6 +180,12 @@ def test_a_low_recall_is_told(cluster, roll, monkeypatch):
 def test_patches_of_more_rows_than_there_are_are_refused(cluster, roll):
     with pytest.raises(ValueError, match="size=8 needs more than 8 samples, got 8; lower the size"):
         on_cluster(cluster, roll[:8], RECOMMENDED)
+
+
+def test_workers_without_memory_for_the_edges_are_refused(cluster, roll, monkeypatch):
+    monkeypatch.setattr(weighing, "EDGE_BYTES", 10**7)
+    with pytest.raises(RuntimeError, match=r"edges of 150 rows need about 9\.5 GB in one worker"):
+        on_cluster(cluster, roll, SETTINGS["euclidean"])
 
 
 def test_new_rows_without_neighbours_within_the_radius_are_named(cluster, roll):

@@ -9,8 +9,9 @@ import pytest
 from scipy.sparse import csr_array
 
 from patchfold import GaussianPatch
-from patchfold.distributed.halo import Halo, numbers_of, whole
+from patchfold.distributed.halo import Halo, among, numbers_of, whole
 from patchfold.neighbors import find_neighbors
+from patchfold.neighbors.neighborhoods import Neighborhoods
 
 FIRSTS = np.array([0, 5, 5 + 7, 5 + 7 + 8])
 
@@ -52,3 +53,11 @@ def test_the_numbers_of_rows_and_their_neighbours_are_sorted_and_there_once(poin
     near = find_neighbors(points, 3)[np.array([3, 4])]
     found = numbers_of(near, np.array([3, 4]))
     np.testing.assert_array_equal(found, np.unique([3, 4, *near.indices]))
+
+
+def test_neighbours_are_found_among_the_rows_that_were_fetched():
+    near = Neighborhoods(np.array([0, 2]), np.array([4, 9]), np.array([0.5, 1.0]))
+    found = among(np.array([4, 7, 9]), np.array([7]), near, np.float32)
+    assert found.degrees.tolist() == [0, 2, 0]
+    assert found.indices.tolist() == [0, 2]
+    assert found.distances.dtype == np.float32

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from patchfold.distributed import rows
 from patchfold.distributed.planes import Plane, part_of
-from patchfold.distributed.rows import Chunks, Rows, _split, _together
+from patchfold.distributed.rows import Chunks, Rows, _split
 
 SIZES = st.lists(st.integers(1, 30), min_size=1, max_size=12)
 
@@ -41,10 +41,11 @@ def test_rows_are_read_as_they_are_given(cluster, points):
         np.testing.assert_array_equal(np.concatenate(chunks.futures), expected)
 
 
-def test_empty_chunks_are_left_out_and_small_ones_put_together_to_be_fitted(cluster):
+def test_new_rows_keep_their_chunks_but_empty_ones_and_others_get_one_for_every_thread(cluster):
     X = da.zeros((3000, 2), chunks=((900, 0, 200, 300, 100, 1500), 2))
     assert rows.read(cluster, X, fitted=False).sizes == [900, 200, 300, 100, 1500]
-    assert rows.read(cluster, X).sizes == [900, 600, 1500]  # there are four threads
+    assert rows.read(cluster, X).sizes == [750] * 4
+    assert rows.read(cluster, X[:3]).sizes == [1, 1, 1]
 
 
 def test_chunks_of_several_types_get_the_widest(cluster):
@@ -93,19 +94,6 @@ def test_workers_that_are_too_small_are_refused():
         rows.n_parts(1000, 8000, [(1, 10**6)])
 
 
-@given(SIZES, st.integers(0, 80))
-def test_small_chunks_are_put_together_in_order(sizes, most):
-    found = _together(sizes, most)
-    ends = np.cumsum(sizes).tolist()
-    assert set(np.cumsum(found).tolist()) <= set(ends)
-    assert sum(found) == ends[-1]
-    assert all(size <= most or size in sizes for size in found)
-    assert all(
-        one + sizes[ends.index(end) + 1] > most
-        for one, end in zip(found[:-1], np.cumsum(found).tolist()[:-1], strict=True)
-    )
-
-
 def test_rows_of_a_chunk_go_to_their_parts_in_order():
     rng = np.random.default_rng(0)
     X, (x, y) = rng.normal(size=(60, 2)), np.eye(2)
@@ -129,8 +117,6 @@ def test_copies_of_a_row_are_shared_out_once_and_come_back_with_its_value(cluste
     assert shared.n == 300
     np.testing.assert_array_equal(shared.copies, np.setdiff1d(np.arange(500), firsts))
     np.testing.assert_array_equal(np.sort(np.concatenate(shared.ids)), firsts)
-    numbers = shared.numbers(cluster, firsts[::-1])
-    np.testing.assert_array_equal(np.concatenate(shared.ids)[numbers], firsts[::-1])
     for part, (ids, own) in enumerate(zip(shared.ids, shared.points, strict=True)):
         np.testing.assert_array_equal(own, X[ids])
         assert (part_of(own, shared.tree) == part).all()

@@ -16,7 +16,7 @@ from graphs import as_graph, path, random_edges, random_graph
 from patchfold.base import compiling
 from patchfold.graph import geodesics, shortest_path_kernel
 from patchfold.graph.edges import symmetric
-from patchfold.graph.geodesics import continued_paths, shortest_paths
+from patchfold.graph.geodesics import continued_paths, reordered, shortest_paths
 from patchfold.neighbors.neighborhoods import Neighborhoods
 
 
@@ -142,6 +142,15 @@ def test_the_compiled_functions_do_what_they_say_in_python(monkeypatch):
         monkeypatch.setattr(shortest_path_kernel, name, getattr(shortest_path_kernel, name).py_func)
     np.testing.assert_array_equal(relaxed(graph), expected)
     np.testing.assert_array_equal(relaxed(graph, sparse=0), expected)
+
+
+def test_a_graph_that_was_reordered_before_has_the_same_paths():
+    graph = random_graph(np.random.default_rng(0), 60, 240, whole=False)
+    compact, order = reordered(graph)
+    sources = np.arange(0, 60, 5)
+    places = np.argsort(order)
+    found = shortest_paths(compact, places[sources], compiled_work=1, reorder=False)
+    np.testing.assert_array_equal(found[:, places], shortest_paths(graph, sources))
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 40), st.floats(1, 8), st.booleans())

@@ -118,9 +118,7 @@ def row_groups(data: str) -> list[RowGroup]:
     """
     parquet, dask = import_module("pyarrow.parquet"), import_module("dask.utils")
     found = [Path(name) for name in glob.glob(data)]  # noqa: PTH207
-    files = [
-        file for path in found for file in (path.glob("*.parquet") if path.is_dir() else [path])
-    ]
+    files = [one for path in found for one in (path.glob("*.parquet") if path.is_dir() else [path])]
     groups, first = list[RowGroup](), None
     for file in sorted(map(str, files), key=dask.natural_sort_key):
         described = parquet.read_metadata(file)

@@ -11,7 +11,7 @@ from patchfold.base.validation import warn_user
 from patchfold.distributed.graph import ClusterGraph
 from patchfold.distributed.halo import Halo, among, numbers_of, whole
 from patchfold.distributed.searching import Search
-from patchfold.distributed.weighing import Weighing
+from patchfold.distributed.weighing import Weighing, check_edges
 from patchfold.neighbors.search import exact_suits
 from patchfold.patches.fitting import (
     Part,
@@ -45,19 +45,13 @@ def build_on_cluster(
 ) -> ClusterGraph:
     """Build the graph of rows, as :func:`patchfold.graph.building.build_graph` does.
 
-    Parameters
-    ----------
-    cluster : Cluster
-    shared : Shared
-        The rows of every part.
-    setting : GraphSetting
-    stage : callable
-        ``stage(name)`` is entered while a stage runs: progress and times.
+    ``stage(name)`` is entered while a stage runs: progress and times.
     """
     n, m = shared.n, shared.given.n_features
     k = reach_of(setting, n)
     if k is not None and k >= n:
         raise ValueError(f"patch size={k} needs more than {k} samples, got {n}; lower the size.")
+    check_edges(cluster, n, setting)
     exact = k is None or exact_suits(setting.knn, n, m)
     with stage("neighbours"):
         scale = scale_of(cluster, shared.points, n)

@@ -58,11 +58,7 @@ def check_installed() -> None:
 class Cluster:
     """Runs functions as tasks, and waits for results without waiting for ever.
 
-    Parameters
-    ----------
-    client : distributed.Client
-    patience : float
-        Seconds without any worker after which a fit is given up.
+    After ``patience`` seconds without any worker a fit is given up.
     """
 
     _numbers = itertools.count()

@@ -18,7 +18,7 @@ from patchfold.distributed.rows import as_given, read, sampled, share_out
 from patchfold.neighbors.neighborhoods import Neighborhoods
 
 if TYPE_CHECKING:
-    from patchfold.base.types import Floats, Indices
+    from patchfold.base.types import Floats
     from patchfold.distributed.graph import ClusterGraph
     from patchfold.distributed.rows import Chunks, Shared
 
@@ -68,6 +68,7 @@ def fit(estimator: Any, X: Any, client: Any = "auto", y: Any = None) -> Any:
         check_columns(estimator, _columns(X), reset=True)
     else:
         X = estimator._validate(X, reset=True)
+    estimator._forget()
     estimator.fit_report_ = {}
     shared = _shared_out(estimator, cluster, X, y)
     n = shared.n
@@ -77,8 +78,8 @@ def fit(estimator: Any, X: Any, client: Any = "auto", y: Any = None) -> Any:
         counted = f"{n} samples" if n == len(shared.given) else f"{n} distinct samples"
         warn_user(f"{counted} have fewer neighbours than asked for: {'; '.join(cut)}.")
     graph = build_on_cluster(cluster, shared, estimator._setting(n), estimator._stage)
-    estimator.patch_graph_, estimator.map_ = graph, None
     estimator._on_cluster = _embedded(estimator, graph)
+    estimator.patch_graph_, estimator.map_ = graph, None
     return estimator
 
 
@@ -104,7 +105,8 @@ def _shared_out(estimator: Any, cluster: Cluster, X: Any, y: Any) -> Shared:
     """Share the rows out to parts, and choose ``n_neighbors`` where it is left to the data."""
     with estimator._stage("sharing out rows"):
         given = read(cluster, X)
-        codes = estimator._codes(given, y.compute() if is_collection(y) else y)
+        labels = y.compute() if is_collection(y) and estimator.supervision is not None else y
+        codes = estimator._codes(given, labels)
         # A patch that is given is taken literally where its divergence is the length.
         merge = estimator.patch is None or estimator.lengths != "divergence"
         shared = share_out(cluster, given, merge=merge, codes=codes)
@@ -151,8 +153,7 @@ class Embedded:
     def _mapped_here(self, new: NewRows, chunks: Chunks) -> Floats:
         """Return the places of new rows in an embedding that is in this process."""
         near, same = new.gathered()
-        back = np.empty(len(self.graph) + 1, dtype=np.intp)
-        back[self.graph.numbers], back[-1] = np.arange(len(self.graph)), -1
+        back = np.append(np.argsort(self.graph.numbers), -1)
         near = Neighborhoods(near.indptr, back[near.indices], near.distances)
         same = back[same]
         mapped: Floats = self.here.embedding_[same]
@@ -182,18 +183,9 @@ def _embedded(estimator: Any, graph: ClusterGraph) -> Embedded:
         estimator.embedding_[:] = 0  # a single point, wherever rounding takes its copies
     # As it is now, with the places of distinct rows and their graph.
     here = object.__new__(type(estimator))
-    vars(here).update(vars(estimator), patch_graph_=collected)
-    estimator.embedding_ = _as_chunks(estimator.embedding_[_distinct(graph)], shared.given)
+    vars(here).update(vars(estimator), patch_graph_=collected, _on_cluster=None)
+    estimator.embedding_ = _as_chunks(estimator.embedding_[graph.distinct], shared.given)
     return Embedded(graph, None, [], here)
-
-
-def _distinct(graph: ClusterGraph) -> Indices:
-    """Return which of the distinct rows every row of the table is."""
-    shared = graph.shared
-    point = np.empty(len(shared.given), dtype=np.intp)
-    for first, places in zip(shared.firsts, graph.cluster.get(shared.places), strict=False):
-        point[places.ids] = first + places.point
-    return np.argsort(graph.numbers)[point]
 
 
 def _as_chunks(values: Any, chunks: Chunks) -> Any:

@@ -13,8 +13,9 @@ from scipy.sparse import csr_array
 from patchfold.base.memory import check_memory
 from patchfold.base.row_order import places as places_of
 from patchfold.base.sampling import drawn_rows
+from patchfold.distributed.connection import field, item
 from patchfold.distributed.placing import PartedTriangulation
-from patchfold.graph.geodesics import shortest_paths
+from patchfold.graph.geodesics import COMPILED_WORK, reordered, shortest_paths
 from patchfold.graph.lengths import Lengths
 from patchfold.graph.patch_graph import PatchGraph
 from patchfold.neighbors.neighborhoods import Neighborhoods
@@ -53,7 +54,7 @@ class ClusterGraph:
         raise AttributeError(
             f"a fit on a cluster has no {name} in this process, and patches_, trust, bridges, "
             "stability, inverse_transform, local_loadings and off_manifold need what it has not; "
-            "fit a sample with engine='threads' for them."
+            "bring it here with patchfold.distributed.gather(estimator), or fit a sample."
         )
 
     def __len__(self) -> int:
@@ -72,15 +73,22 @@ class ClusterGraph:
     @cached_property
     def learned(self) -> tuple[Typical | None, float | None]:
         """What is typical, and the mean length of all pairs, where they are known."""
-        fields = self.cluster.fields
         names = ("typical", "mean")
-        typical, mean = self.cluster.get([fields([self.weighted], name)[0] for name in names])
-        return typical, mean
+        return tuple(self.cluster.get([self.cluster.run(field, self.weighted, n) for n in names]))
 
     @cached_property
     def numbers(self) -> Indices:
         """The numbers of the distinct rows, in the order of the table."""
         return np.argsort(np.concatenate(self.cluster.get(self.shared.ids)))
+
+    @cached_property
+    def distinct(self) -> Indices:
+        """Which of the distinct rows every row of the table is."""
+        point = np.empty(len(self.shared.given), dtype=np.intp)
+        every = self.cluster.get(self.shared.places)
+        for first, places in zip(self.shared.firsts, every, strict=False):
+            point[places.ids] = first + places.point
+        return places_of(self.numbers)[point]
 
     @cached_property
     def centres(self) -> Floats:
@@ -135,20 +143,21 @@ class ClusterGraph:
     def geodesics(self, landmarks: Indices) -> tuple[list[Any], float, Floats]:
         """Return geodesics to landmarks, some rows of the table, in units of the longest.
 
-        Futures of those of the rows of every part, (n, n_landmarks); the unit; those of the
-        landmarks.
+        Futures of those of the rows of parts, (n, n_landmarks); the unit; those between landmarks.
         """
         cluster, firsts = self.cluster, self.shared.firsts
-        numbers = self.shared.numbers(cluster, landmarks)
+        ids = np.concatenate(cluster.get(self.shared.ids))
+        numbers = self.numbers[np.searchsorted(ids, landmarks, sorter=self.numbers)]
         step = int(np.clip(BLOCK_BYTES // (8 * len(self)), 1, SOURCES))
         blocks = [numbers[at : at + step] for at in range(0, len(numbers), step)]
+        ordered = cluster.run(_ordered, self.weighted, len(numbers))
         together = sum(threads for threads, _ in cluster.workers())
         pieces: list[list[Any]] = [[] for _ in self.shared.ids]
         longest = 0.0
         # As many at once as there are threads: those of all landmarks are many times the table.
         for at in range(0, len(blocks), together):
             some = blocks[at : at + together]
-            found = cluster.each(_geodesics, [self.weighted] * len(some), some)
+            found = cluster.each(_geodesics, [ordered] * len(some), some)
             for part, (first, last) in enumerate(pairwise(firsts.tolist())):
                 pieces[part] += [cluster.run(_of_part, block, first, last) for block in found]
             longest = max(longest, *cluster.get(cluster.each(np.max, found)))
@@ -159,15 +168,26 @@ class ClusterGraph:
                 "float64."
             )
         parts = cluster.each(_side_by_side, pieces, unit=unit)
-        rows = cluster.get(cluster.each(_rows_of, parts, firsts[:-1], firsts[1:], numbers=numbers))
         between = np.empty((len(landmarks), len(landmarks)), dtype=self.dtype)
-        for lanes, values in rows:
-            between[lanes] = values
+        homes = np.searchsorted(firsts, numbers, "right") - 1
+        for part in np.unique(homes).tolist():
+            here = homes == part
+            between[here] = cluster.get(
+                [cluster.run(item, parts[part], numbers[here] - firsts[part])]
+            )[0]
         return parts, unit, between
 
 
-def _geodesics(weighted: Weighted, sources: Indices) -> Floats:
-    return shortest_paths(weighted.matrix, sources, n_jobs=1)
+def _ordered(weighted: Weighted, sources: int) -> tuple[csr_array, Indices]:
+    """Return the graph as geodesics from many sources want it, and its order."""
+    graph = weighted.matrix
+    few = sources * graph.nnz < COMPILED_WORK
+    return (graph, np.arange(graph.shape[0])) if few else reordered(graph)
+
+
+def _geodesics(ordered: tuple[csr_array, Indices], sources: Indices) -> Floats:
+    graph, places = ordered[0], places_of(ordered[1])
+    return shortest_paths(graph, places[sources], n_jobs=1, reorder=False)[:, places]
 
 
 def _of_part(found: Floats, first: int, last: int) -> Floats:
@@ -179,9 +199,3 @@ def _side_by_side(blocks: list[Floats], unit: float) -> Floats:
     paths = np.concatenate(blocks, axis=1)
     paths /= unit
     return paths
-
-
-def _rows_of(paths: Floats, first: int, last: int, numbers: Indices) -> tuple[Indices, Floats]:
-    """Return which of some rows are in a part, and their geodesics."""
-    here = np.flatnonzero((numbers >= first) & (numbers < last))
-    return here, paths[numbers[here] - first]

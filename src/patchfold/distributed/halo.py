@@ -25,13 +25,7 @@ if TYPE_CHECKING:
 class Halo:
     """Fetches the values of the rows that each of several tasks needs.
 
-    Parameters
-    ----------
-    cluster : Cluster
-    firsts : array of shape (n_parts + 1,)
-        The number of the first row of every part, and the number of all rows.
-    wanted : list of futures of arrays
-        The numbers of the rows that each task needs: sorted, each once.
+    ``wanted`` are futures of the numbers of these rows: sorted, each once.
     """
 
     def __init__(self, cluster: Cluster, firsts: Indices, wanted: list[Any]) -> None:
@@ -75,15 +69,7 @@ def numbers_of(near: Neighborhoods, rows: Indices) -> Indices:
 
 
 def among(wanted: Indices, rows: Indices, near: Neighborhoods, dtype: Any) -> Neighborhoods:
-    """Return the neighbours of some of the wanted rows by their places there, none of others.
-
-    Examples
-    --------
-    >>> near = Neighborhoods(np.array([0, 2]), np.array([4, 9]), np.array([0.5, 1.0]))
-    >>> found = among(np.array([4, 7, 9]), np.array([7]), near, float)
-    >>> found.degrees, found.indices
-    (array([0, 2, 0]), array([0, 2]))
-    """
+    """Return the neighbours of some of the wanted rows by their places there, none of others."""
     degrees = np.zeros(len(wanted), dtype=np.intp)
     degrees[np.searchsorted(wanted, rows)] = near.degrees
     places = np.searchsorted(wanted, near.indices)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from scipy.sparse import csr_array
 
+from patchfold.distributed.connection import field
 from patchfold.distributed.halo import Halo, whole
 from patchfold.distributed.planes import part_of
 from patchfold.graph.lengths import Lengths
@@ -36,8 +37,7 @@ if TYPE_CHECKING:
 class NewRows:
     """Chunks of new rows, and their neighbours in the graph.
 
-    ``near`` are futures of the neighbours of the rows of every chunk and the lengths to them, by
-    their places in the rows that are fetched for it.
+    ``near`` are futures of the neighbours of every chunk by their places in the rows of the halo.
     """
 
     def __init__(self, graph: ClusterGraph, chunks: Chunks) -> None:
@@ -61,7 +61,7 @@ class NewRows:
             places = self.halo.fetch(graph.row_denoised.places)
         if typical is not None:
             ends = (slice(*some) for some in pairwise(shared.firsts.tolist()))
-            matrix = cluster.fields([graph.weighted], "matrix")[0]
+            matrix = cluster.run(field, graph.weighted, "matrix")
             rows = self.halo.fetch(cluster.items(matrix, ends))
         near = self.halo.wanted, X, chunks.starts, self.found, members
         fetched = self.halo.fetch(shared.points), patches, places, rows
@@ -136,19 +136,9 @@ def neighbours_of_new(
 ) -> Neighborhoods:
     """Return the neighbours of new rows and the lengths to them, given the fitted rows near them.
 
-    Parameters
-    ----------
-    wanted : array
-        The numbers of these fitted rows.
-    X : array of shape (n, m)
-    start : int
-        Which of all new rows is the first.
-    found, members : Neighborhoods
-        The neighbours of the rows, and where there are ``places`` of the denoised rows.
-    points, patches, places, rows : lists of pieces, or None
-        What the fitted rows have: where they are, patches, denoised places, rows of the graph.
-    setting, scale, typical, mean
-        What is known of the graph of all rows.
+    ``found`` and ``members`` are the neighbours of the rows, and of the denoised rows, by numbers.
+    The fitted rows have the numbers ``wanted``. Pieces of what they have are given: points,
+    patches, denoised places, and rows of the graph. ``start`` tells which of all new rows is first.
     """
     fitted, denoised = whole(points), None
     near = _placed(wanted, found, fitted.dtype)

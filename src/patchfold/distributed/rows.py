@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 # Bytes of points that a part has at most; steps need some thirty times as much for a while.
 PART_BYTES = 2**25
 
-# Chunks are put together up to TOGETHER times the rows of a part: there is a task for every part
-# and chunk, and workers remember tasks as long as what has come of them.
+# Chunks have TOGETHER times the rows of a part, where that leaves one for every thread: there is a
+# task for every part and chunk, and workers remember tasks as long as what has come of them.
 TOGETHER = 8
 
 # Rows that a part has at least, if there are enough.
@@ -69,10 +69,7 @@ class Chunks:
 
 
 def read(cluster: Cluster, X: Any, *, fitted: bool = True) -> Chunks:
-    """Let workers read and check the rows of an array or a data frame.
-
-    Small chunks of rows to be ``fitted`` are put together.
-    """
+    """Let workers read and check rows; those to be ``fitted`` get chunks of other sizes."""
     da = import_module("dask.array")
     given = None
     if hasattr(X, "to_dask_array"):
@@ -91,8 +88,8 @@ def read(cluster: Cluster, X: Any, *, fitted: bool = True) -> Chunks:
     sizes = [int(size) for size in X.chunks[0] if size]
     if fitted:
         workers = cluster.workers()
-        most = n // sum(threads for threads, _ in workers)  # work for all threads
-        sizes = _together(sizes, min(TOGETHER * n // n_parts(n, 8 * m, workers), most))
+        chunks = max(n_parts(n, 8 * m, workers) // TOGETHER, sum(threads for threads, _ in workers))
+        sizes = np.diff(np.linspace(0, n, min(n, chunks) + 1, dtype=int)).tolist()
     X = X.rechunk((tuple(sizes), -1))
     starts = np.cumsum([0, *sizes[:-1]]).tolist()
     blocks = cluster.client.compute(list(X.to_delayed()[:, 0]))
@@ -169,14 +166,6 @@ class Shared:
         columns = map(list, zip(*pieces, strict=True))
         return as_given(cluster, cluster.each(_filled, columns, sizes), self.given, width, dtype)
 
-    def numbers(self, cluster: Cluster, rows: Indices) -> Indices:
-        """Return the numbers of rows of the table."""
-        found = np.empty(len(rows), dtype=np.intp)
-        located = cluster.get(cluster.each(_located, self.ids, rows=rows))
-        for first, (here, places) in zip(self.firsts, located, strict=False):
-            found[here] = first + places
-        return found
-
 
 def share_out(cluster: Cluster, given: Chunks, *, merge: bool = True, codes: Any = None) -> Shared:
     """Share rows out to parts; with ``merge``, rows that are copies of others only once.
@@ -238,24 +227,6 @@ def _places(rows: Rows, merge: bool, codes: Any) -> Places:
     if not merge:
         kept = Copies(np.arange(len(rows.ids)), np.arange(len(rows.ids)))
     return Places(rows.ids, kept.first, kept.point, np.delete(rows.ids, alike.first))
-
-
-def _located(ids: Indices, rows: Indices) -> tuple[Indices, Indices]:
-    """Return which of some rows of the table are in a part, and where."""
-    places = np.minimum(np.searchsorted(ids, rows), len(ids) - 1)
-    here = np.flatnonzero(ids[places] == rows)
-    return here, places[here]
-
-
-def _together(sizes: list[int], most: int) -> list[int]:
-    """Put chunks together that have at most ``most`` rows, in order."""
-    found = list[int]()
-    for size in sizes:
-        if found and found[-1] + size <= most:
-            found[-1] += size
-        else:
-            found.append(size)
-    return found
 
 
 def _split(X: Floats, start: int, tree: Any, parts: int) -> list[Rows]:

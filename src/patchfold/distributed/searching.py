@@ -79,19 +79,8 @@ class Search:
     """A search for the ``k`` nearest among the points of all parts, or for all within a radius.
 
     What is found are :class:`~patchfold.neighbors.neighborhoods.Neighborhoods` with the numbers of
-    rows, and distances in float64.
-
-    Parameters
-    ----------
-    cluster : Cluster
-    firsts : array of shape (n_parts + 1,)
-        How rows are numbered (:mod:`~patchfold.distributed.halo`).
-    points : list of futures of arrays
-        Where the rows of every part are.
-    k, radius : int and float, or None
-        One of both is None.
-    exact : bool
-        Whether all parts are asked that can hold a neighbour, and each is searched exactly.
+    rows (:mod:`~patchfold.distributed.halo`), and distances in float64. ``points`` are futures of
+    where the rows of every part are. An exact search asks all parts that can hold a neighbour.
     """
 
     def __init__(

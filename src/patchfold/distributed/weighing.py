@@ -14,9 +14,12 @@ import numpy as np
 
 from patchfold.base.validation import warn_user
 from patchfold.distributed.halo import Halo, whole
+from patchfold.distributed.rows import MODULES_BYTES
 from patchfold.graph import components, edges
 from patchfold.graph.building import Candidates, check_degrees, pruned_lengths
 from patchfold.graph.lengths import MEAN_PAIRS, Lengths, even_pairs
+from patchfold.graph.short_circuits import RECIPE
+from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.supervision import Cut, Edges, MinSum, changed_lengths, kinship
 
 if TYPE_CHECKING:
@@ -30,8 +33,12 @@ if TYPE_CHECKING:
     from patchfold.graph.components import Pair
     from patchfold.graph.patch_graph import GraphSetting
     from patchfold.graph.short_circuits import Typical
-    from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.patches.gaussians import Patches
+
+
+# Bytes that the edges need for every row and neighbour, while it is decided about them. With 15
+# neighbours, 200 000 rows took 93 bytes and 500 000 rows took 97.
+EDGE_BYTES = 100
 
 
 class Pairs(NamedTuple):
@@ -49,15 +56,18 @@ class Measured(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """The edges that rows have chosen: by row, the pair that each is, and the pairs.
+    """The edges that rows have chosen. Numbers of rows and pairs have half the bytes of others."""
 
-    ``candidates`` are the pairs to be measured, where these are more.
-    """
+    near: Neighborhoods  # by row
+    pairs: Indices  # which of the pairs of neighbours each of them is
+    measured: Pairs  # pairs to be measured: those of neighbours, in order, and others
+    candidates: Candidates | None  # what tells them apart, where there are others
 
-    near: Neighborhoods
-    pairs: Indices
-    ends: Pairs
-    candidates: Candidates | None
+    @property
+    def ends(self) -> Pairs:
+        """The pairs of neighbours."""
+        known = self.candidates
+        return self.measured if known is None else Pairs(known.i[known.own], known.j[known.own])
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,16 +81,20 @@ class Weighted:
     mean: float | None  # the mean plain length of all pairs, where a label rule asks for it
 
 
-class Weighing:
-    """Finds how long edges are.
+def check_edges(cluster: Cluster, n: int, setting: GraphSetting) -> None:
+    """Refuse workers that have no room for all edges of ``n`` rows."""
+    needed = MODULES_BYTES + EDGE_BYTES * n * (setting.degree or 0)
+    least = min((memory for _, memory in cluster.workers() if memory), default=needed)
+    if needed > least:
+        raise RuntimeError(
+            f"the edges of {n} rows need about {needed / 1e9:.2g} GB in one worker, and a worker "
+            f"has {least / 1e9:.2g} GB; give workers more (dask worker --memory-limit), or lower "
+            "n_neighbors."
+        )
 
-    Parameters
-    ----------
-    cluster : Cluster
-    shared : Shared
-    setting : GraphSetting
-    patches : list of futures of Patches, or None
-    """
+
+class Weighing:
+    """Finds how long edges are, given futures of the patches of all rows, if they have any."""
 
     def __init__(
         self, cluster: Cluster, shared: Shared, setting: GraphSetting, patches: list[Any] | None
@@ -96,7 +110,8 @@ class Weighing:
     def weighted(self, found: list[Any]) -> Any:
         """Return the future of the weighted edges, given futures of the neighbours of all rows."""
         run, measured = self.cluster.run, list[Any]()
-        chosen = run(chosen_edges, found, dtype=self.shared.given.dtype, **self.how)
+        nearest = self.cluster.each(_compact, found, dtype=self.shared.given.dtype, **self.how)
+        chosen = run(chosen_edges, nearest, **self.how)
         if self.patches is not None:
             ends = pairwise(self.shared.firsts.tolist())
             measured = self._measured([run(_pairs_from, chosen, *some) for some in ends])
@@ -161,24 +176,36 @@ class Weighing:
             yield from pairs
 
 
-def chosen_edges(found: list[Neighborhoods], dtype: Any, setting: GraphSetting) -> Chosen:
+def _small(numbers: Indices) -> Any:
+    """Return numbers of rows or pairs in half the bytes: more would need too much memory anyway."""
+    return numbers.astype(np.int32)
+
+
+def _compact(found: Neighborhoods, dtype: Any, setting: GraphSetting) -> Neighborhoods:
+    """Return the neighbours that edges are made of, in few bytes."""
+    if setting.degree is not None:
+        found = found.nearest(max(setting.degree, RECIPE.nearest))
+    return Neighborhoods(found.indptr, _small(found.indices), found.distances.astype(dtype))
+
+
+def chosen_edges(found: list[Neighborhoods], setting: GraphSetting) -> Chosen:
     """Return the edges that rows choose, and those to be measured, given their neighbours."""
     every = edges.stacked(found)
-    every = replace(every, distances=every.distances.astype(dtype))
     near = every if setting.degree is None else every.nearest(setting.degree)
     check_degrees(near, setting)
-    i, j, pairs = ends = edges.undirected(near)
-    candidates = None
-    if setting.pruned and setting.recipe is not None:
-        candidates = Candidates.of(near, every, ends, setting)
-    return Chosen(near, pairs, Pairs(i, j), candidates)
+    i, j, pairs = edges.undirected(replace(near))  # a copy keeps what is computed on the way
+    pairs = _small(pairs)
+    if not setting.pruned or setting.recipe is None:
+        return Chosen(near, pairs, Pairs(_small(i), _small(j)), None)
+    i, j, own, close, common = Candidates.of(near, every, (i, j), setting)
+    known = Candidates(_small(i), _small(j), own, close, _small(common))
+    return Chosen(near, pairs, Pairs(known.i, known.j), known)
 
 
 def _pairs_from(chosen: Chosen, first: int, last: int) -> Pairs:
     """Return the pairs to be measured whose first end is a row of a part."""
-    known = chosen.ends if chosen.candidates is None else chosen.candidates
-    here = slice(*np.searchsorted(known.i, (first, last)))
-    return Pairs(known.i[here].copy(), known.j[here].copy())
+    here = slice(*np.searchsorted(chosen.measured.i, (first, last)))
+    return Pairs(*(end[here].astype(np.intp) for end in chosen.measured))
 
 
 def _ends(pairs: Pairs) -> Indices:
@@ -215,19 +242,10 @@ def weighted_edges(
 ) -> Weighted:
     """Return the edges with their lengths, without short circuits.
 
-    Parameters
-    ----------
-    chosen : Chosen
-    measured : list of Measured
-        Of the pairs of every part; none without patches.
-    codes : list of arrays, or None
-        The classes of the rows of every part.
-    mean : float or None
-        The mean plain length of all pairs.
-    setting : GraphSetting
+    ``measured`` are the pairs of every part, none without patches; ``codes`` the classes of rows.
     """
-    near, pairs, ends, known = chosen
-    n, typical = len(near), None
+    near, pairs, _, known = chosen
+    ends, n, typical = chosen.ends, len(near), None
     if not measured:
         plain = distances = edges.shortest(near, pairs)
     else:
@@ -237,6 +255,7 @@ def weighted_edges(
             typical, evidence = known.evidence(distances, plain)
             plain = pruned_lengths(evidence, typical, n, setting.n_jobs)
             distances = distances[evidence.own] / typical.distance
+            del evidence
             mean = None if mean is None else mean / typical.distance
     held = np.isfinite(plain)
     kept = Pairs(*(end[held] for end in ends))

@@ -241,8 +241,8 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         """Refuse to be written to a file with what lives on a cluster."""
         if self._on_cluster is not None:
             raise TypeError(
-                "a fit on a cluster lives there and cannot be pickled or saved; save its "
-                "embedding_, e.g. with dask.array.to_npy_stack, or fit with engine='threads'."
+                "a fit on a cluster lives there and cannot be pickled or saved; bring it here with "
+                "patchfold.distributed.gather(estimator), or save its embedding_ alone."
             )
         if is_client(self.engine):
             raise TypeError(

@@ -140,7 +140,7 @@ def _search(X: Any, setting: GraphSetting, stage: Stage) -> _Found:
                 f"patch size={size} needs more than {size} samples, got {n}; lower the size."
             )
     with stage("neighbours"):
-        search = _search_for(X, setting, reach).build(X)
+        search = search_for(X, setting, reach).build(X)
         near = check_found(search, search.query(), n, n)
     if reach is None:
         return _Found(near, search, reach, pooled)
@@ -154,7 +154,7 @@ def _search(X: Any, setting: GraphSetting, stage: Stage) -> _Found:
     return _Found(near.nearest(reach), search, reach, pooled)
 
 
-def _search_for(X: Floats, setting: GraphSetting, n_neighbors: int | None) -> NeighborSearch:
+def search_for(X: Floats, setting: GraphSetting, n_neighbors: int | None) -> NeighborSearch:
     """Return a search that suits points like these."""
     return neighbor_search(
         setting.knn,
@@ -187,7 +187,7 @@ def _make_patches(
     approximate = isinstance(getattr(found.search, "origin", found.search), ApproximateNeighbors)
     if recipe.denoise and not approximate:
         size = None if setting.radius is not None else int(members.degrees.max())
-        search = _search_for(X, setting, size)
+        search = search_for(X, setting, size)
     denoised = None
     if recipe.denoise:
         patches, denoised = fit_denoised(recipe, X, members, search, setting.n_jobs)
@@ -263,7 +263,7 @@ def _evidence(
     setting: GraphSetting,
 ) -> tuple[Typical, Evidence]:
     """Return what is typical of edges, and what these are judged by."""
-    edges_known = Candidates.of(near, found.neighborhoods, ends, setting)
+    edges_known = Candidates.of(near, found.neighborhoods, ends[:2], setting)
     i, j = edges_known.i, edges_known.j
     return edges_known.evidence(lengths.apart(i, j), lengths.divergences(i, j))
 
@@ -286,7 +286,7 @@ class Candidates(NamedTuple):
         cls,
         chosen: Neighborhoods,
         found: Neighborhoods,
-        ends: tuple[Indices, Indices, Indices],
+        ends: tuple[Indices, Indices],
         setting: GraphSetting,
     ) -> Self:
         """Return the edges that were ``chosen``, and those to the nearest points that were found.
@@ -298,7 +298,7 @@ class Candidates(NamedTuple):
         # Others may be found as candidates for the nearest patches.
         few = RECIPE.nearest if setting.degree is None else max(setting.degree, setting.patch_size)
         a, b, _ = edges.undirected(found.nearest(min(RECIPE.nearest, few)))
-        i, j, own, near = edges.united(ends[:2], (a, b), n)
+        i, j, own, near = edges.united(ends, (a, b), n)
         ones = np.ones(len(a), dtype=np.int32)
         common = common_neighbors(edges.symmetric(a, b, ones, n), i, j, setting.n_jobs)
         return cls(i, j, own, near, common)

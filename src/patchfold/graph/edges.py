@@ -30,14 +30,19 @@ def undirected(near: Neighborhoods) -> tuple[Indices, Indices, Indices]:
     """
     i, j = near.sources, near.indices
     n = len(near)
-    code = np.minimum(i, j) * n + np.maximum(i, j)
+    code = np.minimum(i, j)
+    code *= n
+    code += np.maximum(i, j)
     order = np.argsort(code)  # numpy's unique is many times slower here
     code = code[order]
     once = np.ones(len(code), dtype=bool)
     once[1:] = code[1:] != code[:-1]
     pairs = np.empty_like(order)
-    pairs[order] = np.cumsum(once) - 1
-    return code[once] // n, code[once] % n, pairs
+    numbers = np.cumsum(once)
+    numbers -= 1
+    pairs[order] = numbers
+    code = code[once]
+    return code // n, code % n, pairs
 
 
 def united(
@@ -86,7 +91,8 @@ class EdgeList:
     @cached_property
     def numbers(self) -> csr_array:
         """The graph of all edges, with their numbers for lengths: sorted once for all graphs."""
-        return symmetric(self.i, self.j, np.arange(len(self.i)), self.n)
+        numbers = np.arange(len(self.i), dtype=self.i.dtype)
+        return symmetric(self.i, self.j, numbers, self.n)
 
 
 def symmetric(i: Indices, j: Indices, lengths: NDArray[Any], n: int) -> csr_array:

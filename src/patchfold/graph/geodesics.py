@@ -49,6 +49,7 @@ def shortest_paths(
     n_jobs: int | None = None,
     compiled_work: int | None = None,
     sparse: int = SPARSE,
+    reorder: bool = True,
 ) -> Floats:
     """Return the lengths of the shortest paths from the sources (None: all points) to all points.
 
@@ -64,6 +65,9 @@ def shortest_paths(
         imported.
     sparse : int
         Sources are taken one after the other if fewer than one point in this number is a source.
+    reorder : bool, default=True
+        Whether a graph with many sources is brought into another order first; False for one that
+        :func:`reordered` has returned.
 
     Returns
     -------
@@ -89,7 +93,20 @@ def shortest_paths(
         with np.errstate(over="ignore"):  # beyond float32: infinite, as without a path
             return dijkstra(graph, directed=True, indices=sources).astype(dtype, copy=False)
     start = np.arange(n_sources) if sources is None else np.asarray(sources)
-    return _relaxed(graph, start, dtype, sparse, n_jobs)
+    compact, order = graph, np.arange(graph.shape[0])
+    if reorder and len(start) >= REORDERED:
+        compact, order = reordered(graph)
+    return _relaxed(compact, order, start, dtype, sparse, n_jobs)
+
+
+def reordered(graph: csr_array) -> tuple[csr_array, Indices]:
+    """Return a graph in which paths are found quickly, and which point each of its points is.
+
+    Neighbours in the graph become neighbours in memory, and edges that no shortest path takes are
+    dropped.
+    """
+    order = np.ascontiguousarray(reverse_cuthill_mckee(graph, symmetric_mode=True), np.intp)
+    return _without_detours(graph[order][:, order]), order
 
 
 def continued_paths(
@@ -148,17 +165,20 @@ def _without_detours(graph: csr_array) -> csr_array:
 
 
 def _relaxed(
-    graph: csr_array, sources: Indices, dtype: Any, sparse: int, n_jobs: int | None
+    compact: csr_array,
+    order: Indices,
+    sources: Indices,
+    dtype: Any,
+    sparse: int,
+    n_jobs: int | None,
 ) -> Floats:
-    """Return the shortest paths from the sources by compiled code."""
+    """Return the shortest paths from the sources by compiled code.
+
+    ``order`` tells which point each of the points of the graph is.
+    """
     # Here and not above: small data should not wait for the compiler to be imported.
     from patchfold.graph import shortest_path_kernel
 
-    order, compact = np.arange(graph.shape[0]), graph
-    if len(sources) >= REORDERED:
-        # Neighbours in the graph become neighbours in memory.
-        order = np.ascontiguousarray(reverse_cuthill_mckee(graph, symmetric_mode=True), np.intp)
-        compact = _without_detours(graph[order][:, order])
     edges = (
         compact.indptr.astype(np.intp),
         compact.indices.astype(np.intp),
