@@ -235,3 +235,11 @@ def test_bridges_print_a_short_table_and_can_be_pickled(space):
     assert lines[-1] == f"and {len(found) - 10} more edges"
     assert len(repr(found[:3]).splitlines()) == 4
     assert repr(pickle.loads(pickle.dumps(found))) == repr(found)
+
+
+def test_copies_that_are_points_of_their_own_are_listed_as_such():
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    X = np.concatenate([X, X[:20]])
+    papers = {"patch": GaussianPatch(8), "lengths": "divergence"}
+    found = PatchSpace(n_neighbors=8, **papers).fit(X).bridges(min_score=0)
+    assert found.target.max() == 99

@@ -183,7 +183,8 @@ def suspicious_edges(graph: PatchGraph, min_score: float = 1.0) -> Bridges:
     True
     """
     evidence = building.evidence_of(graph)
-    i, j, n = evidence.i, evidence.j, len(graph.distinct())
+    i, j = evidence.i, evidence.j
+    n = len(graph if graph.copies is None else graph.copies.first)
     n_jobs = graph.setting.n_jobs
     judgement = judged(evidence, n, n_jobs)
     distances = evidence.distances.astype(np.float64)
