@@ -11,7 +11,7 @@ from equations import normal
 from patchfold import GaussianPatch, PatchIsomap, PatchSpace, PatchTSNE, divergences
 from patchfold.graph.edges import undirected
 from patchfold.graph.lengths import Lengths, even_pairs, step_lengths
-from patchfold.graph.short_circuits import RECIPE, Typical, judged, recommended_patch
+from patchfold.graph.short_circuits import RECIPE, Typical, recommended_patch, verdict
 from patchfold.neighbors import find_neighbors
 
 
@@ -55,7 +55,7 @@ def test_labels_change_pruned_lengths_too(rule, graph, monkeypatch):
     before = np.full((75, 75), np.nan)
 
     def kept(evidence, n, n_jobs):
-        judgement = judged(evidence, n, n_jobs)
+        judgement = verdict(evidence, n, n_jobs)
         own = evidence.own
         unit = np.median(evidence.distances[evidence.near & (evidence.distances > 0)])
         lengths = evidence.distances[own] * judgement.factors[own] / unit
@@ -65,7 +65,7 @@ def test_labels_change_pruned_lengths_too(rule, graph, monkeypatch):
 
     setting = {"n_neighbors": 20, "lengths": "pruned", "graph": graph}
     plain = PatchIsomap(**setting).fit(X)
-    monkeypatch.setattr("patchfold.graph.building.judged", kept)
+    monkeypatch.setattr("patchfold.graph.building.verdict", kept)
     labelled = PatchIsomap(**setting, supervision=rule).fit(X, y)
     if graph == "neighbors":  # where labels do not choose the edges
         i, j = plain.graph_.tocoo().coords

@@ -22,10 +22,10 @@ from patchfold.graph.short_circuits import (
     Typical,
     common_neighbors,
     is_bend,
-    judged,
-    kinship,
+    least_shared,
     reaches,
     recommended_patch,
+    verdict,
 )
 from patchfold.neighbors import find_neighbors
 
@@ -131,7 +131,7 @@ def test_factors_are_those_of_loops(seed, n, k, spread, kin, some):
     if some:  # of some edges the graph has only a part
         own = np.random.default_rng(seed).uniform(size=len(evidence.i)) < 0.8
         evidence = evidence._replace(own=own | ~evidence.near)
-    np.testing.assert_allclose(judged(evidence, n).factors, slowly(evidence, n)[0], rtol=1e-12)
+    np.testing.assert_allclose(verdict(evidence, n).factors, slowly(evidence, n)[0], rtol=1e-12)
 
 
 def test_the_loops_see_all_kinds_of_edges_and_of_verdicts():
@@ -181,9 +181,11 @@ def test_the_reach_is_the_tenth_shortest_distance():
 
 
 def test_kin_share_two_thirds_of_what_near_edges_usually_do():
-    assert kinship(np.r_[np.full(60, 6), np.full(40, 2)]) == pytest.approx(4)
+    assert least_shared(np.r_[np.full(60, 6), np.full(40, 2)]) == pytest.approx(4)
     assert (
-        kinship(np.zeros(3, dtype=int)) == kinship(np.empty(0, dtype=int)) == pytest.approx(2 / 3)
+        least_shared(np.zeros(3, dtype=int))
+        == least_shared(np.empty(0, dtype=int))
+        == pytest.approx(2 / 3)
     )
 
 
@@ -213,7 +215,7 @@ def test_the_recommended_size_grows_with_the_root_up_to_twenty():
 def test_removing_short_circuits_disconnects_nothing(seed, n, k, spread):
     evidence = geometric(seed, n, k, spread=spread)
     i, j, _, distances, *_ = evidence
-    factors = judged(evidence, n).factors
+    factors = verdict(evidence, n).factors
     kept = np.isfinite(factors)
     before = n_components(symmetric(i, j, distances, n))[1]
     after = n_components(symmetric(i[kept], j[kept], distances[kept], n))[1]
@@ -226,7 +228,7 @@ def test_removing_short_circuits_disconnects_nothing(seed, n, k, spread):
 def test_edges_that_agree_and_those_of_the_tree_keep_their_length(seed, n, spread):
     evidence = geometric(seed, n, 6, spread=spread)
     i, j, disagreement, *_ = evidence
-    factors = judged(evidence, n).factors
+    factors = verdict(evidence, n).factors
     assert (factors[disagreement <= 1] == 1).all()
     assert (factors[slowly_tree(i, j, disagreement, n)] == 1).all()
 
@@ -235,15 +237,15 @@ def test_edges_that_agree_and_those_of_the_tree_keep_their_length(seed, n, sprea
 def test_the_unit_of_distances_does_not_matter(seed, unit):
     evidence = geometric(seed, 80, 6, spread=2.0)
     other = evidence._replace(distances=unit * evidence.distances)
-    np.testing.assert_array_equal(judged(other, 80).factors, judged(evidence, 80).factors)
+    np.testing.assert_array_equal(verdict(other, 80).factors, verdict(evidence, 80).factors)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 3, -1])
 def test_threads_change_no_bit(n_jobs):
     evidence = geometric(0, 600, 10, m=3, spread=2.0)
-    found = judged(evidence, 600, n_jobs).factors
+    found = verdict(evidence, 600, n_jobs).factors
     assert np.isinf(found).any()
-    np.testing.assert_array_equal(found, judged(evidence, 600).factors)
+    np.testing.assert_array_equal(found, verdict(evidence, 600).factors)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -263,21 +265,21 @@ def test_the_order_of_points_does_not_matter(seed, n, spread):
     low, high = np.minimum(*ends), np.maximum(*ends)
     order = np.lexsort((high, low))
     mixed = Evidence(low[order], high[order], *(part[order] for part in evidence[2:]))
-    np.testing.assert_array_equal(judged(mixed, n).factors, judged(evidence, n).factors[order])
+    np.testing.assert_array_equal(verdict(mixed, n).factors, verdict(evidence, n).factors[order])
 
 
 def test_edges_of_length_zero_are_no_trouble():
     evidence = geometric(0, 80, 6, spread=2.0)
     evidence.distances[::3] = evidence.disagreement[::3] = 0
     with np.errstate(all="raise"):
-        found = judged(evidence, 80).factors
+        found = verdict(evidence, 80).factors
     assert (found >= 1).all()
 
 
 def test_no_edges_have_no_factors():
     none, no = np.empty(0, np.intp), np.empty(0, bool)
     evidence = Evidence(none, none, np.empty(0), np.empty(0), none, no, no)
-    assert judged(evidence, 3).factors.shape == (0,)
+    assert verdict(evidence, 3).factors.shape == (0,)
 
 
 # ------------------------------------------------------------------- what it is for
@@ -318,7 +320,7 @@ def evidence_of(edges, disagreement, common=0):
 @pytest.mark.parametrize("at", [0, 2])
 def test_a_rung_between_two_sheets_is_a_short_circuit_if_its_patches_disagree(at, value):
     evidence, n, rung = folded(at, value)
-    found = judged(evidence, n).factors
+    found = verdict(evidence, n).factors
     assert np.isinf(found[rung])
     assert (np.delete(found, rung) == 1).all()
 
@@ -326,13 +328,13 @@ def test_a_rung_between_two_sheets_is_a_short_circuit_if_its_patches_disagree(at
 @pytest.mark.parametrize("value", [0.0, 0.5, 1.0, 1.5])
 def test_a_rung_is_kept_if_its_patches_agree(value):
     evidence, n, _ = folded(2, value)
-    assert (judged(evidence, n).factors == 1).all()
+    assert (verdict(evidence, n).factors == 1).all()
 
 
 def test_the_more_patches_disagree_the_shorter_the_way_around_may_be():
     at = LENGTH - 4  # seven steps around
     cases = [folded(at, value) for value in (2.0, 4.0, 8.0)]
-    found = [np.isinf(judged(evidence, n).factors[rung]) for evidence, n, rung in cases]
+    found = [np.isinf(verdict(evidence, n).factors[rung]) for evidence, n, rung in cases]
     assert found == [False, False, True]
 
 
@@ -368,7 +370,7 @@ def test_a_closed_band_is_cut_open_only_where_edges_are_long_or_ends_are_strange
     for common, long, cuts in cases:
         evidence, n, cut = closed(value, common, long)
         assert cut.sum() == 48
-        assert np.isinf(judged(evidence, n).factors[cut]).any() == cuts
+        assert np.isinf(verdict(evidence, n).factors[cut]).any() == cuts
 
 
 def test_edges_between_parts_without_a_trusted_way_are_stretched_and_not_removed():
@@ -379,7 +381,7 @@ def test_edges_between_parts_without_a_trusted_way_are_stretched_and_not_removed
     places = [edges.index(rung) for rung in rungs]
     disagreement = np.full(len(edges), 0.5)
     disagreement[places] = 1.5 * np.array(values)
-    found = judged(evidence_of(edges, disagreement), 60).factors
+    found = verdict(evidence_of(edges, disagreement), 60).factors
     # The first is of the tree. The others are as long as the square of their disagreement.
     np.testing.assert_allclose(found[places], [1, 1.8**2, 4, 4])
     assert (np.delete(found, places) == 1).all()
@@ -391,6 +393,6 @@ def test_a_few_strays_are_no_part():
     rungs = [(0, 9), (1, 79)]
     edges = sorted([*clique, *path, *rungs])
     disagreement = np.array([30.0 if e == (1, 79) else 20.0 if e == (0, 9) else 0.5 for e in edges])
-    found = judged(evidence_of(edges, disagreement), 81).factors
+    found = verdict(evidence_of(edges, disagreement), 81).factors
     assert np.isinf(found[edges.index((1, 79))])
     assert found[edges.index((0, 9))] == 1

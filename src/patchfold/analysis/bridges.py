@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from patchfold.graph import building, edges
-from patchfold.graph.short_circuits import judged, ways_around
+from patchfold.graph.short_circuits import verdict, ways_around
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -186,7 +186,7 @@ def suspicious_edges(graph: PatchGraph, min_score: float = 1.0) -> Bridges:
     i, j = evidence.i, evidence.j
     n = len(graph if graph.copies is None else graph.copies.first)
     n_jobs = graph.setting.n_jobs
-    judgement = judged(evidence, n, n_jobs)
+    judgement = verdict(evidence, n, n_jobs)
     distances = evidence.distances.astype(np.float64)
     ways = detours(edges.EdgeList(i, j, distances, n), judgement, n_jobs)
     score = evidence.disagreement * np.minimum(ways, LONG_WAY) / (LONG_WAY * DIVERGES)

@@ -231,6 +231,7 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         self.embedding_ = self.embedding_[copies.point]
 
     def _extend(self, near: Neighborhoods, X: Any) -> Floats:
+        """Return the places of new points, given their neighbours in the graph and the lengths."""
         raise NotImplementedError
 
     def __sklearn_clone__(self) -> Any:

@@ -14,7 +14,7 @@ from patchfold.base.validation import is_sparse, warn_user
 from patchfold.graph import components, edges
 from patchfold.graph.lengths import Lengths
 from patchfold.graph.patch_graph import GraphSetting, PatchGraph
-from patchfold.graph.short_circuits import RECIPE, Evidence, Typical, common_neighbors, judged
+from patchfold.graph.short_circuits import RECIPE, Evidence, Typical, common_neighbors, verdict
 from patchfold.neighbors.approximate import ApproximateNeighbors
 from patchfold.neighbors.fitted_rows import RowTable
 from patchfold.neighbors.given import given_neighbors, nearest_by_value
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from patchfold.supervision import Codes
 
 
-# An edge this many times the median length comes from the exponential of Dissimilarity.
+# Labels make an edge of more than STRETCH median lengths: nothing else shows beside it.
 STRETCH = 1e6
 
 
@@ -87,29 +87,29 @@ def build_graph(
     with stage("divergences"):
         i, j, pairs = edges.undirected(near)
         plain, lengths = _measure(near, (i, j, pairs), found, lengths, setting)
-        held = np.isfinite(plain)  # short circuits have an infinite length
+        stays = np.isfinite(plain)  # short circuits have an infinite length
         labelled = plain.copy()
-        labelled[held] = lengths.labelled(plain[held], i[held], j[held])
+        labelled[stays] = lengths.labelled(plain[stays], i[stays], j[stays])
         near = edges.with_lengths(near, labelled[pairs])
     kept = np.isfinite(labelled)
     near, matrix = _join(near, (i[kept], j[kept], labelled[kept]), lengths, setting, stage)
-    if setting.supervision is not None and held.any():
-        _warn_of_stretch(matrix, lengths, float(np.median(plain[held])), setting)
+    if setting.supervision is not None and stays.any():
+        _warn_of_stretch(matrix, lengths, float(np.median(plain[stays])), setting)
     # A shared search holds the neighbours of every estimator that shares it: do not keep it.
     if isinstance(setting.knn, SharedNeighbors):
         setting = replace(setting, knn=setting.knn.knn)
     return PatchGraph(
         setting,
         # A point whose own edges were all removed gets the points that list it as a neighbour.
-        edges.with_incoming(near, matrix),
-        matrix,
-        lengths.without_points() if setting.precomputed else lengths,
-        getattr(found.search, "origin", found.search),
-        found.reach,
-        found.pooled,
-        denoised,
-        RowTable(X) if rows is None and not setting.precomputed else rows,
-        removed=np.column_stack([i[~held], j[~held]]),
+        neighborhoods=edges.with_incoming(near, matrix),
+        matrix=matrix,
+        lengths=lengths.without_points() if setting.precomputed else lengths,
+        search=getattr(found.search, "origin", found.search),
+        reach=found.reach,
+        pooled=found.pooled,
+        denoised=denoised,
+        rows=RowTable(X) if rows is None and not setting.precomputed else rows,
+        removed=np.column_stack([i[~stays], j[~stays]]),
     )
 
 
@@ -318,7 +318,7 @@ def pruned_lengths(
     evidence: Evidence, typical: Typical, n: int, n_jobs: int | None = None
 ) -> Floats:
     """Return the lengths of the graph's edges without short circuits, which are infinite."""
-    factors = judged(evidence, n, n_jobs).factors[evidence.own]
+    factors = verdict(evidence, n, n_jobs).factors[evidence.own]
     distances = evidence.distances[evidence.own]
     return np.asarray((distances / typical.distance) * factors.astype(distances.dtype))
 

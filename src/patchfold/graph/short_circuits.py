@@ -15,8 +15,8 @@ than those of neighbours usually do, and the way around it is long::
         held = trusted or tree
         between = joins two trusted parts of 10 points or more
         remove an edge that is neither held nor between
-                if its way around over held edges is longer than 1.5 e,
-                and (r / unit) * way / e > 25
+                if way > 1.5 e  and  (r / unit) * way / e > 25,
+                where way is how long the way around it over held edges is at least
         stretch an edge that is between and not held by (r / unit)^2, at most 4 times
 
     verdict = judge(1.5)
@@ -66,14 +66,17 @@ class Recipe:
     points: int = 20  # neighbours of a patch, at most ...
     roots: float = 0.6  # ... and at most this many times the root of the number of points
     ridge: float = AUTO_RIDGE  # added to covariances, in mean variances of the features
-    nearest: int = 10  # whose edges tell what is typical
-    ordinary: float = 1.5  # times the typical divergence, or a way around as long: nothing unusual
-    landmarks: int = 16  # points spread over the graph, which tell how long ways are at least
-    product: float = 25.0  # disagreement times detour from which an edge is a short circuit
+    # Edges to this many neighbours tell what is typical. Smaller parts of the graph are no parts.
+    nearest: int = 10
+    ordinary: float = (
+        1.5  # typical divergences that are usual; lengths of an edge that a way may have
+    )
+    landmarks: int = 16  # points whose shortest paths tell how long ways are at least
+    product: float = 25.0  # an edge is a short circuit if disagreement times detour is larger
     ceiling: float = 4.0  # times that an edge between parts is stretched, at most
-    mutual: float = 0.35  # of suspects among the shortest near edges at both ends: a bend
+    mutual: float = 0.35  # a bend, if this share of suspects is among the shortest at both ends
     kin: float = 2 / 3  # of the usual neighbours in common: ends that are trusted across a bend
-    many: float = 3.5  # times as many short circuits: a stricter look has taken noise for them
+    many: float = 3.5  # times as many short circuits: the stricter look has taken noise for them
 
 
 RECIPE = Recipe()
@@ -136,7 +139,7 @@ class Judgement(NamedTuple):
     held: Mask  # trusted, or of the minimum spanning tree
 
 
-def kinship(common: Indices) -> float:
+def least_shared(common: Indices) -> float:
     """Return how many near neighbours kin share at least, learned from the edges to these."""
     usual = float(np.median(common)) if len(common) else 0.0
     return RECIPE.kin * max(1.0, usual)
@@ -164,8 +167,10 @@ def is_bend(suspects: int, mutual: int) -> bool:
     return suspects > 0 and mutual >= RECIPE.mutual * suspects
 
 
-def judged(evidence: Evidence, n: int, n_jobs: int | None = None) -> Judgement:
-    """Judge all edges of the evidence.
+def verdict(evidence: Evidence, n: int, n_jobs: int | None = None) -> Judgement:
+    """Decide about all edges of the evidence, as told at the top of this module.
+
+    Only ``factors`` know of a second look; the rest is that of the first.
 
     Examples
     --------
@@ -180,7 +185,7 @@ def judged(evidence: Evidence, n: int, n_jobs: int | None = None) -> Judgement:
     >>> disagreement = np.where(j - i == 20, 8.0, 0.5)
     >>> every = np.ones(41, dtype=bool)
     >>> edges = Evidence(i, j, disagreement, np.full(41, 0.16), 0 * i, every, every)
-    >>> short = np.isinf(judged(edges, 40).factors)
+    >>> short = np.isinf(verdict(edges, 40).factors)
     >>> i[short], j[short]
     (array([5]), array([25]))
     """
@@ -189,10 +194,10 @@ def judged(evidence: Evidence, n: int, n_jobs: int | None = None) -> Judgement:
     tree = np.zeros(len(i), dtype=bool)
     tree[own] = spanning_tree(i[own], j[own], disagreement[own], n)
 
-    def look(unit: float, kin: Mask | None = None) -> Judgement:
-        return _look(edges, disagreement / unit, tree, kin, n_jobs)
+    def judge(unit: float, kin: Mask | None = None) -> Judgement:
+        return _judge(edges, disagreement / unit, tree, kin, n_jobs)
 
-    first = look(RECIPE.ordinary)
+    first = judge(RECIPE.ordinary)
     short = np.isinf(first.factors)
     suspects = short & near
     if not suspects.any():
@@ -203,16 +208,16 @@ def judged(evidence: Evidence, n: int, n_jobs: int | None = None) -> Judgement:
     reach = reaches(i[known], j[known], distances[known], n)
     mutual = is_mutual(i[suspects], j[suspects], distances[suspects], reach)
     if is_bend(len(mutual), int(mutual.sum())):
-        return look(RECIPE.ordinary, common >= kinship(common[near]))
+        return judge(RECIPE.ordinary, common >= least_shared(common[near]))
     if not short.any():
         return first
-    stricter = look(1.0)
+    stricter = judge(1.0)
     if np.isinf(stricter.factors[own]).sum() > RECIPE.many * short[own].sum():
         return first
     return first._replace(factors=np.maximum(first.factors, stricter.factors))
 
 
-def _look(
+def _judge(
     edges: EdgeList, disagreement: Floats, tree: Mask, kin: Mask | None, n_jobs: int | None
 ) -> Judgement:
     """Judge edges by their disagreement, ordinary up to 1; ``kin`` are trusted from the start."""
@@ -230,7 +235,10 @@ def _look(
 
 
 def ways_around(edges: EdgeList, held: Mask, asked: Indices, n_jobs: int | None = None) -> Floats:
-    """Return how long the ways around some edges are at least, over those that are held."""
+    """Return a lower bound of the length of the way around each edge that is asked for.
+
+    Ways lead over edges that are held; the shortest paths of some landmarks bound them.
+    """
     ends = edges.i[asked], edges.j[asked]
     return landmark_ways(edges.graph(held), *ends, RECIPE.landmarks, n_jobs)
 
