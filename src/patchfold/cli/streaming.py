@@ -8,7 +8,7 @@ import glob
 import logging
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -56,12 +56,11 @@ def embed_streamed(asked: "EmbedOptions") -> None:
     from patchfold.distributed.connection import check_installed
     from patchfold.tables.problems import counted
 
-    others = [f"--{kind}" for kind in ("model", "html", "png") if asked.outputs[kind] is not None]
-    if asked.supervised or others:
-        named = "--supervised" if asked.supervised else others[0]
-        raise Refused(f"{named} does not go with rows on a cluster; leave it out.")
-    place = asked.output
-    if place is None:
+    refused = ["supervised"] if asked.supervised else []
+    refused += [kind for kind in ("model", "html", "png") if asked.outputs[kind] is not None]
+    if refused:
+        raise Refused(f"--{refused[0]} does not go with rows on a cluster; leave it out.")
+    if (place := asked.output) is None:
         raise Refused("rows on a cluster are written to a file; name it: --output FILE.parquet.")
     if place.suffix != ".parquet":
         raise Refused(f"{place}: rows on a cluster become Parquet; name it .parquet.")
@@ -164,14 +163,14 @@ def _features(data: str, file: str, others: list[str]) -> list[str]:
     if missing:
         raise Refused(f"{data}: there is no column {missing[0]!r}.")
     features = [name for name in frame.columns if name not in others]
+    if not features:
+        raise Refused(f"{data}: no column is left to embed.")
     text = [name for name in features if frame.dtypes[name].kind not in "fiub"]
     if text:
         raise Refused(
             f"{data}: column {text[0]!r} is no number, and categories are not coded on a "
             "cluster; leave it out with --drop, or name it with --id or --target."
         )
-    if not features:
-        raise Refused(f"{data}: no column is left to embed.")
     return features
 
 
@@ -211,26 +210,21 @@ def _write(output: Path, groups: list[RowGroup], names: list[str], places: Any, 
 def _client(address: str | None, memory: str | None) -> Iterator[Any]:
     """Connect to a cluster, or start workers on this machine."""
     distributed = import_module("distributed")
-    if address is not None:
+    with ExitStack() as opened:
+        if address is None:
+            workers, limit = shared_out(memory)
+            # Dask warns of memory that a worker cannot write to disk; so much of it is foreseen.
+            options = {"threads_per_worker": 1, "memory_limit": limit, "dashboard_address": ":0"}
+            options["silence_logs"] = logging.ERROR
+            there = opened.enter_context(distributed.LocalCluster(n_workers=workers, **options))
         try:
-            client = distributed.Client(address)
+            client = distributed.Client(there if address is None else address)
         except (OSError, ValueError) as error:
             raise Refused(
                 f"--cluster {address}: there is no scheduler ({error}); start one with "
                 "'dask scheduler'."
             ) from error
-        with client:
-            yield client
-        return
-    workers, limit = shared_out(memory)
-    # Dask warns of memory that a worker cannot write to disk; so much of it is foreseen.
-    options = {"threads_per_worker": 1, "memory_limit": limit, "dashboard_address": ":0"}
-    options["silence_logs"] = logging.ERROR
-    with (
-        distributed.LocalCluster(n_workers=workers, **options) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
+        yield opened.enter_context(client)
 
 
 def shared_out(memory: str | None) -> tuple[int, Any]:

@@ -9,6 +9,7 @@ from asyncio import CancelledError, run_coroutine_threadsafe
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
+from operator import getitem
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -83,11 +84,11 @@ class Cluster:
 
     def items(self, future: Any, keys: Iterable[Any]) -> list[Any]:
         """Return the futures of some entries of a result."""
-        return [self.run(item, future, key) for key in keys]
+        return [self.run(getitem, future, key) for key in keys]
 
     def fields(self, futures: list[Any], name: str) -> list[Any]:
         """Return the futures of an attribute of each result."""
-        return [self.run(field, future, name) for future in futures]
+        return [self.run(getattr, future, name) for future in futures]
 
     def send(self, value: Any) -> Any:
         """Return the future of a value that many tasks need, which is sent once, not with each."""
@@ -182,16 +183,6 @@ class Cluster:
 
 def _sent(value: Any) -> Any:
     return value
-
-
-def item(values: Any, key: Any) -> Any:
-    """Return an entry of a sequence, a dictionary, or rows of whatever has rows."""
-    return values[key]
-
-
-def field(value: Any, name: str) -> Any:
-    """Return an attribute."""
-    return getattr(value, name)
 
 
 def _return_memory() -> None:

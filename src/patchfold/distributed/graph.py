@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from operator import getitem
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from scipy.sparse import csr_array
 from patchfold.base.memory import check_memory
 from patchfold.base.row_order import places as places_of
 from patchfold.base.sampling import drawn_rows
-from patchfold.distributed.connection import field, item
 from patchfold.distributed.placing import PartedTriangulation
 from patchfold.graph.geodesics import COMPILED_WORK, reordered, shortest_paths
 from patchfold.graph.lengths import Lengths
@@ -74,7 +74,7 @@ class ClusterGraph:
     def learned(self) -> tuple[Typical | None, float | None]:
         """What is typical, and the mean length of all pairs, where they are known."""
         names = ("typical", "mean")
-        return tuple(self.cluster.get([self.cluster.run(field, self.weighted, n) for n in names]))
+        return tuple(self.cluster.get([self.cluster.run(getattr, self.weighted, n) for n in names]))
 
     @cached_property
     def numbers(self) -> Indices:
@@ -173,7 +173,7 @@ class ClusterGraph:
         for part in np.unique(homes).tolist():
             here = homes == part
             between[here] = cluster.get(
-                [cluster.run(item, parts[part], numbers[here] - firsts[part])]
+                [cluster.run(getitem, parts[part], numbers[here] - firsts[part])]
             )[0]
         return parts, unit, between
 

@@ -6,13 +6,12 @@ number tells where a row is, and pieces of sorted numbers, one part after the ot
 
 from __future__ import annotations
 
-from operator import itemgetter
+from operator import getitem, itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import issparse, vstack
 
-from patchfold.distributed.connection import item
 from patchfold.graph.edges import stacked
 from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
 from patchfold.patches.gaussians import Patches
@@ -49,7 +48,7 @@ class Halo:
         # By the part that is asked, so that it is read from disk about once. Parts ascend for every
         # task, so each gets its pieces in order.
         for part, task, places in sorted(asked, key=itemgetter(0)):
-            found[task].append(self.cluster.run(item, values[part], places))
+            found[task].append(self.cluster.run(getitem, values[part], places))
         return found
 
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from patchfold.distributed.connection import field
 from patchfold.distributed.halo import Halo, whole
 from patchfold.distributed.planes import part_of
 from patchfold.graph.lengths import Lengths
@@ -61,7 +60,7 @@ class NewRows:
             places = self.halo.fetch(graph.row_denoised.places)
         if typical is not None:
             ends = (slice(*some) for some in pairwise(shared.firsts.tolist()))
-            matrix = cluster.run(field, graph.weighted, "matrix")
+            matrix = cluster.run(getattr, graph.weighted, "matrix")
             rows = self.halo.fetch(cluster.items(matrix, ends))
         near = self.halo.wanted, X, chunks.starts, self.found, members
         fetched = self.halo.fetch(shared.points), patches, places, rows

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from importlib import import_module
+from operator import getitem
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from patchfold.base.validation import check_points
-from patchfold.distributed.connection import item
 from patchfold.distributed.planes import grown, part_of, renumbered
 from patchfold.neighbors.copies import Copies
 from patchfold.neighbors.fitted_rows import RowTable
@@ -158,7 +158,7 @@ class Shared:
     def returned(self, cluster: Cluster, values: list[Any], width: int, dtype: Any) -> Any:
         """Return values of the rows of parts as those of the table, in what the user gave."""
         ids, point = (cluster.fields(self.places, name) for name in ("ids", "point"))
-        every = cluster.each(item, values, point)
+        every = cluster.each(getitem, values, point)
         sizes, bounds = self.given.sizes, [*self.given.starts, len(self.given)]
         cut = cluster.each(_cut, every, ids, bounds=bounds)
         # Part by part, so that each is read from disk once.
@@ -193,9 +193,9 @@ def share_out(cluster: Cluster, given: Chunks, *, merge: bool = True, codes: Any
     if merge and firsts[-1] < 2:  # a single point has no neighbours
         return share_out(cluster, given, merge=False, codes=codes)
     ids, points = (
-        cluster.each(item, cluster.fields(rows, name), first) for name in ("ids", "points")
+        cluster.each(getitem, cluster.fields(rows, name), first) for name in ("ids", "points")
     )
-    labels = None if codes is None else [cluster.run(item, known, some) for some in ids]
+    labels = None if codes is None else [cluster.run(getitem, known, some) for some in ids]
     copies = np.sort(np.concatenate(cluster.get(cluster.fields(places, "copies"))))
     # The points as they were given are needed no more.
     return Shared(ids, points, firsts, planes, replace(given, futures=[]), places, labels, copies)
@@ -204,7 +204,7 @@ def share_out(cluster: Cluster, given: Chunks, *, merge: bool = True, codes: Any
 def sampled(cluster: Cluster, chunks: Chunks, step: int) -> Floats:
     """Return a sample of rows: one in ``step`` of each chunk."""
     every = slice(None, None, step)
-    return np.concatenate(cluster.get([cluster.run(item, one, every) for one in chunks.futures]))
+    return np.concatenate(cluster.get([cluster.run(getitem, one, every) for one in chunks.futures]))
 
 
 def as_given(cluster: Cluster, blocks: list[Any], chunks: Chunks, width: int, dtype: Any) -> Any:
