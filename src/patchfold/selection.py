@@ -1,7 +1,7 @@
 """Choose ``n_neighbors``, with labels or without: fit candidates and compare them.
 
-Neighbours are searched once, for the largest candidate. docs/choosing-k.md lists the criteria and
-how much accuracy each of them loses against a choice by labels.
+Neighbours are searched once, for the largest candidate. docs/evidence/choosing-k.md lists the
+criteria and how much accuracy each of them loses against a choice by labels.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ CANDIDATES = (5, 10, 20, 40)
 # MOST_JUDGED: the choice has to be cheap beside the fit.
 SAMPLED_FROM, MOST_JUDGED = 400, 1000
 
-# The criterion of "auto": over all estimators it loses least against labels (docs/choosing-k.md).
+# The criterion of "auto": over all estimators it loses least against labels
+# (docs/evidence/choosing-k.md).
 DEFAULT: Final = "lcmc"
 
 

@@ -47,8 +47,8 @@ LEAST_EXPONENT = 5.0
 LOOSE = 1e-6
 # Short circuits get the first of these weights with which a plot tells at least this part of the
 # points apart that it does if they count like other edges. Chosen on the tables and images of
-# benchmarks/real.py and seeds 4 and 5 of the rolls in docs/stability.md: one weight of 0.25 for all
-# data makes the same pictures readable, but short-circuits rolls.
+# benchmarks/real.py and seeds 4 and 5 of the rolls in docs/evidence/stability.md: one weight of
+# 0.25 for all data makes the same pictures readable, but short-circuits rolls.
 WEIGHTS, VISIBLE = (0.03, 0.1, 0.3), 0.55
 LAPLACIANS = get_args(LaplacianName)
 # Bytes that the weights, the Laplacian and its solver need for each edge (benchmarks/memory.py).

@@ -72,7 +72,8 @@ POWER_ITERATIONS = 20
 # than the perplexity it widens the Gaussian a hundred times by two, in vain: exp(-7900) is left.
 FAR = 1e17
 
-# Points of a recommended patch at most: chosen on the tuning tables and images (docs/recipe.md).
+# Points of a recommended patch at most: chosen on the tuning tables and images
+# (docs/evidence/recipe.md).
 PATCH_POINTS = 5
 
 # New points are placed among fewer neighbours than the perplexity says: a mean over many falls into
@@ -117,7 +118,7 @@ class PatchTSNE(BasePatchEmbedding):
     patch : GaussianPatch or None, default=None
         How a neighbourhood becomes a Gaussian. None means a patch of 5 points, fitted to denoised
         points. ``patch_`` shows it. t-SNE is about the nearest neighbours: with the larger patches
-        of the other estimators it separates classes less well (docs/recipe.md).
+        of the other estimators it separates classes less well (docs/evidence/recipe.md).
     lengths : {"pruned", "divergence"}, default="pruned"
         The length of an edge. ``"pruned"``: the distance between the centres of its two patches,
         in units of the typical edge. Short circuits, whose patches disagree and whose way around is
@@ -261,7 +262,8 @@ class PatchTSNE(BasePatchEmbedding):
 
     def _draft(self) -> Any:
         # 250 steps without exaggeration choose better than exaggerated ones, which draw neighbours
-        # together until they cannot be told apart, and nearly as all 750 do (docs/choosing-k.md).
+        # together until they cannot be told apart, and nearly as all 750 do
+        # (docs/evidence/choosing-k.md).
         return self._plain().set_params(early_exaggeration=1.0, n_iter=1)
 
     def _candidates_to_choose(self, n: int) -> list[int] | None:

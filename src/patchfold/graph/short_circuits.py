@@ -57,7 +57,7 @@ class Recipe:
     """Every tuned number of the default graph, in the order in which the page tells it.
 
     Chosen on seeds 100 to 129 of the swiss roll, 100 to 103 of the other manifolds in
-    docs/stability.md, 100 to 105 of closed surfaces, and 100 to 103 of the tuning half of
+    docs/evidence/stability.md, 100 to 105 of closed surfaces, and 100 to 103 of the tuning half of
     benchmarks/geometry; on every other table of benchmarks/real.py, digits, and 2500 images of
     MNIST, Fashion-MNIST, optdigits and pendigits (samples 100 and 101).
     ``python -m benchmarks.ablation`` shows what each is worth on other data.

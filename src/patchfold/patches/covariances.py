@@ -14,8 +14,9 @@ from array_api_compat import array_namespace
 
 from patchfold.base.arrays import Array
 
-# gamma="auto": the ridge as a share of the mean variance of the features (docs/recipe.md), and the
-# intensity of a shrinkage (the one scikit-learn's ShrunkCovariance has).
+# gamma="auto": the ridge as a share of the mean variance of the features
+# (docs/evidence/recipe.md), and the intensity of a shrinkage (the one scikit-learn's
+# ShrunkCovariance has).
 AUTO_RIDGE = 7e-3
 AUTO_INTENSITY = 0.1
 
