@@ -156,7 +156,7 @@ def unroll(X: npt.NDArray[np.float64], t: npt.NDArray[np.float64], figure: Figur
         ax.scatter(*embedding.T, s=6, c=t, cmap="viridis", linewidths=0)
         decorate(ax, f"{name}: rank correlation of geodesics {by_graph:.2f}", "", "")
         ax.set(xticks=[], yticks=[])
-    print("  This is one roll; docs/stability.md has ten, over noise and k.")
+    print("  This is one roll; docs/evidence/stability.md has ten, over noise and k.")
 
 
 def explore_digits() -> Explorer:
