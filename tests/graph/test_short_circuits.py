@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.sparse.csgraph import dijkstra
 
 from graphs import random_graph
+from patchfold.graph import short_circuits
 from patchfold.graph.components import n_components, spanning_tree
 from patchfold.graph.detour_bounds import landmark_ways
 from patchfold.graph.edges import EdgeList, symmetric, undirected
@@ -396,3 +398,13 @@ def test_a_few_strays_are_no_part():
     found = verdict(evidence_of(edges, disagreement), 81).factors
     assert np.isinf(found[edges.index((1, 79))])
     assert found[edges.index((0, 9))] == 1
+
+
+def test_the_page_tells_what_the_module_tells():
+    page = (Path(__file__).parents[2] / "docs" / "method" / "index.md").read_text("utf-8")
+    told = page.split("```text\n")[1].split("```")[0]
+    shown = short_circuits.__doc__.split("::\n\n")[1].split("\n\nSteps")[0]
+    assert told.split() == shown.split()
+    assert len(told.splitlines()) <= 30
+    numbers = page.split("### The eleven numbers")[1].split("###")[0]
+    assert [f"`{field.name}`" in numbers for field in fields(Recipe)] == [True] * 11
