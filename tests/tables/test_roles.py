@@ -98,6 +98,14 @@ def test_classes_beside_a_target_are_not_embedded_in_silence():
     ]
 
 
+def test_classes_that_the_file_keeps_apart_are_not_said_to_be_embedded():
+    frame = pd.DataFrame({"w": X, "cell_type": ["a", "b"] * 10, "counts": range(N)})
+    table = Table(frame, beside=("cell_type", "counts"))
+    _, notes = assign(table, Roles(target="counts"))
+    (told,) = (note for note in notes if "cell_type" in note)
+    assert told.startswith("arrays beside the points are shown and not embedded: 'cell_type'")
+
+
 def test_what_the_file_says_of_its_columns_is_followed():
     frame = pd.DataFrame({"gene": [f"G{i}" for i in range(N)], "w": X, "is_test": [True] * N})
     roles, notes = assign(Table(frame, index="gene", beside=("is_test",)), Roles())

@@ -113,10 +113,12 @@ def _with_target(table: Table, roles: Roles, notes: list[str]) -> Roles:
     if not like:
         return roles
     if roles.target is not None:
-        notes.append(
-            f"{listed(like)} may hold classes and is embedded all the same "
-            f"(--info {quote(like[0])} only shows it)"
-        )
+        embedded = [name for name in like if name not in table.beside]
+        if embedded:
+            notes.append(
+                f"{listed(embedded)} may hold classes and is embedded all the same "
+                f"(--info {quote(embedded[0])} only shows it)"
+            )
         return roles
     notes.append(
         f"column {quoted(like[0])} seems to hold classes and is taken for --target, not embedded "
