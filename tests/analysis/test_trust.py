@@ -9,6 +9,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from explorer_pages import roll
+from patchfold.analysis import trust as ranking
 from patchfold.analysis.trust import pointwise_trust
 from patchfold.metrics import trust, trustworthiness
 
@@ -56,11 +57,12 @@ def test_trust_of_many_features_counts_distances(kind: str) -> None:
     np.testing.assert_array_equal(got, one)
 
 
-def test_trust_from_a_sample_is_close() -> None:
+def test_trust_from_a_sample_is_close(monkeypatch: pytest.MonkeyPatch) -> None:
     X, _ = roll(1500)
     plane = X[:, [0, 1]]
     (exact,) = pointwise_trust(X, [plane])
-    (estimated,) = pointwise_trust(X, [plane], most_ranked=1000)
+    monkeypatch.setattr(ranking, "MOST_RANKED", 1000)
+    (estimated,) = pointwise_trust(X, [plane])
     assert not np.array_equal(exact, estimated)
     assert np.abs(exact - estimated).max() < 0.05
 
@@ -76,13 +78,14 @@ def test_copies_of_points_do_not_disturb_trust() -> None:
     np.testing.assert_allclose(got, 1, atol=0.2)
 
 
-def test_trust_of_distances_is_that_of_the_points() -> None:
+def test_trust_of_distances_is_that_of_the_points(monkeypatch: pytest.MonkeyPatch) -> None:
     X, plane = roll(200)[0], np.random.default_rng(0).standard_normal((200, 2))
     by_points = trust(X, plane, 7)
     np.testing.assert_allclose(trust(cdist(X, X), plane, 7, metric="precomputed"), by_points)
     np.testing.assert_allclose(by_points, slow_trust(X, plane, 7))
-    (estimated,) = pointwise_trust(X, [plane], most_ranked=100)
-    (of_distances,) = pointwise_trust(cdist(X, X), [plane], precomputed=True, most_ranked=100)
+    monkeypatch.setattr(ranking, "MOST_RANKED", 100)
+    (estimated,) = pointwise_trust(X, [plane])
+    (of_distances,) = pointwise_trust(cdist(X, X), [plane], precomputed=True)
     np.testing.assert_allclose(estimated, of_distances)
 
 

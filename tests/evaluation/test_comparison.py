@@ -17,6 +17,7 @@ from sklearn.neighbors import KNeighborsClassifier, kneighbors_graph
 from sklearn.preprocessing import StandardScaler
 
 from patchfold import metrics
+from patchfold.evaluation import comparison
 from patchfold.evaluation.comparison import PASSTHROUGH, Method, Score, evaluate, geodesics
 from patchfold.evaluation.sampling import halves
 
@@ -61,21 +62,24 @@ def test_the_score_is_that_of_held_out_rows_written_out():
     assert 0.9 < score.trust <= 1
 
 
-def test_geodesics_are_shortest_paths_from_all_rows_or_from_some():
+def test_geodesics_are_shortest_paths_from_all_rows_or_from_some(monkeypatch):
     graph = joined(FEATURES)
     every = geodesics(graph)
     np.testing.assert_array_equal(every.sources, np.arange(150))
     np.testing.assert_allclose(every.lengths, shortest_path(graph, directed=False), atol=1e-12)
-    some = geodesics(graph, most_sources=40, random_state=3)
+    monkeypatch.setattr(comparison, "MOST_SOURCES", 40)
+    some = geodesics(graph, random_state=3)
     assert len(set(some.sources.tolist())) == 40
     np.testing.assert_array_equal(some.lengths, every.lengths[some.sources])
-    other = geodesics(graph, most_sources=40, random_state=4)
+    other = geodesics(graph, random_state=4)
     assert some.sources.tolist() != other.sources.tolist()
 
 
-def test_the_stress_of_some_rows_is_that_of_paths_between_them():
+def test_the_stress_of_some_rows_is_that_of_paths_between_them(monkeypatch):
     graph = joined(FEATURES)
-    every, some = geodesics(graph), geodesics(graph, most_sources=40)
+    every = geodesics(graph)
+    monkeypatch.setattr(comparison, "MOST_SOURCES", 40)
+    some = geodesics(graph)
     rows = np.random.default_rng(0).permutation(150)[:90]
     plane = PCA(2).fit_transform(FEATURES)[:90]
     here = [row for row in range(90) if rows[row] in some.sources]

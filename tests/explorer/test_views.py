@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from scipy.sparse import csr_array, triu
 from sklearn.base import clone
@@ -10,6 +12,9 @@ from explorer_pages import data_of, roll, store_of, unpacked
 from patchfold import GaussianPatch, PatchIsomap, divergences
 from patchfold.explorer import Explorer, embeddings, explore, views
 from patchfold.explorer.packing import ArrayStore
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def test_the_reference_is_the_middle_k_of_the_first_divergence_of_patches() -> None:
@@ -86,13 +91,16 @@ def test_lengths_stay_finite_in_single_precision_and_zero_has_no_sign() -> None:
     assert not np.signbit(got).any()
 
 
-def test_a_graph_of_too_many_edges_is_left_out_and_counted() -> None:
+def test_a_graph_of_too_many_edges_is_left_out_and_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     X, _ = roll(30)
     fits = embeddings.fit_all(
         X, ["isomap"], ["kl"], [5], n_jobs=None, random_state=0, progress=lambda *_: None
     )
     (view,) = views.views_of(fits, X)
     n_edges = fits[0].graph.nnz
-    packed = views.pack_view(view, ArrayStore(), most_edges=n_edges - 1)
-    assert packed["graph"] == {"edges": n_edges}
-    assert "targets" in views.pack_view(view, ArrayStore(), most_edges=n_edges)["graph"]
+    monkeypatch.setattr(views, "MOST_EDGES", n_edges - 1)
+    assert views.pack_view(view, ArrayStore())["graph"] == {"edges": n_edges}
+    monkeypatch.setattr(views, "MOST_EDGES", n_edges)
+    assert "targets" in views.pack_view(view, ArrayStore())["graph"]

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.datasets import make_swiss_roll
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from patchfold.mapping import GRNN
+from patchfold.mapping import GRNN, grnn
 from patchfold.mapping.grnn import _left_out_bandwidth
 from patchfold.neighbors.points import SearchedPoints
 from smooth_maps import NEW, RNG, X, Y, problem
@@ -119,15 +119,18 @@ def test_exact_repetitions_are_taken_from_the_repeated_point():
     np.testing.assert_allclose(GRNN().fit(points, values).predict(points), values, atol=1e-3)
 
 
-def test_some_of_many_points_choose_nearly_the_bandwidth_of_all():
+def test_some_of_many_points_choose_nearly_the_bandwidth_of_all(monkeypatch):
     roll, place = make_swiss_roll(900, noise=0.3, random_state=0)
     of_all = GRNN().fit(roll, place).bandwidth_
     chosen = partial(_left_out_bandwidth, SearchedPoints(roll, None), place[:, None], None)
     assert chosen() == of_all
-    some = chosen(most_rows=300)
+    monkeypatch.setattr(grnn, "CHOICE_ROWS", 300)
+    some = chosen()
     assert some != of_all
     assert some == pytest.approx(of_all, rel=0.15)
-    assert chosen(most_pairs=300 * 900) == some
+    monkeypatch.undo()
+    monkeypatch.setattr(grnn, "CHOICE_PAIRS", 300 * 900)
+    assert chosen() == some
 
 
 @pytest.mark.parametrize("n", [1, 5])

@@ -8,7 +8,7 @@ import sklearn
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patchfold.mapping.inverse import BORDER, RIDGES, _least_mixture, _Steps, fit_inverse
+from patchfold.mapping.inverse import BORDER, RIDGES, _least_mixture, _ridge_weights, fit_inverse
 
 
 def sheet(n, d=2, m=5, seed=0):
@@ -35,9 +35,8 @@ def test_a_candidate_is_weighted_ridge_regression(by_features):
     A = places[near] - w @ places[near]
     B = points[near] - w @ points[near]
     gram = A.T @ (A * w[:, None])
-    weights = _Steps.of(
-        places, z[None], near[None], None if given is None else given[None]
-    ).weights()[0]
+    by = None if given is None else given[None]
+    weights = _ridge_weights(places, z[None], near[None], by)[0]
     for ridge, own in zip(RIDGES, weights, strict=True):
         shrinking = ridge * np.trace(gram) / 2 * np.eye(2)
         slopes = np.linalg.solve(gram + shrinking, A.T @ (B * w[:, None]))

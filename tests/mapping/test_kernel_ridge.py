@@ -1,6 +1,7 @@
 """Kernel ridge regression: leave-one-out chooses, and neither units nor offsets matter."""
 
 import pickle
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -81,10 +82,11 @@ def test_a_row_is_mapped_alone_as_in_a_batch():
     np.testing.assert_allclose(alone, fitted.predict(roll), rtol=0, atol=1e-9 * largest)
 
 
-def test_some_rows_choose_and_all_are_fitted():
-    fitted = kernel_ridge(X, Y, most_rows=30)
+def test_some_rows_choose_and_all_are_fitted(monkeypatch):
+    monkeypatch.setattr(import_module("patchfold.mapping.kernel_ridge"), "CHOICE_ROWS", 30)
+    fitted = kernel_ridge(X, Y)
     assert fitted["ridge"].X_fit_.shape == X.shape
-    again = pickle.loads(pickle.dumps(kernel_ridge(X, Y, most_rows=30)))
+    again = pickle.loads(pickle.dumps(kernel_ridge(X, Y)))
     assert np.array_equal(fitted.predict(NEW), again.predict(NEW))
 
 

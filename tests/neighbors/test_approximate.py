@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import sklearn
 from scipy import sparse
 
 from neighbor_rows import DATA, SCAN, as_rows
-from patchfold.neighbors import ApproximateNeighbors, ExactNeighbors, approximate, find_neighbors
+from patchfold.neighbors import ApproximateNeighbors, ExactNeighbors, find_neighbors
 
 # Numba compiles the descent for minutes. So "make test" has one test of it, in a process that
 # compiles without optimising; "make test-all" runs the others, in one worker of xdist.
@@ -107,7 +108,7 @@ class Descent:
 
 @pytest.fixture
 def descent_stand_in(monkeypatch):
-    monkeypatch.setattr(approximate, "_import_descent", lambda: Descent)
+    monkeypatch.setitem(sys.modules, "pynndescent", SimpleNamespace(NNDescent=Descent))
     monkeypatch.setattr(ApproximateNeighbors, "SMALLEST_DESCENT", 0)
 
 

@@ -188,24 +188,25 @@ def test_least_stress_does_not_depend_on_threads(dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_compiled_code_finds_the_same_places(dtype):
+def test_compiled_code_finds_the_same_places(dtype, monkeypatch):
     D = distances(150, 5, 2).astype(dtype)
     start = classical(D, 3)
     here = least_stress(D**2, start)
     near = D[:, :40], here[:40], here + 0.1
     new = settled(*near)
-    np.testing.assert_allclose(least_stress(D**2, start, compiled_from=1), here, atol=1e-10)
-    np.testing.assert_allclose(settled(*near, compiled_from=1), new, atol=1e-9)
+    monkeypatch.setattr(scaling, "COMPILED_FROM", 1)
+    np.testing.assert_allclose(least_stress(D**2, start), here, atol=1e-10)
+    np.testing.assert_allclose(settled(*near), new, atol=1e-9)
 
 
 @pytest.mark.slow
-def test_a_sample_that_moves_first_leaves_as_little_stress():
+def test_a_sample_that_moves_first_leaves_as_little_stress(monkeypatch):
     D = distances(300, 6, 1)
     start = classical(D, 2)
     whole = least_stress(D**2, start)
-    sampled, again = (
-        least_stress(D**2, start, n_jobs=jobs, sampled_from=300, sample=100) for jobs in (1, 2)
-    )
+    monkeypatch.setattr(scaling, "SAMPLED_FROM", 300)
+    monkeypatch.setattr(scaling, "SAMPLE", 100)
+    sampled, again = (least_stress(D**2, start, n_jobs=jobs) for jobs in (1, 2))
     assert not np.array_equal(sampled, whole)
     assert stress_of(D, sampled) < 1.01 * stress_of(D, whole)
     np.testing.assert_array_equal(sampled, again)

@@ -78,7 +78,13 @@ class Bridges:
         return Bridges(**{name: part[rows] for name, part in parts.items()}, around=ends)
 
     def __repr__(self) -> str:
-        return _written(self)
+        rows = zip(*(part[:SHOWN].tolist() for part in self.columns().values()), strict=True)
+        lines = [
+            "".join(f"{name:>12}" for name in COLUMNS),
+            *("".join(map(_cell, r)) for r in rows),
+        ]
+        more = len(self) - SHOWN
+        return "\n".join([*lines, f"and {more} more edges"] if more > 0 else lines)
 
     def behind(self, edge: int) -> tuple[Indices, Indices]:
         """Return the points on each side of an edge: those that trusted edges join its ends to.
@@ -155,19 +161,10 @@ class Bridges:
 
 
 def suspicious_edges(graph: PatchGraph, min_score: float = 1.0) -> Bridges:
-    """Return the suspicious edges of a fitted graph of patches.
+    """Return the suspicious edges of a fitted graph, which has patches.
 
-    Parameters
-    ----------
-    graph : PatchGraph
-        One with patches.
-    min_score : float, default=1.0
-        The least score of an edge that is listed; 0 lists all edges, also those that are trusted
-        because their patches agree or a short way leads around them.
-
-    Returns
-    -------
-    Bridges
+    ``min_score`` is the least score of an edge that is listed; 0 lists all edges, also those that
+    are trusted because their patches agree or a short way leads around them.
 
     Examples
     --------
@@ -227,17 +224,6 @@ def detours(edges_: edges.EdgeList, judgement: Judgement, n_jobs: int | None = N
         with np.errstate(divide="ignore", invalid="ignore"):  # of centres in one place
             found[asked] = np.fmax(ways / edges_.lengths[asked], 1.0)
     return found
-
-
-def _written(bridges: Bridges) -> str:
-    """Return the first lines of the table as text."""
-    rows = zip(*(part[:SHOWN].tolist() for part in bridges.columns().values()), strict=True)
-    lines = [
-        "".join(f"{name:>12}" for name in COLUMNS),
-        *("".join(map(_cell, row)) for row in rows),
-    ]
-    more = len(bridges) - SHOWN
-    return "\n".join([*lines, f"and {more} more edges"] if more > 0 else lines)
 
 
 def _cell(value: Any) -> str:

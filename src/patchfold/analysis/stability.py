@@ -48,31 +48,17 @@ def laid_over(places: Any, reference: Any) -> Doubles:
 
 
 def stability_of(
-    refit: Callable[[Indices], Any],
-    embedding: Any,
-    *,
-    n_refits: int,
-    random_state: Any = None,
+    refit: Callable[[Indices], Any], embedding: Any, *, n_refits: int, random_state: Any = None
 ) -> Doubles:
     """Return how well every point keeps its place when the embedding is fitted to samples.
+
+    ``refit(rows)`` fits an embedding to these rows and returns their places; this is done
+    ``n_refits`` times, at least twice.
 
     Each refit leaves out a fifth of the points, in turn, and its places are laid over those of the
     embedding. A point that moves by ``r``, root mean square over the refits that have it, has the
     stability ``1 - r / R``, at least 0, where ``R`` is the root mean square distance of two points
     of the embedding. So 1 is a point that does not move, and 0 one whose place is drawn by lot.
-
-    Parameters
-    ----------
-    refit : callable
-        ``refit(rows)`` fits an embedding to these rows and returns their places.
-    embedding : array of shape (n, d)
-    n_refits : int
-        At least 2.
-    random_state : int, RandomState or None
-
-    Returns
-    -------
-    array of shape (n,)
 
     Examples
     --------

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.utils import gen_batches
 
-from patchfold.base.arrays import to_numpy
+from patchfold.base.arrays import to_doubles
 from patchfold.neighbors.search import neighbor_search
 from patchfold.patches.recipe import GaussianPatch
 
@@ -122,22 +122,10 @@ class Strangers:
 def neighbor_likelihoods(
     data: Floats, X: Floats, near: Neighborhoods, n_jobs: int | None = None
 ) -> Doubles:
-    """Return the log-likelihood of points under the Gaussian of their neighbours in the data.
+    """Return the log-likelihood of points ``X`` under the Gaussian of their neighbours in the data.
 
     The Gaussian has the mean of the neighbours, and their covariance ``C``, shrunk to
     ``0.97 C + 0.03 tr(C)/m I``. It does not know the point itself.
-
-    Parameters
-    ----------
-    data : array of shape (n, m)
-    X : array of shape (n_points, m)
-    near : Neighborhoods
-        The neighbours of ``X`` in ``data``.
-    n_jobs : int or None
-
-    Returns
-    -------
-    array of shape (n_points,)
 
     Examples
     --------
@@ -175,24 +163,20 @@ def log_likelihoods(patches: Patches, X: Floats) -> Doubles:
     array([-0.9189])
     """
     m = patches.n_features
-    offsets = X.astype(np.float64) - _double(patches.means)
+    offsets = X.astype(np.float64) - to_doubles(patches.means)
     with np.errstate(over="ignore", invalid="ignore"):
         if patches.factored:
-            directions, ridge = _double(patches.directions), _double(patches.ridge)
-            spread = _double(patches.variances) + ridge[:, None]
+            directions, ridge = to_doubles(patches.directions), to_doubles(patches.ridge)
+            spread = to_doubles(patches.variances) + ridge[:, None]
             along = (offsets[:, None, :] @ directions)[:, 0, :]
             across = offsets - (directions @ along[:, :, None])[:, :, 0]
             squares = (along**2 / spread).sum(axis=1) + (across**2).sum(axis=1) / ridge
             log_det = np.log(spread).sum(axis=1) + (m - spread.shape[1]) * np.log(ridge)
         else:
-            white = (_double(patches.whiteners) @ offsets[:, :, None])[:, :, 0]
+            white = (to_doubles(patches.whiteners) @ offsets[:, :, None])[:, :, 0]
             squares = (white**2).sum(axis=1)
-            diagonals = np.diagonal(_double(patches.roots), axis1=1, axis2=2)
+            diagonals = np.diagonal(to_doubles(patches.roots), axis1=1, axis2=2)
             log_det = 2 * np.log(diagonals).sum(axis=1)
         found = -0.5 * (squares + log_det + m * np.log(2 * np.pi))
     # What overflows is infinitely far away.
     return np.maximum(np.where(np.isnan(found), LEAST, found), LEAST)
-
-
-def _double(x: Any) -> Doubles:
-    return to_numpy(x).astype(np.float64, copy=False)

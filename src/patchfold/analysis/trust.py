@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
-from sklearn.utils import check_random_state
 
+from patchfold.base.sampling import drawn_rows
 from patchfold.base.threads import map_blocks
 from patchfold.base.validation import check_points
 from patchfold.evaluation.coranking import check_data, check_size, largest_sum
@@ -87,37 +87,19 @@ def pointwise_trust(
     precomputed: bool = False,
     random_state: Any = 0,
     n_jobs: int | None = None,
-    most_ranked: int = MOST_RANKED,
 ) -> list[Doubles]:
     """Return the :func:`trust` of every point in every embedding; the data are ranked once.
 
-    Parameters
-    ----------
-    X : array of shape (n, m), or (n, n)
-        Points, or distances.
-    planes : list of arrays of shape (n, d)
-    n_neighbors : int, default=15
-        Fewer than n - 1 points have fewer.
-    precomputed : bool, default=False
-        Whether X holds distances.
-    random_state : int, RandomState or None
-        Seed of the sample.
-    n_jobs : int or None
-    most_ranked : int
-        Of more points, ranks are estimated from a sample. That suffices: only large ranks count.
-
-    Returns
-    -------
-    list of arrays of shape (n,)
+    X holds points, or distances if they are ``precomputed``. Fewer than ``n_neighbors + 2`` points
+    have fewer neighbours. Of more than MOST_RANKED points, ranks are estimated from a sample,
+    drawn by ``random_state``. That suffices: only large ranks count.
     """
     n = len(X)
     k = min(n_neighbors, n - 2)
     if k < 1:
         return [np.ones(n) for _ in planes]
     near = [_nearest(plane, k) for plane in planes]
-    drawn = np.arange(n)
-    if n > most_ranked:
-        drawn = np.sort(check_random_state(random_state).permutation(n)[:DRAWN])
+    drawn = drawn_rows(n, DRAWN, random_state) if n > MOST_RANKED else np.arange(n)
     # The point itself, in the sample or not, is the nearest and has rank 0.
     share = (n - 1) / (len(drawn) - (len(drawn) == n))
     worst = largest_sum(k, n)

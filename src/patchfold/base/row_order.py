@@ -49,13 +49,7 @@ def walk(X: Any, *, large: float = LARGE) -> Indices:
 
 
 def places(order: Indices) -> Indices:
-    """Return the place of each row in an order.
-
-    Examples
-    --------
-    >>> places(np.array([2, 0, 1]))
-    array([1, 2, 0])
-    """
+    """Return the place of each row in an order."""
     result = np.empty_like(order)
     result[order] = np.arange(len(order))
     return result

@@ -24,11 +24,5 @@ def choice_rows(n: int, count: int) -> Indices:
 
 
 def drawn_rows(n: int, count: int, random_state: Any) -> Indices:
-    """Draw ``count`` of ``n`` rows, each as likely as another, in their order.
-
-    Examples
-    --------
-    >>> drawn_rows(10, 3, random_state=0)
-    array([2, 4, 8])
-    """
+    """Draw ``count`` of ``n`` rows, each as likely as another, in their order."""
     return np.sort(check_random_state(random_state).permutation(n)[:count])

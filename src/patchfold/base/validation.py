@@ -144,13 +144,7 @@ def check_choice(parameter: str, value: Any, allowed: Iterable[str]) -> str:
 
 
 def check_count(parameter: str, value: Any, *, minimum: int = 1) -> int:
-    """Return ``value`` as an int of at least ``minimum``; bool and float are refused.
-
-    Examples
-    --------
-    >>> check_count("n_neighbors", 15)
-    15
-    """
+    """Return ``value`` as an int of at least ``minimum``; bool and float are refused."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
         raise TypeError(
             f"{parameter}={value!r} is not an integer; give a whole number of at least {minimum}."
@@ -161,13 +155,7 @@ def check_count(parameter: str, value: Any, *, minimum: int = 1) -> int:
 
 
 def check_jobs(n_jobs: Any) -> int | None:
-    """Return ``n_jobs`` if it is a whole number other than zero, or None.
-
-    Examples
-    --------
-    >>> check_jobs(-1)
-    -1
-    """
+    """Return ``n_jobs`` if it is a whole number other than zero, or None."""
     if n_jobs is None:
         return None
     if isinstance(n_jobs, bool | np.bool_) or not isinstance(n_jobs, numbers.Integral):
@@ -180,13 +168,7 @@ def check_jobs(n_jobs: Any) -> int | None:
 
 
 def check_seed(random_state: Any) -> Any:
-    """Return ``random_state`` if random numbers can be drawn by it, used or not.
-
-    Examples
-    --------
-    >>> check_seed(0)
-    0
-    """
+    """Return ``random_state`` if random numbers can be drawn by it, used or not."""
     try:
         check_random_state(random_state)
     except (TypeError, ValueError) as error:
@@ -220,13 +202,7 @@ def check_sources(sources: Any, n: int) -> np.ndarray[Any, np.dtype[np.intp]]:
 
 
 def check_positive(parameter: str, value: Any) -> float:
-    """Return ``value`` as a float if it is a positive finite number; bool is refused.
-
-    Examples
-    --------
-    >>> check_positive("radius", 0.5)
-    0.5
-    """
+    """Return ``value`` as a float if it is a positive finite number; bool is refused."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise TypeError(f"{parameter}={value!r} is not a number; give a positive finite one.")
     if not 0 < float(value) < np.inf:

@@ -180,9 +180,15 @@ def _read(entry: Entry, source: str) -> Raw:
         labels = [str(bunch.target_names[code]) for code in bunch.target]
         return Raw(bunch.data, labels, [str(column) for column in bunch.feature_names], {})
     path = _local_file(entry.name)
-    if path is not None:
-        return _read_file(path, entry.name)
-    return _fetch(entry)
+    if path is None:
+        return _fetch(entry)
+    try:
+        return _read_npz(path) if path.suffix == ".npz" else _read_csv(path, entry.name)
+    except (EOFError, KeyError, OSError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+        raise ValueError(
+            f"{path.name} in {path.parent} cannot be read: {error} Replace the file, or remove it "
+            "to load the data set from elsewhere."
+        ) from error
 
 
 def _local_file(name: str) -> Path | None:
@@ -197,16 +203,6 @@ def _local_file(name: str) -> Path | None:
         )
     paths = (Path(folder) / f"{name}.csv.gz", Path(folder) / "scale" / f"{name}.npz")
     return next((path for path in paths if path.is_file()), None)
-
-
-def _read_file(path: Path, name: str) -> Raw:
-    try:
-        return _read_npz(path) if path.suffix == ".npz" else _read_csv(path, name)
-    except (EOFError, KeyError, OSError, ValueError, zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(
-            f"{path.name} in {path.parent} cannot be read: {error} Replace the file, or remove it "
-            "to load the data set from elsewhere."
-        ) from error
 
 
 def _read_npz(path: Path) -> Raw:

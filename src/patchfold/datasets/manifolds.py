@@ -216,14 +216,8 @@ def spiral_length(angle: Doubles) -> Doubles:
 def around_rectangle(points: Doubles, across: Doubles, up: Doubles) -> Doubles:
     """Return the lengths of the shortest ways between points of the plane around a rectangle.
 
-    A way is straight, or goes by corners of the rectangle.
-
-    Parameters
-    ----------
-    points : array of shape (n, 2)
-        None inside the rectangle.
-    across, up : arrays of shape (2,)
-        Its extent.
+    A way is straight, or goes by corners of the rectangle. Points (n, 2) lie outside of it; its
+    extent is ``across`` and ``up``, two numbers each.
 
     Examples
     --------

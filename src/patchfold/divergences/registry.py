@@ -5,31 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from patchfold.base.validation import check_choice
-from patchfold.divergences.formulas import (
-    Divergence,
-    bhattacharyya,
-    bhattacharyya_riemann,
-    cauchy_schwarz,
-    euclidean,
-    fisher_rao,
-    hellinger,
-    jeffreys,
-    jeffreys_riemann,
-    kl,
-    wasserstein,
-)
+from patchfold.divergences import formulas
 
-_REGISTRY: dict[str, Divergence] = {
-    "kl": kl,
-    "jeffreys": jeffreys,
-    "bhattacharyya": bhattacharyya,
-    "hellinger": hellinger,
-    "jeffreys-riemann": jeffreys_riemann,
-    "bhattacharyya-riemann": bhattacharyya_riemann,
-    "wasserstein": wasserstein,
-    "cauchy-schwarz": cauchy_schwarz,
-    "fisher-rao": fisher_rao,
-    "euclidean": euclidean,
+_REGISTRY: dict[str, formulas.Divergence] = {
+    "kl": formulas.kl,
+    "jeffreys": formulas.jeffreys,
+    "bhattacharyya": formulas.bhattacharyya,
+    "hellinger": formulas.hellinger,
+    "jeffreys-riemann": formulas.jeffreys_riemann,
+    "bhattacharyya-riemann": formulas.bhattacharyya_riemann,
+    "wasserstein": formulas.wasserstein,
+    "cauchy-schwarz": formulas.cauchy_schwarz,
+    "fisher-rao": formulas.fisher_rao,
+    "euclidean": formulas.euclidean,
 }
 
 
@@ -64,18 +52,17 @@ def register(name: Any, function: Any) -> None:
     array([3.])
     """
     if not isinstance(name, str) or not name:
-        msg = f"name={name!r} must be a non-empty string."
-        raise TypeError(msg)
+        raise TypeError(f"name={name!r} must be a non-empty string.")
     if not callable(function):
-        msg = f"function={function!r} must be callable as function(a, b) on two Patches."
-        raise TypeError(msg)
+        raise TypeError(f"function={function!r} must be callable as function(a, b) on two Patches.")
     if name in _REGISTRY:
-        msg = f"name={name!r} is taken; choose a name that is not one of {', '.join(NAMES)}."
-        raise ValueError(msg)
+        raise ValueError(
+            f"name={name!r} is taken; choose a name that is not one of {', '.join(NAMES)}."
+        )
     _REGISTRY[name] = function
 
 
-def resolve(divergence: str | Divergence) -> Divergence:
+def resolve(divergence: str | formulas.Divergence) -> formulas.Divergence:
     """Return the function of a name, or the function itself."""
     if callable(divergence):
         return divergence

@@ -95,12 +95,12 @@ class Score:
     error: str = ""  # why there are no numbers; empty where there are
 
 
-def geodesics(graph: Any, *, most_sources: int = MOST_SOURCES, random_state: int = 0) -> Geodesics:
-    """Find the shortest paths through a graph that all planes are held against.
+def geodesics(graph: Any, *, random_state: int = 0) -> Geodesics:
+    """Find the shortest paths through a connected graph that all planes are held against.
 
-    Paths start from at most ``most_sources`` rows, drawn at random. The graph is connected.
+    They start from at most MOST_SOURCES rows, drawn at random.
     """
-    sources = draw(graph.shape[0], most_sources, random_state)
+    sources = draw(graph.shape[0], MOST_SOURCES, random_state)
     return Geodesics(sources, np.asarray(shortest_paths(graph, sources), dtype=np.float64))
 
 
@@ -122,6 +122,7 @@ def evaluate(
     rows.
     """
     score = accuracy if classes else r_squared
+    told = method.name, method.divergence, method.maps, method.supervised
     scores, trusts, shares, stresses, times = [], [], [], [], []
     whole: tuple[Doubles, Doubles] | None = None
     try:
@@ -135,8 +136,8 @@ def evaluate(
                 else:
                     if whole is None:
                         all_points = clone(prepare).fit_transform(features)
-                        fresh = _fresh(method.estimator)
-                        whole = np.asarray(fresh.fit_transform(all_points)), all_points
+                        found = clone(method.estimator).fit_transform(all_points)
+                        whole = np.asarray(found), all_points
                     plane, new, points = whole[0][train], whole[0][test], whole[1][train]
             times.append(time.perf_counter() - start)
             scores.append(score(plane, y[train], new, y[test]))
@@ -147,14 +148,11 @@ def evaluate(
             yield None
     except Exception as error:  # noqa: BLE001 - one method that fails is told, the others go on
         reason = " ".join(f"{type(error).__name__}: {error}".split())
-        yield Score(method.name, method.divergence, method.maps, method.supervised, error=reason)
+        yield Score(*told, error=reason)
         return
     mean, low, high = mean_interval(scores, overlap=HALVES_OVERLAP)
     yield Score(
-        method.name,
-        method.divergence,
-        method.maps,
-        method.supervised,
+        *told,
         mean,
         max(low, 0.0) if classes else low,
         min(high, 1.0),  # of an accuracy as of R squared
@@ -169,14 +167,11 @@ def _mapped(
     method: Method, prepare: Any, features: Any, y: Any, train: Any, test: Any
 ) -> tuple[Doubles, Doubles, Doubles]:
     """Fit one half and map the other; return both, and the points of the first."""
-    model = Pipeline([("columns", clone(prepare)), ("embedding", _fresh(method.estimator))])
+    fresh = clone(method.estimator, safe=False)  # PASSTHROUGH stays what it is
+    model = Pipeline([("columns", clone(prepare)), ("embedding", fresh)])
     plane = model.fit_transform(features.iloc[train], y[train] if method.supervised else None)
     new = model.transform(features.iloc[test])
     return np.asarray(plane), np.asarray(new), model[:1].transform(features.iloc[train])
-
-
-def _fresh(estimator: Any) -> Any:
-    return estimator if isinstance(estimator, str) else clone(estimator)
 
 
 # ---------------------------------------------------------------- nearest neighbours, and peers

@@ -103,9 +103,7 @@ def stress(
     0.225
     """
     pairs, shape = _pairs(distances, embedding, sources, finite=False)
-
-    means = _means(pairs, *shape, n_jobs)
-    dd, ee, de = _products(pairs, means, *shape, n_jobs, centred=False)
+    means, (dd, ee, de) = _products(pairs, *shape, n_jobs, centred=False)
     if dd == 0 or ee == 0:
         return float(dd != ee)
     scale = de / ee
@@ -195,26 +193,26 @@ def _correlation(pairs: Pairs, n_rows: int, n_columns: int, n_jobs: int | None =
 
     It is 1 if both are constant, 0 if one is. A matrix of zeros is constant.
     """
-    means = _means(pairs, n_rows, n_columns, n_jobs)
-    aa, bb, ab = _products(pairs, means, n_rows, n_columns, n_jobs, centred=True)
+    _, (aa, bb, ab) = _products(pairs, n_rows, n_columns, n_jobs, centred=True)
     constant = [bool(squares <= EQUAL**2 * n_rows * n_columns) for squares in (aa, bb)]
     if any(constant):
         return float(all(constant))
     return float(np.clip(ab / np.sqrt(aa * bb), -1.0, 1.0))
 
 
-def _means(pairs: Pairs, n_rows: int, n_columns: int, n_jobs: int | None) -> Doubles:
+def _products(
+    pairs: Pairs, n_rows: int, n_columns: int, n_jobs: int | None, *, centred: bool
+) -> tuple[Doubles, Doubles]:
+    """Return the means of both, and the sums of their squares and products.
+
+    Sums are in units of the means: they neither overflow nor vanish.
+    """
+
     # Each row is summed by itself, so that no bit depends on the blocks.
     def sums(block: slice) -> Doubles:
         return np.stack([values.sum(axis=1) for values in pairs(block)])
 
-    return _total(sums, n_rows, n_columns, n_jobs) / (n_rows * n_columns)
-
-
-def _products(
-    pairs: Pairs, means: Doubles, n_rows: int, n_columns: int, n_jobs: int | None, *, centred: bool
-) -> Doubles:
-    """Sum squares and products of both, in units of the means: they neither overflow nor vanish."""
+    means = _total(sums, n_rows, n_columns, n_jobs) / (n_rows * n_columns)
 
     def products(block: slice) -> Doubles:
         a, b = (
@@ -223,7 +221,7 @@ def _products(
         )
         return np.stack([(x * y).sum(axis=1) for x, y in ((a, a), (b, b), (a, b))])
 
-    return _total(products, n_rows, n_columns, n_jobs)
+    return means, _total(products, n_rows, n_columns, n_jobs)
 
 
 def _total(

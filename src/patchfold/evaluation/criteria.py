@@ -194,7 +194,7 @@ def _local(
 
 def _data(estimator: Any, X: Any, setting: Setting) -> tuple[Any, dict[str, Any]]:
     """Return the points or distances to compare an embedding with, and how to compare them."""
-    sources = _sources(estimator, setting)
+    sources = setting.sample(len(estimator.embedding_), SOURCES)
     how = {"sources": sources, "n_jobs": estimator.n_jobs}
     if estimator.divergence == "precomputed":
         return X[sources], {**how, "metric": "precomputed"}
@@ -203,17 +203,13 @@ def _data(estimator: Any, X: Any, setting: Setting) -> tuple[Any, dict[str, Any]
 
 def _geodesics(estimator: Any, setting: Setting) -> tuple[Floats, dict[str, Any]]:
     """Return geodesics in the estimator's graph, and the points that they start from."""
-    sources = _sources(estimator, setting)
+    sources = setting.sample(len(estimator.embedding_), SOURCES)
     paths = shortest_paths(estimator.graph_, sources, n_jobs=estimator.n_jobs)
     return paths, {"sources": sources, "n_jobs": estimator.n_jobs}
 
 
 def _likeness(a: Floats, b: Floats, setting: Setting) -> float:
     return coranking(a, b, sources=setting.sample(len(a), SOURCES)).auc_log_rnx
-
-
-def _sources(estimator: Any, setting: Setting) -> Indices:
-    return setting.sample(estimator.embedding_.shape[0], SOURCES)
 
 
 def _fitted_on(estimator: Any, X: Any, rows: Indices, y: Any) -> Any:

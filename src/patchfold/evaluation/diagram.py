@@ -47,7 +47,8 @@ def critical_difference_svg(panels: Sequence[tuple[str, Comparison]]) -> str:
         parts.append(f'<g transform="translate(0 {top})">')
         parts.extend(_shapes(title, comparison))
         parts.append("</g>")
-        top += _height(comparison)
+        lines = (len(comparison.ranks) + 1) // 2
+        top += _first_label_y(comparison) + lines * LABEL_STEP + LABEL_STEP // 2
     names = escape("; ".join(title for title, _ in panels), quote=True)
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {top}" width="{WIDTH}" '
@@ -115,11 +116,6 @@ def _place(rank: float, comparison: Comparison) -> float:
 
 def _first_label_y(comparison: Comparison) -> int:
     return FIRST_BAR_Y + len(_bars(comparison)) * BAR_STEP + LABEL_STEP // 2
-
-
-def _height(comparison: Comparison) -> int:
-    lines = (len(comparison.ranks) + 1) // 2
-    return _first_label_y(comparison) + lines * LABEL_STEP + LABEL_STEP // 2
 
 
 def _line(points: Sequence[tuple[float, float]], width: float = 1.0, color: str = INK) -> str:

@@ -72,14 +72,11 @@ def folds(y: Any, count: int, *, rows: Any = None, random_state: Any = 0) -> lis
     return [(places[train], places[test]) for train, test in found]
 
 
-def draw(
-    n: int, size: int, random: Any = 0, *, strata: Any = None, ordered: bool = True
-) -> Indices:
+def draw(n: int, size: int, random: Any = 0, *, strata: Any = None) -> Indices:
     """Draw ``size`` of ``n`` rows without replacement, or all rows where there are no more.
 
     ``random`` is a seed, or where random numbers come from. Classes ``strata`` of all rows keep
-    their shares, each to within a row. Rows come in ascending order if ``ordered``, or as they were
-    drawn.
+    their shares, each to within a row. Rows come in ascending order.
 
     Examples
     --------
@@ -94,8 +91,7 @@ def draw(
         found = found[np.argsort(np.asarray(strata)[found], kind="stable")]
         # Equal steps from a random start, through the rows class by class.
         found = found[((np.arange(size) + random.random()) * n / size).astype(int)]
-    found = found[:size]
-    return np.sort(found) if ordered else found
+    return np.sort(found[:size])
 
 
 def _taken(y: Any, rows: Any) -> tuple[Any, Indices]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
     from numpy.typing import NDArray
 
@@ -60,10 +60,15 @@ def with_text(text: Any, columns: dict[Any, Any]) -> tuple[dict[Any, Any], Any]:
             raise ValueError(f"text={text!r} is none of the columns ({known}); give one, or texts.")
         return columns, text
     name = getattr(text, "name", None)
-    name = "text" if name is None else name
-    while name in columns:
-        name = f"{name} (text)"
+    name = unused("text" if name is None else name, columns, " (text)")
     return {**columns, name: text}, name
+
+
+def unused(name: Any, taken: Container[Any], ending: str) -> Any:
+    """Return a name, with the ending as often as it takes to be none of those taken."""
+    while name in taken:
+        name = f"{name}{ending}"
+    return name
 
 
 def best_to_colour(columns: dict[Any, Any], n: int) -> dict[Any, Any]:

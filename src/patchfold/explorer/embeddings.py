@@ -15,6 +15,7 @@ from patchfold.base.arrays import to_numpy
 from patchfold.divergences import paired
 from patchfold.embedding import PatchSpace
 from patchfold.embedding.methods import METHODS, divergence_parameters
+from patchfold.explorer.columns import unused
 from patchfold.explorer.given import coordinates
 from patchfold.explorer.views import ellipses, placed
 from patchfold.neighbors import SharedNeighbors, find_neighbors
@@ -132,9 +133,7 @@ def fit_beside(
     notes: list[str] = []
     for place, method in enumerate(methods):
         progress(place, len(methods), f"{method}, {divergence}, k = {k}")
-        label = METHODS[method].__name__
-        while label in embeddings:
-            label += " (fitted)"
+        label = unused(METHODS[method].__name__, embeddings, " (fitted)")
         fits[label] = _estimator(method, divergence, n_neighbors=k, **common)
         notes += [f"{label}: {note}" for note in _fit(fits[label], X)]
     first, *others = embeddings
@@ -181,22 +180,23 @@ def from_estimators(
     fitted: list[Fitted] = []
     space = None
     for label, estimator in estimators.items():
-        if hasattr(estimator, "embedding_") and hasattr(estimator, "patch_graph_"):
-            coordinates(label, estimator, len(X))
-            found = _own(estimator, X, n_jobs)
-            known = {} if any(one.known for one in fitted) else known_of(estimator, X)
-            fitted.append(Fitted(str(label), None, None, *found, (), known))
-            continue
         places = coordinates(label, estimator, len(X))
-        if space is None:
-            points, said = compressed(X)
-            k = max(min(GIVEN_NEIGHBORS, len(X) // 2), 1)
-            space = PatchSpace(n_neighbors=k, divergence=COLOURING, n_jobs=n_jobs, random_state=0)
-            patches = _patches(space, points)
-            members = _members(space, cast("GaussianPatch", space.patch_), points, n_jobs)
-            notes = (GIVEN_NOTE.format(k=space.n_neighbors_), *said)
-        found = _found(places, space.graph_, patches, members, COLOURING, n_jobs)
-        known = {} if any(one.known for one in fitted) else known_of(space, points)
+        notes: tuple[str, ...] = ()
+        if hasattr(estimator, "embedding_") and hasattr(estimator, "patch_graph_"):
+            found, knowing = _own(estimator, X, n_jobs), (estimator, X)
+        else:
+            if space is None:
+                points, said = compressed(X)
+                k = max(min(GIVEN_NEIGHBORS, len(X) // 2), 1)
+                space = PatchSpace(
+                    n_neighbors=k, divergence=COLOURING, n_jobs=n_jobs, random_state=0
+                )
+                patches = _patches(space, points)
+                members = _members(space, cast("GaussianPatch", space.patch_), points, n_jobs)
+                said = (GIVEN_NOTE.format(k=space.n_neighbors_), *said)
+            found = _found(places, space.graph_, patches, members, COLOURING, n_jobs)
+            notes, knowing = said, (space, points)
+        known = {} if any(one.known for one in fitted) else known_of(*knowing)
         fitted.append(Fitted(str(label), None, None, *found, notes, known))
     return fitted
 

@@ -12,7 +12,7 @@ from patchfold import divergences as known
 from patchfold.base.files import write_whole
 from patchfold.base.validation import check_choice, check_count, check_points
 from patchfold.embedding.methods import METHODS
-from patchfold.explorer.columns import best_to_colour, pack_column, pack_ids, with_text
+from patchfold.explorer.columns import best_to_colour, pack_column, pack_ids, unused, with_text
 from patchfold.explorer.embeddings import (
     Fitted,
     choose_k,
@@ -306,7 +306,7 @@ def explore(
     fits = [check_choice("methods", method, METHODS) for method in wanted]
     divergences = _listed("divergences", divergences)
     divergences = [check_choice("divergences", name, known.NAMES) for name in divergences]
-    tell, common = progress or _silent, {"n_jobs": n_jobs, "random_state": random_state}
+    tell, common = progress or (lambda *_: None), {"n_jobs": n_jobs, "random_state": random_state}
     if given:
         k = None if n_neighbors is None else _listed("n_neighbors", n_neighbors)[0]
         maps, said = fit_beside(source.embeddings, points, fits, divergences, k, tell, **common)
@@ -344,13 +344,18 @@ def _page_of(
         and X.shape[1] <= MOST_FEATURES
     ):
         features = {name: X[:, place] for place, name in enumerate(feature_names)}
+        # Others may have a feature, or the category that it is 1 for, as in "colour = red".
         shown = {given, *columns}
-        columns = columns | {k: v for k, v in features.items() if not _is_shown(k, shown)}
+        columns = columns | {
+            k: v for k, v in features.items() if not {k, k.partition(" = ")[0]} & shown
+        }
     if not parts["coloured"]:
         columns = best_to_colour(columns, n)
     known = next((one.known for one in fitted if one.known), {})
     columns = columns | {k: v for k, v in known.items() if k not in {given, *columns}}
-    key = _key("row" if ids is None else "id", columns) if given is None else str(given)
+    key = str(given)
+    if given is None:
+        key = unused("row" if ids is None else "id", set(map(str, columns)), " number")
     named = not parts["unread"]
     views = views_of(fitted, X, named=named, n_jobs=n_jobs, random_state=random_state)
     description = {
@@ -375,23 +380,6 @@ def _notes(fitted: list[Fitted]) -> list[str]:
             said.setdefault(note, []).append(one.method if one.k is None else fit)
     more = {note: f" and {len(fits) - 1} more" * (len(fits) > 1) for note, fits in said.items()}
     return [f"{fits[0]}{more[note]}: {note}" for note, fits in said.items()]
-
-
-def _key(name: str, columns: dict[Any, Any]) -> str:
-    """Return what the column that names the points is called: as no other column is."""
-    taken = set(map(str, columns))
-    while name in taken:
-        name += " number"
-    return name
-
-
-def _is_shown(feature: str, columns: set[Any]) -> bool:
-    """Whether columns have a feature, or the category that it is 1 for, as in "colour = red"."""
-    return feature in columns or feature.partition(" = ")[0] in columns
-
-
-def _silent(done: int, total: int, what: str) -> None:
-    pass
 
 
 def _check_neighbors(n_neighbors: list[Any], n: int) -> list[int]:
@@ -427,17 +415,10 @@ def _feature_names(
 def _coloured(y: Any, columns: dict[Any, Any]) -> dict[Any, Any]:
     """Put what colours the points before the other columns: values, or one of these by its name."""
     if not isinstance(y, str):
-        return {_name_of(y, columns): y, **columns}
+        name = getattr(y, "name", None)
+        name = unused("target" if name is None else str(name), columns, " (target)")
+        return {name: y, **columns}
     if y not in columns:
         known = ", ".join(repr(str(name)) for name in list(columns)[:MOST_NAMED]) or "none"
         raise ValueError(f"y={y!r} is none of the columns ({known}); give one, or the values.")
     return {y: columns[y], **columns}
-
-
-def _name_of(y: Any, columns: dict[Any, Any]) -> str:
-    """Return what the target is called: as its series is, unless another column is, too."""
-    name = getattr(y, "name", None)
-    name = "target" if name is None else str(name)
-    while name in columns:
-        name += " (target)"
-    return name

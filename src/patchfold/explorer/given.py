@@ -105,7 +105,15 @@ def _cells(adata: Any, given: dict[Any, Any]) -> Source:
         if name != key and np.ndim(values) == 2 and np.shape(values)[1] in {2, 3}
     }
     if key is None:
-        _check_variables(adata, next(iter(seen), None))
+        if adata.X is None or not 0 < adata.n_vars <= MOST_VARIABLES:
+            has = f"{adata.n_vars} variables" if adata.X is not None else "no X"
+            first = next(iter(seen), None)
+            alone = f"embeddings={{{first!r}: ...}} with X=None" if seen else "explore(adata.X)"
+            shows = "shows the coordinates alone" if seen else "insists on all variables"
+            raise ValueError(
+                f"the AnnData has {has} and nothing to compare cells by in .obsm, such as 'X_pca'; "
+                f"run scanpy.pp.pca(adata) first ({alone} {shows})."
+            )
         points = adata.X.toarray() if hasattr(adata.X, "toarray") else np.asarray(adata.X)
         names: Iterable[Any] | None = list(adata.var_names)
         words = f"all {adata.n_vars} variables of the AnnData (X); scanpy.pp.pca is the usual way"
@@ -118,16 +126,3 @@ def _cells(adata: Any, given: dict[Any, Any]) -> Source:
         notes.append(f"the maps of the AnnData are {', '.join(seen)}")
     columns = {name: adata.obs[name] for name in adata.obs.columns}
     return Source(points, seen | given, columns, list(adata.obs_names), names, notes)
-
-
-def _check_variables(adata: Any, seen: str | None) -> None:
-    """Refuse to compare cells by all their variables where these are many, or none."""
-    if adata.X is not None and 0 < adata.n_vars <= MOST_VARIABLES:
-        return
-    has = f"{adata.n_vars} variables" if adata.X is not None else "no X"
-    alone = f"embeddings={{{seen!r}: ...}} with X=None" if seen else "explore(adata.X)"
-    shows = "shows the coordinates alone" if seen else "insists on all variables"
-    raise ValueError(
-        f"the AnnData has {has} and nothing to compare cells by in .obsm, such as 'X_pca'; run "
-        f"scanpy.pp.pca(adata) first ({alone} {shows})."
-    )

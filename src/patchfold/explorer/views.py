@@ -12,7 +12,8 @@ from patchfold.analysis.trust import pointwise_trust
 from patchfold.base.arrays import to_doubles
 from patchfold.base.threads import map_blocks
 from patchfold.explorer.loadings import has_loadings, loadings_of, pack_loadings
-from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
+from patchfold.graph.edges import side_by_side
+from patchfold.neighbors.neighborhoods import Neighborhoods
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +88,7 @@ def pack_views(
     return {"features": names, "views": described}
 
 
-def pack_view(view: View, store: ArrayStore, *, most_edges: int = MOST_EDGES) -> dict[str, Any]:
+def pack_view(view: View, store: ArrayStore) -> dict[str, Any]:
     """Put the arrays of a view into the store, and return its description."""
     fitted = view.fitted
     return {
@@ -97,7 +98,7 @@ def pack_view(view: View, store: ArrayStore, *, most_edges: int = MOST_EDGES) ->
         "positions": store.add_rounded(view.plane),
         "ellipses": None if view.ellipses is None else _pack_ellipses(view.ellipses, store),
         "trust": store.add(np.round(255 * view.trust).astype(np.uint8)),
-        "graph": _pack_graph(fitted, store, most_edges),
+        "graph": _pack_graph(fitted, store),
         "loadings": None,
         "notes": list(fitted.notes),
     }
@@ -114,11 +115,11 @@ def _reference(fitted: list[Fitted]) -> int:
     return same[len(same) // 2] if same else 0
 
 
-def _pack_graph(fitted: Fitted, store: ArrayStore, most_edges: int) -> dict[str, Any]:
+def _pack_graph(fitted: Fitted, store: ArrayStore) -> dict[str, Any]:
     """Describe a graph, every edge once; row i has ``degrees[i]`` edges to larger ``targets``."""
     upper = fitted.graph
     graph: dict[str, Any] = {"edges": len(upper.data)}
-    if len(upper.data) > most_edges:
+    if len(upper.data) > MOST_EDGES:
         return graph
     return graph | {
         "measure": fitted.measure,
@@ -186,7 +187,8 @@ def ellipses(
     shape (n, 5): x and y of the centre, and the variances xx, xy, yy.
     """
     X, means = to_doubles(patches.points), to_doubles(patches.means)
-    members = _with_self(members)
+    n = len(members)
+    members = side_by_side(Neighborhoods(np.arange(n + 1), np.arange(n), np.zeros(n)), members)
     widest, m = int(members.degrees.max()), X.shape[1]
 
     def carry(block: slice) -> Doubles:
@@ -228,13 +230,3 @@ def _carried(patches: Patches, A: Doubles) -> Doubles:
     else:
         image = A @ to_doubles(patches.covariances()) @ np.swapaxes(A, 1, 2)
     return np.stack([image[:, 0, 0], image[:, 0, 1], image[:, 1, 1]], axis=1)
-
-
-def _with_self(near: Neighborhoods) -> Neighborhoods:
-    """Put every point before its neighbours."""
-    starts = edge_starts(near.degrees + 1)
-    indices = np.empty(starts[-1], dtype=np.intp)
-    own = np.zeros(starts[-1], dtype=bool)
-    own[starts[:-1]] = True
-    indices[own], indices[~own] = np.arange(len(near)), near.indices
-    return Neighborhoods(starts, indices, np.zeros(len(indices)))

@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import cdist
-from sklearn.utils.validation import (
-    check_array,
-    check_consistent_length,
-    check_is_fitted,
-)
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from patchfold.base.estimators import BaseEstimator, MultiOutputMixin, RegressorMixin
 from patchfold.base.sampling import CHOICE_ROWS, choice_rows
@@ -176,17 +172,10 @@ def _weighted_means(excess: Floats, values: Floats, bandwidth: float) -> Floats:
     return np.asarray((weights[:, None, :] @ values)[:, 0, :])
 
 
-def _left_out_bandwidth(
-    space: SearchedPoints,
-    values: Floats,
-    n_jobs: int | None,
-    *,
-    most_rows: int = CHOICE_ROWS,
-    most_pairs: int = CHOICE_PAIRS,
-) -> float:
+def _left_out_bandwidth(space: SearchedPoints, values: Floats, n_jobs: int | None) -> float:
     """Return the bandwidth with the least squared error of predicting points by the others."""
     n = space.n_samples
-    rows = choice_rows(n, min(most_rows, max(LEAST_ROWS, most_pairs // n)))
+    rows = choice_rows(n, min(CHOICE_ROWS, max(LEAST_ROWS, CHOICE_PAIRS // n)))
     excess, shortest, longest = _left_out_distances(space, rows, n_jobs)
     if longest == 0:
         return 1.0

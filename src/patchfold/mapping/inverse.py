@@ -105,25 +105,12 @@ class Inverse:
         return SearchedPoints(self.places, None)
 
 
-def fit_inverse(
-    places: Floats, points: Floats, n_jobs: int | None = None, *, most_rows: int = CHOICE_ROWS
-) -> Inverse:
+def fit_inverse(places: Floats, points: Floats, n_jobs: int | None = None) -> Inverse:
     """Find how places of an embedding go back to features: by the least left-out error.
 
-    Parameters
-    ----------
-    places : array of shape (n, d)
-        Where the fitted points are in the embedding.
-    points : array of shape (n, m)
-        Their features, every point once: a copy would predict a point exactly.
-    n_jobs : int or None
-        Number of threads. Results do not depend on it.
-    most_rows : int
-        Points that are predicted by the others at most, to choose by.
-
-    Returns
-    -------
-    Inverse
+    ``places`` (n, d) are where the fitted points are in the embedding, ``points`` (n, m) their
+    features, every point once: a copy would predict a point exactly. Results do not depend on
+    ``n_jobs``, the number of threads.
 
     Examples
     --------
@@ -141,7 +128,7 @@ def fit_inverse(
     if not counts:
         only = np.eye(1, len(RIDGES))
         return Inverse(places, points, (1,), only, (), only)
-    rows = choice_rows(n, most_rows)
+    rows = choice_rows(n, CHOICE_ROWS)
     near = _nearest(SearchedPoints(places, n_jobs), places[rows], counts[-1], rows)
     half = np.abs(points.max(axis=0) / 2 - points.min(axis=0) / 2).max()
     unit = float(half) or 1.0  # so that errors can be squared
@@ -170,43 +157,32 @@ def fit_inverse(
     return Inverse(places, points, counts, first.reshape(shape), close, both.reshape(shape))
 
 
-@dataclass(frozen=True, eq=False)
-class _Steps:
-    """The way from the neighbours' mean to a place, in the principal axes of the neighbours."""
+def _ridge_weights(
+    places: Floats, Z: Floats, near: Indices, distances: Floats | None = None
+) -> Floats:
+    """Return what neighbours (n_rows, k) count for affine functions at places: sums are one.
 
-    shares: Floats  # (n_rows, k): weights of the neighbours by their distance; they sum to one
-    whitened: Floats  # (n_rows, k, d): the neighbours in their principal axes, with variance one
-    step: Floats  # (n_rows, d): the place in the same axes, at most REACH along each
-    variances: Floats  # (n_rows, d): along the axes, in units of their mean
-
-    @classmethod
-    def of(
-        cls, places: Floats, Z: Floats, near: Indices, distances: Floats | None = None
-    ) -> _Steps:
-        """Weigh neighbours by distances: given ones, in any unit, or those in the embedding."""
-        offsets = _in_reach(places[near].astype(np.float64) - Z[:, None, :])
-        shares = _tricube(_lengths(offsets) if distances is None else distances)
-        mean = (shares[:, None, :] @ offsets)[:, 0, :]
-        centred = offsets - mean[:, None, :]
-        weighted = centred * shares[:, :, None]
-        variances, axes = np.linalg.eigh(weighted.transpose(0, 2, 1) @ centred)
-        spread = variances > FLAT * variances[:, -1:]
-        scale = np.where(spread, 1 / np.sqrt(np.where(spread, variances, 1.0)), 0.0)
-        step = np.clip(-(mean[:, None, :] @ axes)[:, 0, :] * scale, -REACH, REACH)
-        average = np.clip(variances, 0, None).mean(axis=1, keepdims=True)
-        relative = np.where(spread, variances / np.where(average > 0, average, 1.0), 0.0)
-        return cls(shares, centred @ axes * scale[:, None, :], step, relative)
-
-    def weights(self) -> Floats:
-        """Return what the neighbours count for the affine functions at the place; sums are one.
-
-        Ridge regression of the features on the places: a slope along an axis of variance ``v`` is
-        shrunk to the share ``v / (v + ridge)``. Shape (n_rows, n_ridges, k).
-        """
-        v = self.variances[:, None, :]
-        shrunk = self.step[:, None, :] * v / (v + np.array(RIDGES)[:, None])
-        slopes = shrunk @ self.whitened.transpose(0, 2, 1)
-        return np.asarray(self.shares[:, None, :] * (1 + slopes))
+    The shape is (n_rows, n_ridges, k). Neighbours are weighed by distances: given ones, in any
+    unit, or those in the embedding. The functions are ridge regressions of the features on the
+    places: a slope along an axis of variance ``v``, in units of the mean variance, is shrunk to the
+    share ``v / (v + ridge)``.
+    """
+    offsets = _in_reach(places[near].astype(np.float64) - Z[:, None, :])
+    shares = _tricube(_lengths(offsets) if distances is None else distances)
+    mean = (shares[:, None, :] @ offsets)[:, 0, :]
+    centred = offsets - mean[:, None, :]
+    weighted = centred * shares[:, :, None]
+    variances, axes = np.linalg.eigh(weighted.transpose(0, 2, 1) @ centred)
+    spread = variances > FLAT * variances[:, -1:]
+    scale = np.where(spread, 1 / np.sqrt(np.where(spread, variances, 1.0)), 0.0)
+    # The way from the neighbours' mean to the place along axes in which they have variance one.
+    step = np.clip(-(mean[:, None, :] @ axes)[:, 0, :] * scale, -REACH, REACH)
+    average = np.clip(variances, 0, None).mean(axis=1, keepdims=True)
+    relative = np.where(spread, variances / np.where(average > 0, average, 1.0), 0.0)
+    v = relative[:, None, :]
+    shrunk = step[:, None, :] * v / (v + np.array(RIDGES)[:, None])
+    whitened = centred @ axes * scale[:, None, :]
+    return np.asarray(shares[:, None, :] * (1 + shrunk @ whitened.transpose(0, 2, 1)))
 
 
 def _weights(
@@ -221,7 +197,7 @@ def _weights(
     weights = np.zeros(near.shape)
     for count, shares in zip(counts, mixture, strict=True):
         by = None if distances is None else distances[:, :count]
-        weights[:, :count] += shares @ _Steps.of(places, Z, near[:, :count], by).weights()
+        weights[:, :count] += shares @ _ridge_weights(places, Z, near[:, :count], by)
     return weights
 
 
@@ -237,7 +213,7 @@ def _candidates(
     found = []
     for count in counts:
         by = None if distances is None else distances[:, :count]
-        weights = _Steps.of(places, Z, near[:, :count], by).weights()
+        weights = _ridge_weights(places, Z, near[:, :count], by)
         found.append(_blended(points, near[:, :count], weights))
     return np.concatenate(found, axis=1)
 

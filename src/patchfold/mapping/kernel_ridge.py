@@ -38,13 +38,6 @@ class DistanceScaler(TransformerMixin, BaseEstimator):
     Steps that follow may expand squared distances into products, as scikit-learn's kernels do,
     and lose no digits to an offset of the data or to extreme units.
 
-    Attributes
-    ----------
-    center_ : array of shape (n_features,)
-        Mean of the points.
-    unit_ : float
-        Median of the positive distances between (a sample of) the points; 1 if none is positive.
-
     Examples
     --------
     >>> from patchfold.mapping import DistanceScaler
@@ -52,7 +45,8 @@ class DistanceScaler(TransformerMixin, BaseEstimator):
     array([-1.,  0.,  1.])
     """
 
-    center_: Floats
+    center_: Floats  # (n_features,): the mean of the points
+    # The median of the positive distances between (a sample of) the points; 1 if none is positive.
     unit_: float
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -74,31 +68,19 @@ class DistanceScaler(TransformerMixin, BaseEstimator):
         return np.asarray((points - self.center_) / self.unit_)
 
 
-def kernel_ridge(X: Any, Y: Any, *, most_rows: int = CHOICE_ROWS) -> Pipeline:
+def kernel_ridge(X: Any, Y: Any) -> Pipeline:
     """Fit kernel ridge regression with a Gaussian kernel, its width and ridge by leave-one-out.
 
     The width is one of :data:`KERNEL_WIDTHS` in units of the median distance of the points, the
     ridge one of :data:`RIDGES`. With ``K`` the kernel matrix and ``c = (K + ridge I)^-1 Y``,
     leaving point i out gives the residual ``c_i / ((K + ridge I)^-1)_ii``. The choice has the least
-    sum of squared residuals. Of more than ``most_rows`` points a sample chooses, the same in every
-    run. All points are fitted, in the time and memory of solving a dense system of their number.
+    sum of squared residuals. Of more than 1000 points a sample chooses, the same in every
+    run. All points ``X`` are fitted to their places ``Y``, in the time and memory of solving a
+    dense system of their number. There is no intercept: far from all points the map goes to zero,
+    the centre of an embedding.
 
-    There is no intercept: far from all points the map goes to zero, the centre of an embedding.
-
-    Parameters
-    ----------
-    X : array of shape (n_samples, n_features)
-        Points.
-    Y : array of shape (n_samples, n_outputs)
-        Their places in the embedding.
-    most_rows : int, default=1000
-        Points that choose the width and the ridge.
-
-    Returns
-    -------
-    Pipeline
-        A fitted :class:`DistanceScaler` (``"scale"``), then
-        :class:`sklearn.kernel_ridge.KernelRidge` (``"ridge"``).
+    The pipeline is a fitted :class:`DistanceScaler` (``"scale"``), then
+    :class:`sklearn.kernel_ridge.KernelRidge` (``"ridge"``).
 
     Examples
     --------
@@ -114,7 +96,7 @@ def kernel_ridge(X: Any, Y: Any, *, most_rows: int = CHOICE_ROWS) -> Pipeline:
     check_kernel_memory(n)
     scaler = DistanceScaler().fit(X)
     points = scaler.transform(X)
-    rows = choice_rows(len(points), most_rows)
+    rows = choice_rows(len(points), CHOICE_ROWS)
     width, ridge = _choose_kernel(points[rows], Y[rows])
     with parallel_config(backend="sequential"):  # blocks of the kernel would round differently
         fitted = KernelRidge(alpha=ridge, kernel="rbf", gamma=0.5 / width**2).fit(points, Y)

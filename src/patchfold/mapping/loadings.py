@@ -49,13 +49,8 @@ JUMP = 100.0
 def neighbors_to_fit(graph: csr_array, rows: Indices, distinct: Indices) -> Neighborhoods:
     """Return points of a graph with their neighbours, themselves first, without copies.
 
-    Parameters
-    ----------
-    graph : csr_array of shape (n, n)
-    rows : array of shape (n_rows,)
-        The points; for a copy, the first of those that are alike.
-    distinct : array of shape (n_distinct,)
-        The first of all points that are alike.
+    ``rows`` are the points; for a copy, the first of those that are alike. ``distinct`` are the
+    first of all points that are alike.
 
     Examples
     --------
@@ -71,11 +66,7 @@ def neighbors_to_fit(graph: csr_array, rows: Indices, distinct: Indices) -> Neig
 
 
 def fitted_slopes(
-    points: Floats,
-    places: Floats,
-    near: Neighborhoods,
-    at: Floats,
-    n_jobs: int | None = None,
+    points: Floats, places: Floats, near: Neighborhoods, at: Floats, n_jobs: int | None = None
 ) -> Floats:
     """Return the slopes of the affine functions of the features that fit the neighbours' places.
 
@@ -83,21 +74,9 @@ def fitted_slopes(
     ``B' A (S^2 + (c l)^2 I)^-1 S`` for ``S = A'A``, its largest eigenvalue ``l`` and ``c = 0.1``:
     least squares in the directions in which the neighbours spread, and nothing in the others.
 
-    Parameters
-    ----------
-    points : array of shape (n, m)
-        Features of the fitted points.
-    places : array of shape (n, d)
-        Their places in the embedding.
-    near : Neighborhoods
-        The fitted points around each place ``at``.
-    at : array of shape (n_rows, m)
-    n_jobs : int or None
-        Number of threads. Results do not depend on it.
-
-    Returns
-    -------
-    array of shape (n_rows, d, m), of the type of the places
+    ``points`` (n, m) are the features of the fitted points, ``places`` (n, d) where they are in the
+    embedding, and ``near`` the fitted points around each place ``at`` (n_rows, m). The slopes have
+    the shape (n_rows, d, m) and the type of the places, and do not depend on ``n_jobs``.
 
     Examples
     --------
@@ -134,21 +113,11 @@ def fitted_slopes(
 
 
 def map_slopes(function: Callable[[Floats, Indices], Floats], X: Floats, reach: Floats) -> Floats:
-    """Return the derivatives of a map at points, by central differences.
+    """Return the derivatives (n, d, m) of a map at points ``X`` (n, m), by central differences.
 
-    Where the map jumps beside a point, the difference to the other side is taken.
-
-    Parameters
-    ----------
-    function : callable
-        Takes points and the rows of ``X`` that they belong to, to places (n_rows, d).
-    X : array of shape (n, m)
-    reach : array of shape (n,)
-        How far away the neighbours of the points are.
-
-    Returns
-    -------
-    array of shape (n, d, m), of the type of the places
+    The function takes points, and the rows of ``X`` that they belong to, to places (n_rows, d),
+    whose type the derivatives have. ``reach`` (n,) is how far away the neighbours of the points
+    are. Where the map jumps beside a point, the difference to the other side is taken.
 
     Examples
     --------

@@ -65,14 +65,9 @@ class Triangulation:
     def grown(self, geodesics: Floats, targets: Indices) -> Triangulation:
         """Return the same frame for the points of a graph that has grown.
 
+        ``geodesics`` (n_targets, n) lead from the targets to all points, those known before first.
         A graph of more points has other units and shorter ways. So geodesics are multiplied by the
         number that brings those between the targets closest to the known ones, by least squares.
-
-        Parameters
-        ----------
-        geodesics : array of shape (n_targets, n)
-            From the targets to all points, those known before first.
-        targets : array of shape (n_targets,)
         """
         known, between = self.paths[targets].astype(np.float64), geodesics[:, targets].T
         squares = float(np.square(between, dtype=np.float64).sum())
@@ -118,21 +113,12 @@ class Triangulation:
 def drift(frame: Triangulation, places: Floats, n_before: int, targets: Indices) -> float:
     """Return how far a grown graph has drifted from the frame that places its points.
 
-    The larger of two shares: how far the targets would move, were they placed again by their
-    geodesics of today (root mean square, beside that of their distances from their mean), and how
-    much worse the frame fits the new points than the targets (:meth:`Triangulation.misfit`), where
-    triangulation places them. From there a point may settle on either side of targets that lie
-    along a line, and fit well on both.
-
-    Parameters
-    ----------
-    frame : Triangulation
-        That of the grown graph.
-    places : array of shape (n, n_components)
-        Of all points, new ones last.
-    n_before : int
-        How many are not new.
-    targets : array of shape (n_targets,)
+    ``frame`` is that of the grown graph, and ``places`` are those of all points, of which the first
+    ``n_before`` are not new. The drift is the larger of two shares: how far the targets would move,
+    were they placed again by their geodesics of today (root mean square, beside that of their
+    distances from their mean), and how much worse the frame fits the new points than the targets
+    (:meth:`Triangulation.misfit`), where triangulation places them. From there a point may settle
+    on either side of targets that lie along a line, and fit well on both.
     """
     fixed = places[targets].astype(np.float64)
     again = replace(frame, paths=frame.paths[targets]).of_fitted()
@@ -162,14 +148,7 @@ def weighted_places(near: Neighborhoods, weights: Floats, embedding: Floats) -> 
 
 
 def total_weights(near: Neighborhoods, weights: Floats) -> Floats:
-    """Return the sum of the weights of every row, (n_rows, 1).
-
-    Examples
-    --------
-    >>> near = Neighborhoods(np.array([0, 2]), np.array([0, 1]), np.array([1.0, 1.0]))
-    >>> total_weights(near, np.array([0.25, 0.5]))
-    array([[0.75]])
-    """
+    """Return the sum of the weights of every row, (n_rows, 1)."""
     width = int(near.indices.max(initial=0)) + 1
     W = csr_array((weights, near.indices, near.indptr), (len(near), width))
     return np.asarray(W.sum(axis=1), dtype=weights.dtype)[:, None]

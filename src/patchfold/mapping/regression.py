@@ -23,13 +23,7 @@ MAPS = get_args(MapName)
 
 
 def check_map(value: Any) -> Any:
-    """Return ``value`` if it names a map for new points or is a regressor.
-
-    Examples
-    --------
-    >>> check_map("krr")
-    'krr'
-    """
+    """Return ``value`` if it names a map for new points or is a regressor."""
     if isinstance(value, str):
         return check_choice("out_of_sample", value, MAPS)
     if isinstance(value, type) or not (hasattr(value, "fit") and hasattr(value, "predict")):
@@ -41,23 +35,10 @@ def check_map(value: Any) -> Any:
 
 
 def fit_map(out_of_sample: Any, X: Any, Y: Floats, n_jobs: int | None = None) -> Any:
-    """Fit a regressor that takes points to their places in an embedding.
+    """Fit a regressor that takes points ``X`` to their places ``Y``, for :func:`predict_map`.
 
-    Parameters
-    ----------
-    out_of_sample : {"krr", "grnn"} or regressor
-        :func:`kernel_ridge`, :class:`GRNN`, or a regressor of which a clone is fitted.
-    X : array of shape (n_samples, n_features)
-        Points.
-    Y : array of shape (n_samples, n_components)
-        Their places.
-    n_jobs : int or None
-        Number of threads of GRNN.
-
-    Returns
-    -------
-    regressor
-        Fitted, for :func:`predict_map`.
+    It is :func:`kernel_ridge` for ``"krr"``, :class:`GRNN` with ``n_jobs`` threads for ``"grnn"``,
+    or a clone of a given regressor.
 
     Examples
     --------
@@ -83,7 +64,10 @@ def fit_map(out_of_sample: Any, X: Any, Y: Floats, n_jobs: int | None = None) ->
 
 def predict_map(regressor: Any, X: Any, n_components: int) -> Floats:
     """Return where a regressor of :func:`fit_map` takes points, (n_samples, n_components)."""
-    with _one_way(regressor):
+    # Without it, joblib's configuration could cut the kernel of kernel_ridge into blocks, whose
+    # products round differently.
+    own = isinstance(regressor, Pipeline) and isinstance(regressor[0], DistanceScaler)
+    with parallel_config(backend="sequential") if own else nullcontext():
         places = np.asarray(regressor.predict(X))
     if places.ndim == 1 and n_components == 1:
         places = places[:, None]
@@ -93,15 +77,6 @@ def predict_map(regressor: Any, X: Any, n_components: int) -> Floats:
             f"points of an embedding with n_components={n_components}; {_WRAP}"
         )
     return places
-
-
-def _one_way(regressor: Any) -> Any:
-    """Keep joblib's configuration from cutting the kernel of :func:`kernel_ridge` into blocks.
-
-    Products of other blocks round differently, and results must not depend on the configuration.
-    """
-    own = isinstance(regressor, Pipeline) and isinstance(regressor[0], DistanceScaler)
-    return parallel_config(backend="sequential") if own else nullcontext()
 
 
 _WRAP = "if it has a single output, wrap it in sklearn.multioutput.MultiOutputRegressor."

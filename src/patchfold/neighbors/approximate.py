@@ -9,11 +9,7 @@ import numpy as np
 from patchfold.base import row_order
 from patchfold.base.threads import map_blocks, n_threads
 from patchfold.base.validation import check_count, check_points, ignored_warnings
-from patchfold.neighbors.points import (
-    SearchedPoints,
-    k_nearest,
-    sorted_edges,
-)
+from patchfold.neighbors.points import SearchedPoints, k_nearest, sorted_edges
 from patchfold.neighbors.protocol import built, check_fewer_than_samples
 
 if TYPE_CHECKING:
@@ -65,31 +61,38 @@ class ApproximateNeighbors:
 
     def build(self, X: Any) -> Self:
         """Run the descent on the rows of ``X``, dense or sparse, and return the search."""
-        descent = _import_descent()
         X = check_points(X, accept_sparse=True)
-        n_samples = X.shape[0]
-        check_fewer_than_samples(self.n_neighbors, n_samples)
+        check_fewer_than_samples(self.n_neighbors, X.shape[0])
         self._space = SearchedPoints(X, self.n_jobs)
-        self._descent = self._descended(self._space, descent)
+        self._descent = self._descended(self._space)
         return self
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the index, which is built again when it is asked for."""
         return {**vars(self), "_descent": None}
 
-    def _descended(self, space: SearchedPoints, descent: Any) -> Any:
+    def _descended(self, space: SearchedPoints) -> Any:
         """Build the index; None for few points, which are searched exactly."""
+        try:
+            from numba import get_num_threads
+            from pynndescent import NNDescent
+        except ImportError as error:
+            raise ImportError(
+                "knn='approximate' needs pynndescent; pip install 'patchfold[ann]' or use "
+                "knn='exact'."
+            ) from error
         n_samples = space.n_samples
         if n_samples <= self.SMALLEST_DESCENT:
             return None
+        n_jobs = min(n_threads(self.n_jobs), int(get_num_threads()))
         with ignored_warnings():  # of points with too few neighbours found; the class says so
             placed = space.placed(space.points, np.float32)
             self._order = row_order.walk(placed)
-            return descent(
+            return NNDescent(
                 placed[self._order],
                 n_neighbors=min(self.n_neighbors + 1 + self.SPARE_CANDIDATES, n_samples),
                 random_state=self.random_state,
-                n_jobs=1 if self.random_state is not None else _numba_threads(self.n_jobs),
+                n_jobs=1 if self.random_state is not None else n_jobs,
             )
 
     def query(self, X: Any = None) -> Neighborhoods:
@@ -98,7 +101,7 @@ class ApproximateNeighbors:
         queries = space.check_queries(X, type(self).__name__)
         own = X is None
         if self._descent is None:  # few points, or taken from a file
-            self._descent = self._descended(space, _import_descent())
+            self._descent = self._descended(space)
         if self._descent is None:
             return k_nearest(space, queries, self.n_neighbors, own=own)
         if own:
@@ -121,19 +124,3 @@ class ApproximateNeighbors:
         parts = map_blocks(measure, len(rows), 8 * space.n_features, self.n_jobs)
         edges = sorted_edges(rows, cols, np.concatenate([*parts, np.empty(0)]))
         return space.neighborhoods(*edges, queries.shape[0]).nearest(self.n_neighbors)
-
-
-def _import_descent() -> Any:
-    try:
-        from pynndescent import NNDescent
-    except ImportError as error:
-        raise ImportError(
-            "knn='approximate' needs pynndescent; pip install 'patchfold[ann]' or use knn='exact'."
-        ) from error
-    return NNDescent
-
-
-def _numba_threads(n_jobs: int | None) -> int:
-    from numba import get_num_threads
-
-    return min(n_threads(n_jobs), int(get_num_threads()))

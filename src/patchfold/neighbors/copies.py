@@ -65,13 +65,7 @@ class Copies:
 
 
 class DistinctNeighbors:
-    """A search that finds every point once, at the first of its rows.
-
-    Parameters
-    ----------
-    search : NeighborSearch
-        Built on the distinct points.
-    copies : Copies
+    """A search, built on the distinct points, that names each by the first of its rows.
 
     Examples
     --------

@@ -5,11 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from patchfold.base.validation import check_count, check_points, check_positive
-from patchfold.neighbors.points import (
-    SearchedPoints,
-    all_within,
-    k_nearest,
-)
+from patchfold.neighbors.points import SearchedPoints, all_within, k_nearest
 from patchfold.neighbors.protocol import built, check_fewer_than_samples
 
 if TYPE_CHECKING:

@@ -19,12 +19,7 @@ MIXER = np.uint64(0x9E3779B97F4A7C15)
 
 
 class RowTable:
-    """Points that can be found again.
-
-    Parameters
-    ----------
-    points : array of shape (n, m)
-        float32 or float64; kept, not copied.
+    """Points (n, m) of float32 or float64 that can be found again; they are kept, not copied.
 
     Examples
     --------

@@ -10,11 +10,8 @@ from sklearn.base import clone
 
 from patchfold.base.threads import map_blocks
 from patchfold.base.validation import check_count, check_points, is_sparse
-from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
-from patchfold.neighbors.points import (
-    check_features,
-    sorted_edges,
-)
+from patchfold.neighbors.neighborhoods import Neighborhoods
+from patchfold.neighbors.points import check_features
 from patchfold.neighbors.protocol import GraphTransformer, built, check_fewer_than_samples
 
 if TYPE_CHECKING:
@@ -86,7 +83,7 @@ class TransformerNeighbors:
         # Read from the arrays themselves: explicit zeros are neighbours at distance zero.
         rows = np.repeat(np.arange(expected[0]), np.diff(graph.indptr))
         keep = graph.indices != rows if X is None else np.ones(len(rows), dtype=bool)
-        rows, cols = rows[keep], graph.indices[keep].astype(np.intp)
+        rows, cols = rows[keep], graph.indices[keep]
         fewest = int(np.bincount(rows, minlength=expected[0]).min())
         if fewest < self.n_neighbors:
             raise ValueError(
@@ -94,10 +91,9 @@ class TransformerNeighbors:
                 f"n_neighbors={self.n_neighbors} needs as many; raise the transformer's "
                 f"own n_neighbors to {self.n_neighbors + 1}."
             )
-        rows, cols, distances = sorted_edges(rows, cols, graph.data[keep])
-        indptr = edge_starts(np.bincount(rows, minlength=expected[0]))
-        found = Neighborhoods(indptr, cols, distances.astype(points.dtype, copy=False))
-        return found.nearest(self.n_neighbors)
+        found = Neighborhoods.from_edges(rows, cols, graph.data[keep], expected[0])
+        distances = found.distances.astype(points.dtype, copy=False)
+        return Neighborhoods(found.indptr, found.indices, distances).nearest(self.n_neighbors)
 
     def _found(self, step: Callable[[Any], Any], X: Any) -> Any:
         """Return what a step of the transformer gives; its own errors do not name ``knn``."""
@@ -135,7 +131,7 @@ def given_neighbors(X: Any, k: int | None, radius: Any, *, own: bool) -> Neighbo
         rows, columns = np.nonzero(radius >= X)
         values = X[rows, columns]
     keep = np.flatnonzero((columns != rows) | (not own))
-    return Neighborhoods.from_edges(rows[keep], columns[keep].astype(np.intp), values[keep], n)
+    return Neighborhoods.from_edges(rows[keep], columns[keep], values[keep], n)
 
 
 def check_distances(X: Any, *, square: bool) -> None:

@@ -36,20 +36,10 @@ def refined_neighbors(
 ) -> Neighborhoods:
     """Return the nearest among old neighbours and their neighbours, as many as before.
 
-    Parameters
-    ----------
-    points : array of shape (n, m)
-        Where the points are now.
-    known : Neighborhoods
-        Their old neighbours.
-    queries : array of shape (n_queries, m) or None
-        Points whose neighbours among ``points`` are wanted. None means the points themselves, and
-        then no point is its own neighbour.
-    start : Neighborhoods or None
-        The old neighbours of the queries, none of those that are not asked for. None means
-        ``known``, where the points themselves are the queries.
-    n_jobs : int or None
-        Number of threads. The result does not depend on it.
+    ``points`` (n, m) are where the points are now, ``known`` their old neighbours. ``queries``
+    (n_queries, m) are the points whose neighbours are wanted, and ``start`` their old neighbours.
+    Without them the points themselves are the queries, and no point is its own neighbour. The
+    result does not depend on ``n_jobs``, the number of threads.
 
     Examples
     --------

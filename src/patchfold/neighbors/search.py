@@ -210,13 +210,7 @@ def neighbor_search(
 
 
 def exact_suits(knn: Any, n_samples: int, n_features: int) -> bool:
-    """Tell whether a search of this name is exact for data of a given size.
-
-    Examples
-    --------
-    >>> exact_suits("auto", 500, 4)
-    True
-    """
+    """Tell whether a search of this name is exact for data of a given size."""
     if knn != "auto":
         return bool(knn == "exact")
     limit = AUTO_TREE_SAMPLES if n_features <= TREE_FEATURES else AUTO_EXACT_SAMPLES

@@ -48,21 +48,9 @@ def adaptive_sizes(
     ``l`` in the smallest neighbourhood. Only ratios of variances count: to rescale, rotate or shift
     the data changes nothing.
 
-    Parameters
-    ----------
-    X : array of shape (n_samples, m)
-        The points that neighbourhoods consist of.
-    neighborhoods : Neighborhoods
-        The neighbours that patches may have.
-    points : array of shape (n, m) or None
-        The points that the neighbourhoods belong to, if not ``X``.
-    n_jobs : int or None
-        Number of threads. The result does not depend on it.
-
-    Returns
-    -------
-    array of shape (n,)
-        The number of neighbours in each patch: all if there are fewer than six.
+    The neighbourhoods, those that patches may have, consist of points ``X`` and belong to
+    ``points``, or to ``X`` itself. Of fewer than six neighbours a patch takes all. The result does
+    not depend on ``n_jobs``, the number of threads.
 
     Examples
     --------

@@ -74,20 +74,12 @@ class Sample:
 
 
 def simplex_skewness(points: Floats) -> Doubles:
-    """Return how near to a right angle the points of patches are, seen from their mean.
+    """Return how near to a right angle the points (n, k, m) of patches are, seen from their mean.
 
     ``sum |v_i| |v_j| sin(v_i, v_j) / sum |v_i| |v_j|`` over all pairs of points, ``v`` being their
     differences from the mean: 0 for points on a line, and nearer to 1 the more dimensions the
     points fill (Johnsson, Soneson and Fontes, "Low bias local intrinsic dimension estimation from
     expected simplex skewness", IEEE PAMI 37, 2015). NaN where all points are equal.
-
-    Parameters
-    ----------
-    points : array of shape (n, k, m)
-
-    Returns
-    -------
-    array of shape (n,)
 
     Examples
     --------

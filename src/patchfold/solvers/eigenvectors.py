@@ -358,7 +358,8 @@ def _shift_invert(
             count - (0 if known is None else known.shape[1]),
             sigma=shift,
             OPinv=LinearOperator(M.shape, solve, dtype=M.dtype),
-            v0=without_known(_start(n, M.dtype)),
+            # A fixed start that is no eigenvector of a regular graph.
+            v0=without_known(np.cos(np.arange(n, dtype=M.dtype) + 1)),
             tol=0,
             maxiter=100 * count,
         )
@@ -383,8 +384,3 @@ def check_residual(image: Floats, values: Floats, vectors: Floats, largest: floa
             "the embedding may be inaccurate, float64 data helps.",
             ConvergenceWarning,
         )
-
-
-def _start(n: int, dtype: Any) -> Floats:
-    """Return a fixed start vector that is no eigenvector of a regular graph."""
-    return np.asarray(np.cos(np.arange(n, dtype=dtype) + 1))

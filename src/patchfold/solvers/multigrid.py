@@ -52,14 +52,8 @@ def has_sparse_groups(L: Any) -> bool:
 class Multigrid:
     """Approximate solutions of ``L x = b``, and eigenvectors, for a connected graph's Laplacian.
 
-    Parameters
-    ----------
-    L : sparse array of shape (n, n)
-        The Laplacian, normalised or not.
-    kernel : array of shape (n,)
-        Positive, with ``L @ kernel == 0``.
-    coarsest : int, default=1000
-        Groups are joined until there are no more than these, which a direct method solves.
+    ``L`` may be normalised or not; ``kernel`` is positive, with ``L @ kernel == 0``. Groups are
+    joined until there are no more than ``coarsest`` of them, which a direct method solves.
 
     Examples
     --------

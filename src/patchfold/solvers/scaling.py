@@ -60,15 +60,10 @@ def classical_mds(
 ) -> tuple[Floats, Floats, Floats]:
     """Return the leading eigenpairs of ``B = -H D^2 H / 2`` (ISOMAP-KL eq. 9-11).
 
-    ``distances`` (n, n) is overwritten with its squares. Distances in float32 are scaled in
-    float64. Results do not depend on ``n_jobs``, the number of threads.
-
-    Returns
-    -------
-    eigenvalues : array of shape (n_components,), falling
-    eigenvectors : array of shape (n, n_components)
-    squared_means : array of shape (n,)
-        Mean squared distance of every point; new points need it.
+    After the eigenvalues, which fall, and the eigenvectors (n, n_components) comes the mean squared
+    distance of every point, which new points need. ``distances`` (n, n) is overwritten with its
+    squares. Distances in float32 are scaled in float64. Results do not depend on ``n_jobs``, the
+    number of threads.
     """
     n = len(distances)
     squared = distances
@@ -82,8 +77,6 @@ def classical_mds(
     largest = max(map_slices(square, list(gen_batches(n, TILE_ROWS)), n_jobs))
     if largest == 0:  # all points in one place: any direction will do
         return np.zeros(n_components), np.eye(n, n_components), squared_means
-    values: Floats
-    vectors: Floats
     if n <= max(limits.dense, 4 * (n_components + eigenvectors.BLOCK)):
         B = squared.astype(np.float64)
         B -= squared_means
@@ -110,15 +103,7 @@ def classical_mds(
     return values[order], eigenvectors.fix_signs(vectors[:, order]), squared_means
 
 
-def least_stress(
-    squared: Floats,
-    places: Floats,
-    *,
-    n_jobs: int | None = None,
-    sampled_from: int = SAMPLED_FROM,
-    sample: int = SAMPLE,
-    compiled_from: int = COMPILED_FROM,
-) -> Floats:
+def least_stress(squared: Floats, places: Floats, *, n_jobs: int | None = None) -> Floats:
     """Move points so that their distances fit the known ones best, and return their places.
 
     The stress ``sum (d_ij - |z_i - z_j|)^2`` falls with every step (SMACOF, de Leeuw and Heiser,
@@ -127,8 +112,7 @@ def least_stress(
     axes are those of their largest variance, widest first.
 
     ``squared`` (n, n) are the squared distances, in units of the longest; they are overwritten with
-    the distances. Results do not depend on ``n_jobs``, the number of threads. From ``sampled_from``
-    points on, ``sample`` of them move first; from ``compiled_from`` on, compiled code moves them.
+    the distances. Results do not depend on ``n_jobs``, the number of threads.
 
     Examples
     --------
@@ -148,39 +132,35 @@ def least_stress(
     map_slices(root, list(gen_batches(len(known), TILE_ROWS)), n_jobs)
     moving = places - places.mean(axis=0, dtype=np.float64)
     share = STEP_SHARE
-    if len(known) >= sampled_from:
-        moving = _placed_by_sample(known, moving, sample, compiled_from, n_jobs)
+    if len(known) >= SAMPLED_FROM:
+        moving = _placed_by_sample(known, moving, n_jobs)
         share = LAST_SHARE
-    found = _descended(known, moving, share, compiled_from, n_jobs)
+    found = _descended(known, moving, share, n_jobs)
     axes = eigenvectors.dense(found.T @ found, 0, places.shape[1] - 1)[1][:, ::-1]
     return eigenvectors.fix_signs(found @ axes)
 
 
-def _placed_by_sample(
-    known: Floats, places: Floats, size: int, compiled_from: int, n_jobs: int | None
-) -> Floats:
+def _placed_by_sample(known: Floats, places: Floats, n_jobs: int | None) -> Floats:
     """Return places where a sample has the least stress, and every other point beside it."""
-    sample = drawn_rows(len(known), size, 0)
+    sample = drawn_rows(len(known), SAMPLE, 0)
     centre = places[sample].mean(axis=0)
     between, start = known[np.ix_(sample, sample)], places[sample] - centre
-    targets = _descended(between, start, STEP_SHARE, compiled_from, n_jobs)
+    targets = _descended(between, start, STEP_SHARE, n_jobs)
 
     def settle(block: slice) -> Floats:
         paths, nearby = known[block][:, sample], places[block] - centre
-        return settled(paths, targets, nearby, NEAR, compiled_from=compiled_from)
+        return settled(paths, targets, nearby, NEAR)
 
     return np.concatenate(map_slices(settle, list(gen_batches(len(known), TILE_ROWS)), n_jobs))
 
 
-def _descended(
-    known: Floats, places: Floats, share: float, compiled_from: int, n_jobs: int | None
-) -> Floats:
+def _descended(known: Floats, places: Floats, share: float, n_jobs: int | None) -> Floats:
     """Take steps of falling stress until one takes less than ``share`` of it away."""
     n = len(known)
     moving = places - places.mean(axis=0)
     targets, pulled, stress = np.empty(moving.T.shape), np.empty_like(moving), np.empty(n)
     pull_rows = _pull
-    if n >= compiled_from:
+    if n >= COMPILED_FROM:
         from patchfold.solvers import stress_kernel
 
         pull_rows = stress_kernel.pull
@@ -223,26 +203,11 @@ def _settle(known: Floats, targets: Floats, places: Floats, passes: int, close: 
             return
 
 
-def settled(
-    paths: Floats,
-    targets: Floats,
-    places: Floats,
-    close: float = CLOSE,
-    *,
-    compiled_from: int = COMPILED_FROM,
-) -> Floats:
+def settled(paths: Floats, targets: Floats, places: Floats, close: float = CLOSE) -> Floats:
     """Return where points have the least stress beside targets that stay, from places nearby.
 
-    Parameters
-    ----------
-    paths : array of shape (n_points, n_targets)
-        Distances to the targets, in units of the longest.
-    targets : array of shape (n_targets, n_components)
-    places : array of shape (n_points, n_components)
-    close : float
-        A point stops where a step is no longer than this.
-    compiled_from : int
-        Targets from which compiled code is used.
+    ``paths`` (n_points, n_targets) are distances to the targets, in units of the longest. A point
+    stops where a step is no longer than ``close``.
 
     Examples
     --------
@@ -252,7 +217,7 @@ def settled(
     """
     found = np.array(places, dtype=np.float64)
     settle = _settle
-    if len(targets) >= compiled_from:
+    if len(targets) >= COMPILED_FROM:
         from patchfold.solvers import stress_kernel
 
         settle = stress_kernel.settle

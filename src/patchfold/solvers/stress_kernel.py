@@ -48,16 +48,10 @@ def _pulled(known: Floats, targets: Floats, place: Floats, ratios: Floats, pulle
 
 @compiled_freely
 def pull(known: Floats, targets: Floats, places: Floats, pulled: Floats, stress: Floats) -> None:
-    """Write the mean pull on every point, and its stress.
+    """Write the mean pull on every point (n_points, n_components), and its stress.
 
-    Parameters
-    ----------
-    known : array of shape (n_points, n_targets)
-        Distances, in units of the longest.
-    targets : array of shape (n_components, n_targets)
-    places : array of shape (n_points, n_components)
-    pulled : array of shape (n_points, n_components)
-    stress : array of shape (n_points,)
+    ``known`` (n_points, n_targets) are distances, in units of the longest, and ``targets`` have the
+    shape (n_components, n_targets).
     """
     ratios = np.empty(targets.shape[1])
     for i in range(len(known)):

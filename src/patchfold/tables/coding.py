@@ -74,13 +74,7 @@ def preprocessor(
 
 
 def feature_name(column: str, category: Any) -> str:
-    """Name the column of 0 and 1 of a category.
-
-    Examples
-    --------
-    >>> feature_name("colour", "red")
-    'colour = red'
-    """
+    """Name the column of 0 and 1 of a category, such as ``"colour = red"``."""
     return f"{column} = {category}"
 
 

@@ -107,8 +107,9 @@ class Features:
         if not plain.all() and not known.str.fullmatch(CODE).any():
             written = read_numbers(values, self._decimal)
             if written is not None:
-                self._written.setdefault(written.how, []).append(name)
-                return pd.Series(written.values, index=values.index)
+                numbers, how = written
+                self._written.setdefault(how, []).append(name)
+                return pd.Series(numbers, index=values.index)
         _check_categories(name, values)
         return as_text(values)
 
@@ -150,7 +151,7 @@ def new_numbers(
     if len(values.dropna()) and _has_text(values):
         written = read_numbers(values, decimal)
         if written is not None:
-            return values.index.to_series().mul(0.0) + written.values
+            return values.index.to_series().mul(0.0) + written[0]
     return as_numbers(name, values, remedy)
 
 
@@ -223,17 +224,18 @@ def _check_categories(name: str, values: Any, *, declared: bool = False) -> None
             raise ColumnsError(
                 [beside(name, f"has numbers with different units ({listed(units)}), write one")]
             )
+        remedy = ""
         if len(odd) and odd.str.fullmatch(ODD_NUMBER).all():
-            words = (
-                f"column {quoted(name)} seems to hold numbers, but row {odd.index[0] + 1} has "
-                f"{quoted(odd.iloc[0])}; write it with a decimal point and without other signs"
+            remedy = "write it with a decimal point and without other signs"
+        elif 0 < len(odd) < len(known) / 2:
+            remedy = (
+                "correct it, leave the cell empty, or begin every cell with a letter if these are "
+                "categories"
             )
-            raise ColumnsError([Problem(words, ("--info", name))])
-        if 0 < len(odd) < len(known) / 2:
+        if remedy:
             words = (
                 f"column {quoted(name)} seems to hold numbers, but row {odd.index[0] + 1} has "
-                f"{quoted(odd.iloc[0])}; correct it, leave the cell empty, or begin every cell "
-                "with a letter if these are categories"
+                f"{quoted(odd.iloc[0])}; {remedy}"
             )
             raise ColumnsError([Problem(words, ("--info", name))])
     distinct = known.nunique()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,25 +41,17 @@ BETWEEN = {".": "points", ",": "commas", "'": "apostrophes", "\u2019": "apostrop
 BARE = "no unit"
 
 
-@dataclass(frozen=True, eq=False)
-class Written:
-    """A column of numbers that were written with more than digits and a decimal point."""
-
-    values: Doubles  # NaN where there is no text
-    how: str  # what was understood, for a note: "points between thousands, in kg"
-
-
-def read_numbers(cells: Any, decimal: str = ".") -> Written | None:
+def read_numbers(cells: Any, decimal: str = ".") -> tuple[Doubles, str] | None:
     """Read a column of texts as numbers; None where some are none, or their units differ.
 
-    Signs for missing numbers, such as ``"-"``, are missing. ``decimal`` is the decimal sign of the
-    file, for what could be read both ways, such as ``1.234``.
+    Numbers, NaN where there is no text, come with what was understood, for a note. Signs for
+    missing numbers, such as ``"-"``, are missing. ``decimal`` is the decimal sign of the file, for
+    what could be read both ways, such as ``1.234``.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> found = read_numbers(pd.Series(["1.234,50 €", "99,00 €"]))
-    >>> found.values, found.how
+    >>> read_numbers(pd.Series(["1.234,50 €", "99,00 €"]))
     (array([1234.5,   99. ]), 'decimal comma, points between thousands, in €')
     """
     texts = cells.astype(str).str.strip()
@@ -86,7 +77,7 @@ def read_numbers(cells: Any, decimal: str = ".") -> Written | None:
         *([f"{BETWEEN.get(between, 'spaces')} between thousands"] if between else []),
         *([f"in {unit}"] if unit else []),
     ]
-    return Written(values, ", ".join(how) or "numbers")
+    return values, ", ".join(how) or "numbers"
 
 
 def is_number(text: str) -> bool:

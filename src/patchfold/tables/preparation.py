@@ -110,15 +110,8 @@ def select(
         texts = found.frame.empty and all(problem.texts for problem in found.problems)
         raise ColumnsError([*found.problems, *_missing(found.frame, missing)], only_texts=texts)
     notes = found.notes()
-    selection = _selection(
-        frame.drop(columns=list(drop)),
-        found.frame,
-        target=target,
-        ids=ids,
-        written=written,
-        missing=missing,
-        notes=notes,
-    )
+    kept = frame.drop(columns=list(drop))
+    selection = _selection(kept, found.frame, target, ids, written, missing, notes)
     if target is not None:
         _check_target(selection.target, notes)
     return replace(selection, dates=found.dates)
@@ -173,16 +166,7 @@ def conform(
         )
     for name in categories:
         features[name] = as_text(frame[name])
-    selection = _selection(
-        frame,
-        features,
-        target=target,
-        ids=ids,
-        written=written,
-        missing=missing,
-        notes=notes,
-        remedies=NEW_ROWS_REMEDIES,
-    )
+    selection = _selection(frame, features, target, ids, written, missing, notes, NEW_ROWS_REMEDIES)
     for name, known in categories.items():
         values = selection.features[name]
         strange = values[values.notna() & ~values.isin(list(known))]
@@ -201,7 +185,6 @@ def conform(
 def _selection(
     frame: Any,
     features: Any,
-    *,
     target: str | None,
     ids: str | None,
     written: Any,

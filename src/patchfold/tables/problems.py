@@ -48,13 +48,7 @@ def quoted(value: Any) -> str:
 
 
 def counted(number: int, word: str, several: str = "") -> str:
-    """Count things in words.
-
-    Examples
-    --------
-    >>> counted(1, "row"), counted(1200, "row")
-    ('1 row', '1200 rows')
-    """
+    """Count things in words, such as ``"1 row"`` and ``"1200 rows"``."""
     return f"{number} {word if number == 1 else several or word + 's'}"
 
 
