@@ -119,9 +119,11 @@ def test_patches_are_kept_once_and_written_out_when_asked_for():
 
 def test_bridges_do_not_copy_the_patches_of_distinct_points():
     X, _ = repeated()
-    lengths = PatchIsomap().fit(X).patch_graph_.lengths
-    assert lengths.some(np.arange(60)).patches is lengths.patches
-    assert len(lengths.some(np.array([3, 100])).patches) == 2
+    isomap = PatchIsomap().fit(X)
+    lengths = isomap.patch_graph_.lengths
+    copies = isomap.patch_graph_.copies
+    assert lengths.of_distinct(copies).patches is lengths.patches
+    assert len(lengths.patches) == len(copies.first)
 
 
 @pytest.mark.parametrize(

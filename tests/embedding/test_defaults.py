@@ -206,7 +206,7 @@ CHANGED = {
 DECISIONS = {
     "n_neighbors": lambda fitted: fitted.n_neighbors_,
     "patch": lambda fitted: repr(fitted.patch_),
-    "lengths": lambda fitted: fitted.patch_graph_.lengths.typical is not None,
+    "lengths": lambda fitted: fitted.patch_graph_.pruned,
     "graph": lambda fitted: fitted.patch_graph_.setting.by_divergence,
     "radius": lambda fitted: fitted.patch_graph_.setting.radius,
     "supervision": lambda fitted: fitted.patch_graph_.setting.supervision,

@@ -21,7 +21,7 @@ def test_labels_get_divergences_and_a_smooth_map_and_weights_that_use_lengths():
     plain = {"lengths": "divergence", "out_of_sample": "krr"}
     assert supervised_parameters("tsne") == plain
     assert supervised_parameters("isomap") == {**plain, "scaling": "classical"}
-    assert supervised_parameters("lle") == {**plain, "weights": "entropic"}
+    assert supervised_parameters("lle") == {**plain, "weights": "entropic", "reg": 1e-3}
     assert supervised_parameters("eigenmaps") == {**plain, "bandwidth": "median"}
 
 
@@ -38,7 +38,7 @@ def test_parameters_are_those_of_the_method(method):
 @pytest.mark.slow
 def test_isomap_without_patches_is_classical_and_with_them_as_by_default():
     assert divergence_parameters("isomap", "hellinger") == {"divergence": "hellinger"}
-    assert divergence_parameters("lle", "euclidean") == {"divergence": "euclidean"}
+    assert divergence_parameters("lle", "euclidean") == {"divergence": "euclidean", "reg": 1e-3}
     compared = {
         m.divergence: m.estimator
         for m in methods(30, divergences=["kl", "euclidean"])

@@ -207,7 +207,7 @@ def test_tsne_can_be_given_plain_patches_and_their_divergences(setting):
     default = PatchTSNE(perplexity=8, n_iter=1, n_neighbors=7, random_state=0)
     found = sklearn.clone(default).set_params(**setting).fit(X)
     graph = found.patch_graph_
-    assert (graph.denoised is None) == (graph.lengths.typical is not None)
+    assert (graph.denoised is None) == graph.pruned
     assert np.abs(found.graph_ - default.fit(X).graph_).max() > 0
 
 
@@ -228,7 +228,8 @@ def test_lengths_and_patch_have_no_meaning_without_patches(estimator, divergence
     if isinstance(estimator, PatchLLE):
         estimator.set_params(weights="entropic")
     plain = sklearn.clone(estimator).fit(X)
-    assert plain.patch_ is plain.patches_ is plain.patch_graph_.lengths.typical is None
+    assert plain.patch_ is plain.patches_ is None
+    assert not plain.patch_graph_.pruned
     for setting in (
         {"lengths": "pruned"},
         {"lengths": "divergence"},

@@ -277,7 +277,7 @@ def euclidean_weights(x, members, reg):
     return w / sum(w)
 
 
-def lle(space, d, weights="entropic", reg=1e-3, Y=None):
+def lle(space, d, weights="entropic", reg=0.1, Y=None):
     """PELLE eq. 15, 18: all eigenvalues, coordinates, and those of new points."""
 
     def rows(points, neighbors):
