@@ -110,6 +110,30 @@ def test_x_space_takes_neighbours_under_the_divergence_of_patches_centred_at_the
     assert (preset.graph, preset.divergence, preset.n_components) == ("divergence", "hellinger", 3)
 
 
+@pytest.mark.parametrize("make", [papers.x_isomap, papers.x_eigenmaps, papers.x_lle, papers.x_tsne])
+def test_x_space_has_the_low_rank_covariance_of_algorithm_1_where_it_is_asked_for(make):
+    preset = make(size=7, covariance="hazan", rank=3)
+    assert preset.patch.get_params() == X_SPACE_PATCH | {"covariance": "hazan", "rank": 3}
+    with pytest.raises(ValueError, match="covariance='oas'"):
+        make(covariance="oas")
+    with pytest.raises(ValueError, match="rank=3 is for covariance='hazan'"):
+        make(rank=3)
+
+
+# Setosa is far from the others, and joined to them by one edge.
+@pytest.mark.filterwarnings("ignore:the neighbourhood graph has:UserWarning")
+def test_the_printed_cell_of_iris_is_that_of_the_ridge_and_of_algorithm_1_at_full_rank():
+    X, y = load_iris(return_X_y=True)
+
+    def rand(**covariance):
+        estimator = papers.x_eigenmaps(10, 5, divergence="bhattacharyya-riemann", **covariance)
+        labels = KMeans(3, n_init=50, random_state=0).fit(estimator.fit_transform(X)).labels_
+        return round(float(adjusted_rand_score(y, labels)), 3)
+
+    assert rand() == rand(covariance="hazan") == 0.904
+    assert rand(covariance="hazan", rank=2) < 0.8
+
+
 @pytest.mark.parametrize("preset", [papers.isomap_kl(9), papers.pelle(9), papers.elap(9)])
 def test_the_kl_systems_reweight_euclidean_neighbours_by_patches_that_contain_the_point(preset):
     assert (preset.graph, preset.divergence, preset.n_neighbors) == ("neighbors", "kl", 9)
