@@ -156,9 +156,14 @@ def x_eigenmaps(
 ) -> PatchEigenmaps:
     """X-LEM: Laplacian eigenmaps in the metric space of local Gaussians.
 
-    Weights ``exp(-d / sigma)`` (section 4.1); ``sigma`` is a number, or the median of the
-    divergences. The paper's dimension, the number of classes, counts the constant eigenvector;
-    ``n_components`` does not. Other parameters as in :func:`x_isomap`.
+    Weights ``exp(-d / sigma)`` (section 4.1). The paper tries three ``sigma``: the median, the 0.25
+    and the 0.75 quantile of all pairwise similarities (section 6), which are ``"pairwise-median"``,
+    ``"pairwise-0.25"`` and ``"pairwise-0.75"`` here. The default, ``"median"``, is the median of
+    the divergences along edges, or more where the graph would fall apart: the printed cells of
+    iris come out with it. A number is possible, too.
+
+    The paper's dimension, the number of classes, counts the constant eigenvector; ``n_components``
+    does not. Other parameters as in :func:`x_isomap`.
     """
     return PatchEigenmaps(
         n_components,

@@ -315,6 +315,9 @@ def _isomap(D: Floats, data: Dataset, tried: Grid) -> Iterator[tuple[str, Floats
 def _eigenmaps(D: Floats, data: Dataset, tried: Grid) -> Iterator[tuple[str, Floats]]:
     """Weigh by ``exp(-d / sigma)``, sigma a quantile of the edges' lengths.
 
+    The paper takes its quantiles "from all the pairwise similarities in the affinity matrix". The
+    pairs that are no edges have no entry there; over all pairs sigma is several times as large.
+
     The paper's dimension, the number of classes, counts the constant eigenvector or does not: both.
     """
     classes = len(data.labels)
