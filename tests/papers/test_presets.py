@@ -148,7 +148,7 @@ def test_pelle_and_elap_follow_their_equations_on_wine():
     D = fitted.graph_.toarray()
     near = np.argsort(np.where(np.eye(len(X)), np.inf, cdist(X, X)), axis=1, kind="stable")[:, :20]
     W = np.zeros_like(D)
-    for i, row in enumerate(near):  # PELLE eq. 28-30
+    for i, row in enumerate(near):  # PELLE eq. 28, 9, 10
         w = np.linalg.solve(np.outer(D[i, row], D[i, row]) + 1e-2 * np.eye(20), np.ones(20))
         W[i, row] = w / w.sum()
     R = np.eye(len(X)) - W

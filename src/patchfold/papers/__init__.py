@@ -67,9 +67,9 @@ def pelle(
     include_self: bool = True,
     gamma: float = 1e-3,
 ) -> PatchLLE:
-    """PELLE, parametric entropic locally linear embedding (section 3, eq. 19-30).
+    """PELLE, parametric entropic locally linear embedding (section 3, eq. 19-29).
 
-    ``reg`` is the paper's alpha; ``gamma`` as in :func:`isomap_kl`.
+    ``reg`` is the paper's alpha (section 2.1.2); ``gamma`` as in :func:`isomap_kl`.
     """
     return PatchLLE(
         n_components,

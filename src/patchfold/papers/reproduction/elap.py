@@ -33,7 +33,7 @@ DENSE_ROWS = 3000
 NOTE = (
     f"{ACCOUNTS_NOTE} {experiment.HONEST_NOTE} The authors' program does not compute the paper's "
     "equations: it gives pairs that are not neighbours the weight 1, where equation 42 gives them "
-    "none."
+    f"none. {baselines.LAP_NOTE}"
 )
 
 

@@ -107,7 +107,10 @@ NOTE = (
     f"{HALVES} such halves, and the brackets hold the middle {100 * HELD:.0f} % of their scores. "
     "The X-methods have the covariance of section 6, C + gamma I, which the printed numbers "
     f"follow. Columns with{BY_ALGORITHM_1} have the low-rank covariance of Algorithm 1 instead, of "
-    f"rank {', '.join(map(str, RANKS[:-1]))} or {RANKS[-1]}; no table prints them."
+    f"rank {', '.join(map(str, RANKS[:-1]))} or {RANKS[-1]}; no table prints them. k-means "
+    f"has {RESTARTS} restarts for Euc and PCA, as in the paper, and {GRID_RESTARTS} by k-means++ "
+    "for every point of a grid. LEM weighs edges by exp(-d / sigma) with the three quantiles of "
+    "the distances along edges for sigma, and has the normalised Laplacian, like X-LEM."
 )
 
 QUICK_DATASETS = ("iris", "wine")
