@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from sklearn.utils import gen_batches
 
 from patchfold.graph.edges import stacked, with_lengths
@@ -44,9 +45,7 @@ def place(graph: PatchGraph, X: Any, part: Part | None = None) -> Neighborhoods:
     if setting.precomputed:
         near = given_neighbors(X, setting.degree, setting.radius, own=False)
         return with_lengths(near, lengths.of_unlabelled(near.distances))
-    search = cast("NeighborSearch", graph.search)
-    found = check_found(search, search.query(X), len(X), graph.matrix.shape[1])
-    found = found if graph.reach is None else found.nearest(graph.reach)
+    found = _found(graph, X)
     if graph.patches is None:
         near = found if setting.degree is None else found.nearest(setting.degree)
         return with_lengths(near, lengths.of_unlabelled(near.distances))
@@ -60,6 +59,38 @@ def place(graph: PatchGraph, X: Any, part: Part | None = None) -> Neighborhoods:
             "a row of X lies so far from the fitted points that its patch overflows "
             f"{graph.matrix.dtype} ({error}); drop the row."
         ) from error
+
+
+def divergences(graph: PatchGraph, X: Floats) -> Floats:
+    """Return the divergences of points from all fitted ones, (n_new, n).
+
+    Distances where there are no patches. A point that was fitted has the patch it has there.
+    """
+    if graph.patches is None:
+        return cdist(X, graph.lengths.points).astype(X.dtype, copy=False)
+    same, every = graph.fitted_as(X), np.arange(len(graph))
+    new = np.flatnonzero(same < 0)
+    patches = _patches_of_new(graph, X[new], _found(graph, X[new]), None) if len(new) else None
+    values = np.empty((len(X), len(graph)), graph.matrix.dtype)
+    for block in gen_batches(len(X), max(1, BLOCK_PAIRS // len(graph))):
+        rows = np.arange(len(X))[block]
+        known = rows[same[rows] >= 0]
+        j = np.tile(every, len(known))
+        found = graph.lengths.divergences(np.repeat(same[known], len(every)), j)
+        values[known] = found.reshape(len(known), len(every))
+        if patches is not None:
+            unknown = np.flatnonzero(np.isin(new, rows))
+            i, j = np.repeat(unknown, len(every)), np.tile(every, len(unknown))
+            found = graph.lengths.divergences_of_new(patches, i, j)
+            values[new[unknown]] = found.reshape(len(unknown), len(every))
+    return values
+
+
+def _found(graph: PatchGraph, X: Floats) -> Neighborhoods:
+    """Search the fitted neighbours of new points."""
+    search = cast("NeighborSearch", graph.search)
+    found = check_found(search, search.query(X), len(X), graph.matrix.shape[1])
+    return found if graph.reach is None else found.nearest(graph.reach)
 
 
 def _patches_of_new(
