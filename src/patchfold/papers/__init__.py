@@ -6,17 +6,25 @@ can be changed afterwards by ``set_params``.
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from patchfold.base.validation import check_choice
+import numpy as np
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+
+from patchfold.base.validation import check_choice, check_count
 from patchfold.embedding import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
 from patchfold.patches import GaussianPatch
 from patchfold.supervision import Dissimilarity
+
+if TYPE_CHECKING:
+    from patchfold.base.types import Indices, Seed
 
 __all__ = [
     "elap",
     "isomap_kl",
     "pelle",
+    "spectral_clusters",
     "supervised_isomap",
     "x_eigenmaps",
     "x_isomap",
@@ -256,6 +264,54 @@ def supervised_isomap(
         supervision=Dissimilarity(alpha=alpha, beta=beta),
         out_of_sample=out_of_sample,
     )
+
+
+def spectral_clusters(
+    X: Any,
+    n_clusters: int,
+    *,
+    estimator: PatchEigenmaps | None = None,
+    random_state: Seed = None,
+) -> Indices:
+    """Cluster by cutting the graph of patches (ELAP, section II-E).
+
+    k-means groups the leading ``n_clusters - 1`` eigenvectors beside the constant one. They solve
+    the relaxed problem of the least normalised cut, NCut (eq. 34); with
+    ``laplacian="unnormalized"`` that of the ratio cut, RCut (eq. 27 and 33).
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+    n_clusters : int
+        At least two.
+    estimator : PatchEigenmaps or None
+        What makes the graph and its Laplacian; None means ``PatchEigenmaps()``. Its
+        ``n_components`` does not count.
+    random_state : int, RandomState or None
+        Seed of k-means, which keeps the best of ten runs.
+
+    Returns
+    -------
+    array of shape (n_samples,)
+        The cluster of every point, from 0.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.metrics import adjusted_rand_score
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from patchfold import papers
+    >>> X, y = load_wine(return_X_y=True)
+    >>> labels = papers.spectral_clusters(StandardScaler().fit_transform(X), 3, random_state=0)
+    >>> bool(adjusted_rand_score(y, labels) > 0.8)
+    True
+    """
+    if check_count("n_clusters", n_clusters) < 2:
+        raise ValueError(f"n_clusters={n_clusters} leaves nothing to cut; give at least 2.")
+    maps = PatchEigenmaps() if estimator is None else clone(estimator)
+    places = maps.set_params(n_components=n_clusters - 1).fit_transform(X)
+    labels = KMeans(n_clusters, n_init=10, random_state=random_state).fit_predict(places)
+    return np.asarray(labels, dtype=np.intp)
 
 
 def _levada_patch(include_self: bool, gamma: float) -> GaussianPatch:
