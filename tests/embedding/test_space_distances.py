@@ -65,6 +65,12 @@ def test_blocks_do_not_change_distances(monkeypatch):
     np.testing.assert_allclose(fitted.distances(Y), np.delete(whole, np.s_[7:16], axis=0))
 
 
+def test_rows_too_far_away_for_a_patch_are_refused():
+    fitted = PatchSpace().fit(normal(0, 60, 3).astype(np.float32))
+    with pytest.raises(ValueError, match="so far from the fitted points that its patch overflows"):
+        fitted.distances(np.array([[1e30, 0, 0]], dtype=np.float32))
+
+
 def test_given_distances_have_no_others():
     fitted = PatchSpace(n_neighbors=5, divergence="precomputed").fit(1 - np.eye(20))
     with pytest.raises(ValueError, match="no other distances than those given"):

@@ -6,6 +6,7 @@ each other, and have no labels.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -19,6 +20,8 @@ from patchfold.neighbors.protocol import check_found
 from patchfold.patches.fitting import Part
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from patchfold.base.types import Floats, Indices
     from patchfold.graph.patch_graph import PatchGraph
     from patchfold.neighbors.protocol import NeighborSearch
@@ -49,11 +52,18 @@ def place(graph: PatchGraph, X: Any, part: Part | None = None) -> Neighborhoods:
     if graph.patches is None:
         near = found if setting.degree is None else found.nearest(setting.degree)
         return with_lengths(near, lengths.of_unlabelled(near.distances))
+    with _overflow_named(graph):
+        patches = _patches_of_new(graph, X, found, part)
+        near, values = _nearest_of_new(graph, patches, found)
+        return with_lengths(near, lengths.of_new(patches, near, values, graph.matrix))
+
+
+@contextmanager
+def _overflow_named(graph: PatchGraph) -> Iterator[None]:
+    """Refuse rows too far away for a patch; callers check for infinities."""
     try:
-        with np.errstate(over="ignore", invalid="ignore"):  # callers check for infinities
-            patches = _patches_of_new(graph, X, found, part)
-            near, values = _nearest_of_new(graph, patches, found)
-            return with_lengths(near, lengths.of_new(patches, near, values, graph.matrix))
+        with np.errstate(over="ignore", invalid="ignore"):
+            yield
     except np.linalg.LinAlgError as error:
         raise ValueError(
             "a row of X lies so far from the fitted points that its patch overflows "
@@ -68,6 +78,11 @@ def divergences(graph: PatchGraph, X: Floats) -> Floats:
     """
     if graph.patches is None:
         return cdist(X, graph.lengths.points).astype(X.dtype, copy=False)
+    with _overflow_named(graph):
+        return _all_divergences(graph, X)
+
+
+def _all_divergences(graph: PatchGraph, X: Floats) -> Floats:
     same, every = graph.fitted_as(X), np.arange(len(graph))
     new = np.flatnonzero(same < 0)
     patches = _patches_of_new(graph, X[new], _found(graph, X[new]), None) if len(new) else None
