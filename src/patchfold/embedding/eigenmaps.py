@@ -230,7 +230,7 @@ class PatchEigenmaps(BasePatchEmbedding):
             isinstance(self.bandwidth, Real) and float(self.bandwidth) > 0
         ):
             names = ", ".join(map(repr, get_args(BandwidthName)))
-            raise ValueError(f"bandwidth={self.bandwidth!r} must be positive, or one of {names}.")
+            raise ValueError(f"bandwidth={self.bandwidth!r} must be positive, or {names}.")
         elif float(self.bandwidth) == np.inf and self.graph == "neighbors":
             rule = label_rule(self.supervision)
             if rule is not None and not isinstance(rule, Cut):
