@@ -130,11 +130,10 @@ def x_isomap(
     ``size`` is the paper's m, neighbours in a patch; ``n_neighbors`` its neighbourhood size,
     counted under the divergence. Patches are centred at the point.
 
-    The paper has two covariances. Section 6 says that all experiments use ``R = C + gamma I``, the
-    default, ``"ridge"``: the printed cells that come out do so with it. Section 3 finds a low-rank
-    estimate by its Algorithm 1, ``covariance="hazan"``: ``rank`` directions of the patch, all if
-    it is None (then the estimate tends to ``R``, footnote 6), plus ``gamma I``. The paper prints
-    no rank.
+    The paper has two covariances. Section 6 says that all experiments, and so the printed tables,
+    use ``R = C + gamma I``: the default, ``"ridge"``. Section 3 finds a low-rank estimate by its
+    Algorithm 1, ``covariance="hazan"``: ``rank`` directions of the patch, all if it is None (then
+    the estimate tends to ``R``, footnote 6), plus ``gamma I``. The paper prints no rank.
 
     Examples
     --------
@@ -167,8 +166,9 @@ def x_eigenmaps(
     Weights ``exp(-d / sigma)`` (section 4.1). The paper tries three ``sigma``: the median, the 0.25
     and the 0.75 quantile of all pairwise similarities (section 6), which are ``"pairwise-median"``,
     ``"pairwise-0.25"`` and ``"pairwise-0.75"`` here. The default, ``"median"``, is the median of
-    the divergences along edges, or more where the graph would fall apart: the printed cells of
-    iris come out with it. A number is possible, too.
+    the divergences along edges, or more where the graph would fall apart. The printed cells of
+    iris come out with it, at ``n_neighbors=10``, ``size=5`` and ``"bhattacharyya-riemann"``. A
+    number is possible, too.
 
     The paper's dimension, the number of classes, counts the constant eigenvector; ``n_components``
     does not. Other parameters as in :func:`x_isomap`.
