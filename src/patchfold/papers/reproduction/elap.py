@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from patchfold.base.types import Doubles
 
 
-PROTOCOL = 1
+PROTOCOL = 2
 TABLES = ("I", "II")
 # Above this a full matrix takes minutes for every K, and Lanczos finds the same vectors.
 DENSE_ROWS = 3000

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 PAPER = "isomap-kl"
-PROTOCOL = 1
+PROTOCOL = 2
 TABLES = ("I", "II", "III")
 METHODS = ("PCA", "KPCA", "ISO", "ISO-KL", "LLE", "LAP")
 
