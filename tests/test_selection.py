@@ -26,10 +26,11 @@ from patchfold import (
     PatchLLE,
     PatchSpace,
     PatchTSNE,
+    papers,
     selection,
 )
 from patchfold.neighbors import ExactNeighbors, SharedNeighbors
-from patchfold.selection import select_n_neighbors
+from patchfold.selection import select_n_neighbors, select_patch_size
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -387,3 +388,55 @@ def test_a_fit_of_all_points_that_fails_is_not_taken_for_a_sample_too_small():
         selection.fit_best(Failing(), X, None, sampled_from=200)
     assert set(Failing.fits) == {130, 260}
     assert Failing.fits.count(260) == 1
+
+
+# ---------------------------------------------------------------------------- size of patches
+
+
+def energy_by_hand(graph, n_eigenvalues):
+    D = graph.toarray()
+    W = np.where(D > 0, np.exp(-D / np.median(graph.data)), 0)
+    root = np.sqrt(W.sum(axis=1))
+    return np.linalg.eigvalsh(W / np.outer(root, root))[-n_eigenvalues:].sum()
+
+
+@pytest.mark.filterwarnings("ignore:the neighbourhood graph has:UserWarning")
+def test_the_size_of_patches_is_chosen_by_the_energy_of_x_space():
+    X = load_iris().data
+    method = papers.x_eigenmaps(12, 8, 2, divergence="hellinger")
+    chosen = select_patch_size(method, X, candidates=[4, 9, 20])
+    by_hand = []
+    for size in (4, 9, 20):
+        alone = clone(method).set_params(patch__size=size).fit(X)
+        np.testing.assert_array_equal(chosen.embeddings[size], alone.embedding_)
+        by_hand.append(energy_by_hand(alone.graph_, 3))
+    np.testing.assert_allclose(chosen.scores["energy"], by_hand, rtol=1e-7)
+    assert chosen.size == chosen.candidates[int(np.argmax(by_hand))] == chosen.estimator.patch.size
+    assert chosen.n_neighbors == chosen.estimator.n_neighbors == 12
+    assert method.patch.size == 8
+    assert f"{chosen.size}*" in str(chosen)
+    assert str(chosen).split()[:2] == ["size", "energy"]
+
+
+def test_sizes_of_the_recommended_patch_are_compared_where_none_is_given():
+    chosen = select_patch_size(PatchIsomap(), ROLL, criterion=["lcmc", "energy"])
+    assert chosen.candidates == [3, 5, 7, 10, 15, 20, 25]
+    assert chosen.criterion == "lcmc"
+    assert chosen.estimator.patch.denoise
+    ax = chosen.plot()
+    assert ax.get_xlabel() == "neighbours in a patch"
+    assert f"m = {chosen.size}" in [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "options", "words"),
+    [
+        ({"divergence": "euclidean"}, {}, "divergence='euclidean' has no patches"),
+        ({"radius": 2.0}, {}, "radius="),
+        ({}, {"candidates": [200]}, "candidates="),
+        ({}, {"criterion": "cross-validation"}, "needs the labels"),
+    ],
+)
+def test_what_has_no_sizes_to_choose_is_refused(parameters, options, words):
+    with pytest.raises(ValueError, match=words):
+        select_patch_size(PatchIsomap(**parameters), ROLL, **options)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         papers,
         plotting,
         selection,
+        significance,
         supervision,
     )
     from patchfold.embedding import (
@@ -62,6 +63,7 @@ __all__ = [
     "papers",
     "plotting",
     "selection",
+    "significance",
     "supervision",
 ]
 

@@ -1,4 +1,4 @@
-"""Choose ``n_neighbors``, with labels or without: fit candidates and compare them.
+"""Choose ``n_neighbors`` or the size of patches, with labels or without: compare candidates.
 
 Neighbours are searched once, for the largest candidate. docs/evidence/choosing-k.md lists the
 criteria and how much accuracy each of them loses against a choice by labels.
@@ -22,6 +22,7 @@ from patchfold.base.validation import (
     warn_user,
 )
 from patchfold.evaluation.criteria import CRITERIA, Setting, agreement
+from patchfold.graph.short_circuits import recommended_patch
 from patchfold.neighbors import SharedNeighbors
 
 if TYPE_CHECKING:
@@ -34,15 +35,20 @@ if TYPE_CHECKING:
 
     Own = Callable[[Any, Any], float]
 
-__all__ = ["NAMES", "Selection", "select_n_neighbors"]
+__all__ = ["NAMES", "Selection", "select_n_neighbors", "select_patch_size"]
 
 AGREEMENT = "agreement"
 
 # All criteria with a name.
 NAMES = (*CRITERIA, AGREEMENT)
 
-# The default candidates, each twice the one before.
+# The default candidates, each twice the one before; and for patches some of X-space's 3 to 25.
 CANDIDATES = (5, 10, 20, 40)
+SIZES = (3, 5, 7, 10, 15, 20, 25)
+
+# What is chosen, and its name to the user.
+DEGREE: Final = "n_neighbors"
+SIZE: Final = "patch__size"
 
 # From SAMPLED_FROM points on, "auto" compares candidates on half of the points, and on at most
 # MOST_JUDGED: the choice has to be cheap beside the fit.
@@ -60,7 +66,8 @@ class Selection:
     Attributes
     ----------
     n_neighbors : int
-        The choice: the candidate with the best score, the smallest if several are equal.
+        The choice: the candidate with the best score, the smallest if several are equal. After
+        :func:`select_patch_size` it is the estimator's own, and ``size`` the choice.
     criterion : str
         The name of the criterion that made the choice.
     candidates : list of int
@@ -71,7 +78,9 @@ class Selection:
     embeddings : dict
         Maps a candidate to its embedding.
     estimator : estimator
-        Fitted with the chosen ``n_neighbors``.
+        Fitted with the choice.
+    size : int or None
+        The neighbours of a patch that :func:`select_patch_size` chose.
     """
 
     n_neighbors: int
@@ -80,10 +89,12 @@ class Selection:
     scores: dict[str, Floats]
     embeddings: dict[int, Floats] = field(repr=False)
     estimator: Any = field(repr=False)
+    size: int | None = None
 
     def __str__(self) -> str:
-        mark = {self.n_neighbors: "*"}
-        columns = {"n_neighbors": [f"{k}{mark.get(k, ' ')}" for k in self.candidates]}
+        chosen = self.n_neighbors if self.size is None else self.size
+        mark, name = {chosen: "*"}, "n_neighbors" if self.size is None else "size"
+        columns = {name: [f"{k}{mark.get(k, ' ')}" for k in self.candidates]}
         columns |= {name: [f"{x:.4f}" for x in column] for name, column in self.scores.items()}
         widths = [max(len(name), 9) for name in columns]
         lines = [tuple(columns), *zip(*columns.values(), strict=True)]
@@ -93,7 +104,11 @@ class Selection:
         """Draw the scores, see :func:`patchfold.plotting.plot_k_profile`."""
         from patchfold.plotting import plot_k_profile
 
-        return plot_k_profile(self.candidates, self.scores, chosen=self.n_neighbors, ax=ax)
+        if self.size is None:
+            return plot_k_profile(self.candidates, self.scores, chosen=self.n_neighbors, ax=ax)
+        ax = plot_k_profile(self.candidates, self.scores, chosen=self.size, symbol="m", ax=ax)
+        ax.set_xlabel("neighbours in a patch")
+        return ax
 
 
 def select_n_neighbors(
@@ -171,6 +186,68 @@ def select_n_neighbors(
     return run.select(chosen, criteria, setting)
 
 
+def select_patch_size(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    criterion: CriterionName | Own | Sequence[CriterionName | Own] = "energy",
+    candidates: Sequence[int] | None = None,
+    cv: Any = 5,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    verbose: int = 0,
+) -> Selection:
+    """Choose the number of neighbours that make up a patch, X-space's m (section 4.2).
+
+    The default criterion is the paper's: the sum of the leading eigenvalues of the affinity matrix
+    of the graph, one more than the embedding has components. The paper takes as many as there are
+    clusters. Its scores over the candidates are the curve of Figure 3, at one degree of the graph.
+
+    Parameters
+    ----------
+    estimator : PatchIsomap, PatchLLE, PatchEigenmaps or PatchTSNE
+        Its other parameters stay as they are, ``n_neighbors`` among them; it is not fitted. Without
+        a ``patch`` of its own, sizes of the recommended one are compared.
+    X, y, criterion, cv, n_jobs, random_state, verbose
+        As in :func:`select_n_neighbors`.
+    candidates : sequence of int or None
+        Sizes. None means those of 3, 5, 7, 10, 15, 20 and 25 that are below half the number of
+        samples.
+
+    Returns
+    -------
+    Selection
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from patchfold import papers
+    >>> X = load_wine().data
+    >>> chosen = select_patch_size(papers.x_eigenmaps(20, divergence="bhattacharyya"), X)
+    >>> chosen.size in chosen.candidates, chosen.n_neighbors, list(chosen.scores)
+    (True, 20, ['energy'])
+    """
+    _check_estimator(estimator)
+    points = check_points(X)
+    if estimator.divergence in ("euclidean", "precomputed"):
+        raise ValueError(
+            f"divergence={estimator.divergence!r} has no patches; give an estimator with another "
+            "divergence."
+        )
+    criteria = _check_criteria(criterion)
+    _check_labels(criteria, y)
+    sizes = _check_candidates(candidates, len(points), SIZES)
+    trial = clone(estimator)
+    if trial.patch is None:
+        trial.set_params(patch=recommended_patch(len(points)))
+    if n_jobs is not None:
+        trial.set_params(n_jobs=n_jobs)
+    shared = SharedNeighbors(estimator.knn)
+    run = _Run(trial, X, points, y, shared, verbose=verbose, parameter=SIZE)
+    return run.select(sizes, criteria, Setting(y, cv, random_state))
+
+
 def fit_best(
     estimator: Any,
     X: Any,
@@ -212,7 +289,7 @@ class _Trial:
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    """Fits of one estimator to the same data with different ``n_neighbors``."""
+    """Fits of one estimator to the same data with different values of one parameter."""
 
     estimator: Any
     X: Any
@@ -221,6 +298,7 @@ class _Run:
     shared: SharedNeighbors
     verbose: int = 0
     quiet: bool = False
+    parameter: str = DEGREE
 
     def sampled(self) -> _Run:
         """Return a run on half of the points, at most MOST_JUDGED."""
@@ -259,8 +337,10 @@ class _Run:
                 best = self._attempt(max(sorted(embeddings), key=lambda k: alike[k]))
         for message, category in () if self.quiet else best.warnings:
             warn_user(message, category)
-        k = int(best.fitted.n_neighbors)
-        return Selection(k, leading, candidates, scores, embeddings, best.fitted)
+        k, size = best.fitted.n_neighbors_, None
+        if self.parameter == SIZE:
+            size = int(best.fitted.patch.size)
+        return Selection(int(k), leading, candidates, scores, embeddings, best.fitted, size)
 
     def _judge(self, fitted: Any, criteria: dict[str, Any], setting: Setting) -> dict[str, float]:
         """Score one fit by all criteria that need no other."""
@@ -271,8 +351,9 @@ class _Run:
         }
         if self.verbose:
             told = ", ".join(f"{name}={value:.4f}" for name, value in scores.items())
-            k = fitted.n_neighbors
-            print(f"[select_n_neighbors] n_neighbors={k}: {told}", flush=True)  # noqa: T201
+            name = "patch_size" if self.parameter == SIZE else DEGREE
+            value = fitted.get_params()[self.parameter]
+            print(f"[select_{name}] {name}={value}: {told}", flush=True)  # noqa: T201
         return scores
 
     def _attempt(self, k: int) -> _Trial:
@@ -284,9 +365,9 @@ class _Run:
                 return _Trial(failure=error)
 
     def fit(self, k: int) -> Any:
-        """Fit a clone with ``k`` of the shared neighbours."""
+        """Fit a clone with the candidate ``k`` and the shared neighbours."""
         fitted = clone(self.estimator)
-        fitted.set_params(n_neighbors=k, knn=self.shared).fit(self.X, self.y)
+        fitted.set_params(**{self.parameter: k}, knn=self.shared).fit(self.X, self.y)
         # The shared search was for the fit only; the parameter is the user's again.
         return fitted.set_params(knn=self.shared.knn)
 
@@ -346,9 +427,9 @@ def _check_labels(criteria: dict[str, Any], y: Any) -> None:
         )
 
 
-def _check_candidates(candidates: Any, n: int) -> list[int]:
+def _check_candidates(candidates: Any, n: int, default: Sequence[int] = CANDIDATES) -> list[int]:
     if candidates is None:
-        return [k for k in CANDIDATES if 2 * k < n] or [max(1, (n - 1) // 2)]
+        return [k for k in default if 2 * k < n] or [max(1, (n - 1) // 2)]
     chosen = sorted({check_count("candidates", k) for k in candidates})
     if not chosen or chosen[-1] >= n:
         raise ValueError(

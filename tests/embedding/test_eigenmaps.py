@@ -13,7 +13,7 @@ from equations import (
     normal,
     slow_space,
 )
-from patchfold import PatchEigenmaps
+from patchfold import GaussianPatch, PatchEigenmaps
 from patchfold.embedding.eigenmaps import VISIBLE, WEIGHTS
 from patchfold.metrics import visible_share
 
@@ -27,6 +27,52 @@ def test_a_given_bandwidth_follows_the_equations(kernel):
     expected = slow.eigenmaps(slow_space("k > m"), 2, **setting)[1]
     assert_equal_up_to_sign(found.embedding_, expected, 1e-8)
     assert found.bandwidth_ == 2.5
+
+
+@pytest.mark.parametrize("name", ["kl", "hellinger", "euclidean"])
+@pytest.mark.parametrize(("kernel", "power"), [("gaussian", 2), ("exponential", 1)])
+def test_pairwise_bandwidths_are_quantiles_of_the_lengths_of_all_pairs(kernel, power, name):
+    X, k = DATA["k > m"]
+    space = slow_space("k > m", name)
+    n = len(X)
+    every = [
+        np.linalg.norm(X[i] - X[j])
+        if name == "euclidean"
+        else slow.divergence(name, space.patches[i], space.patches[j])
+        for i in range(n)
+        for j in range(i)
+    ]
+    for bandwidth, share in (("0.25", 0.25), ("median", 0.5), ("0.75", 0.75)):
+        setting = {"kernel": kernel, "divergence": name, "bandwidth": f"pairwise-{bandwidth}"}
+        found = PatchEigenmaps(n_neighbors=k, **PLAIN, **setting).fit(X)
+        assert found.bandwidth_ == pytest.approx(np.quantile(every, share) ** power, rel=1e-9)
+        same = (
+            found.embedding_,
+            PatchEigenmaps(
+                n_neighbors=k, **PLAIN, **(setting | {"bandwidth": found.bandwidth_})
+            ).fit_transform(X),
+        )
+        np.testing.assert_array_equal(*same)
+
+
+def test_pairwise_bandwidths_of_graphs_without_short_circuits_are_in_typical_lengths():
+    found = PatchEigenmaps(n_neighbors=7, bandwidth="pairwise-median").fit(normal(0, 45, 3))
+    points = found.patches_.points
+    apart = np.linalg.norm(points[:, None] - points, axis=2)[np.triu_indices(45, 1)]
+    expected = np.median(apart) / found.patch_graph_.lengths.typical.distance
+    assert found.bandwidth_ == pytest.approx(expected**2)
+
+
+def test_pairwise_bandwidths_of_given_distances_are_refused_and_of_equal_points_are_positive():
+    given = PatchEigenmaps(bandwidth="pairwise-0.25", divergence="precomputed", n_neighbors=5)
+    with pytest.raises(ValueError, match=r"bandwidth='pairwise-0\.25' needs points"):
+        given.fit(1 - np.eye(20))
+    with pytest.raises(ValueError, match=r"bandwidth='mean'.*'pairwise-median'"):
+        PatchEigenmaps(bandwidth="mean").fit(normal(0, 45, 3))
+    half = np.vstack([np.zeros((30, 3)), normal(0, 10, 3)])
+    own = {"patch": GaussianPatch(), "lengths": "divergence", "bandwidth": "pairwise-0.25"}
+    with pytest.warns(UserWarning, match="bandwidth="):
+        assert PatchEigenmaps(n_neighbors=5, **own).fit(half).bandwidth_ > 0
 
 
 BANDWIDTH_DATA = {

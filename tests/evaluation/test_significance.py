@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 
+import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from patchfold import significance
 from patchfold.evaluation.significance import (
+    _beyond_range,
     average_ranks,
     bonferroni_dunn,
     compare,
@@ -153,6 +157,71 @@ def test_p_values_cross_the_level_at_the_critical_difference(scores):
         assert ((p >= 0) & (p <= 1)).all()
         clear = np.abs(apart - difference) > 1e-6
         np.testing.assert_array_equal((p < 0.05)[clear], (apart > difference)[clear])
+
+
+def exact_tail(q, k):
+    """The probability of a range above q, by the difference of two large numbers in 60 digits."""
+
+    def density(z):
+        return mp.npdf(z) * (mp.ncdf(z) ** (k - 1) - (mp.ncdf(z) - mp.ncdf(z - q)) ** (k - 1))
+
+    with mp.workdps(60):
+        return float(k * mp.quad(density, [-15, -5, 0, q / 2, q, q + 5, q + 20]))
+
+
+@pytest.mark.parametrize("k", [3, 10])
+@pytest.mark.parametrize("q", [0.01, 0.5, 2.0, 5.0, 10.0, 14.0, 18.0])
+def test_p_values_of_nemenyi_have_their_digits_where_they_are_small(q, k):
+    assert _beyond_range(np.array([q]), k)[0] == pytest.approx(exact_tail(q, k), rel=1e-9)
+
+
+def test_no_p_value_of_nemenyi_is_zero_on_both_accuracies_of_isomap_kl():
+    cells = [cell for table in ("II", "III") for cell in tables.read("isomap-kl", table)]
+    columns = list(dict.fromkeys(cell.column for cell in cells))
+    rows = {}
+    for cell in cells:
+        if cell.data_set:
+            rows.setdefault((cell.printed, cell.classifier), {})[cell.column] = cell.value
+    p = nemenyi([[row[column] for column in columns] for row in rows.values()])
+    own = dict(zip(columns, p[columns.index("ISO-KL")], strict=True))
+    expected = {"PCA": 2.910e-12, "KPCA": 5.733e-17, "LLE": 3.903e-24, "LAP": 1.319e-21}
+    for name, value in expected.items():
+        assert own[name] == pytest.approx(value, rel=1e-3)
+
+
+def test_all_statements_of_x_space_follow_with_ten_methods_and_four_comparisons():
+    # Section 6: all X-methods differ from their own, but X-ISM from ISM under NMI.
+    names = ("ISM", "LEM", "LLE", "tSNE")
+    found = {}
+    for score in ("ARI", "NMI", "PUR"):
+        columns, values = printed("xspace", "2", score=score)
+        assert len(columns) == 10
+        comparison = compare(columns, values, pairs=[(f"X-{name}", name) for name in names])
+        ranks = average_ranks(values)
+        for (better, worse), p in comparison.p_values.items():
+            assert better == f"X-{worse}"
+            apart = ranks[columns.index(worse)] - ranks[columns.index(better)]
+            by_hand = 4 * math.erfc(apart / math.sqrt(10 * 11 / (6 * 12)) / math.sqrt(2))
+            assert p == pytest.approx(by_hand)
+            assert (apart > comparison.difference) == (p < 0.05)
+            found[score, worse] = p
+    assert len(found) == 12
+    assert {pair for pair, p in found.items() if p >= 0.10} == {("NMI", "ISM")}
+    isomap = [round(found[score, "ISM"], 3) for score in ("ARI", "NMI", "PUR")]
+    assert isomap == [0.023, 0.146, 0.055]
+
+
+def test_methods_of_a_pair_have_to_be_there():
+    with pytest.raises(ValueError, match="pairs='d'"):
+        compare(["a", "b", "c"], [[3, 2, 1]] * 8, pairs=[("a", "d")])
+
+
+def test_what_is_public_is_what_the_reproduction_uses():
+    assert significance.compare is compare
+    svg = significance.critical_difference_svg(
+        [("chosen", compare(["a", "b", "c"], [[3, 2, 1], [1, 2, 3]] * 4, pairs=[("a", "b")]))]
+    )
+    assert svg.count('stroke-width="4"') == 1  # the two that do not differ
 
 
 @given(st.lists(st.floats(1, 6), min_size=3, max_size=7), st.floats(0, 6))

@@ -7,12 +7,22 @@ from dataclasses import FrozenInstanceError, fields, is_dataclass, replace
 import numpy as np
 import pytest
 import sklearn
+from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris
 from sklearn.preprocessing import StandardScaler
 
 from equations import DATA, normal
-from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE, PatchSpace, PatchTSNE
+from patchfold import (
+    GaussianPatch,
+    PatchEigenmaps,
+    PatchIsomap,
+    PatchLLE,
+    PatchSpace,
+    PatchTSNE,
+    divergences,
+    papers,
+)
 from patchfold.graph.building import build_graph
 from patchfold.graph.patch_graph import GraphSetting
 from patchfold.graph.short_circuits import recommended_patch
@@ -197,3 +207,54 @@ def test_what_a_fit_leaves_is_frozen(estimator, names):
                 setattr(part, field.name, None)
         with pytest.raises(FrozenInstanceError):
             part.another = None
+
+
+# ------------------------------------------------------------------- components
+
+
+@pytest.mark.parametrize("name", ["isomap_kl", "pelle", "elap", "x_isomap", "x_lle"])
+@pytest.mark.filterwarnings("ignore:the neighbourhood graph has")
+@pytest.mark.filterwarnings("ignore:bandwidth")
+@pytest.mark.filterwarnings("ignore:the embedding is unreadable")
+def test_presets_join_components_by_the_closest_pair_under_the_divergence(name):
+    X = load_iris().data
+    model = getattr(papers, name)(5).set_params(n_components=1)
+    model.set_params(patch__size=5) if name.startswith("x_") else None
+    graph, D = model.fit(X).graph_, divergences.pairwise(model.patches_, model.divergence)
+    near = np.asarray(cdist(X, X) if model.graph == "neighbors" else D.copy())
+    np.fill_diagonal(near, np.inf)
+    rows = np.argsort(near, axis=1, kind="stable")[:, :5]
+    own = np.zeros(D.shape, dtype=bool)
+    np.put_along_axis(own, rows, True, axis=1)
+    _, labels = connected_components(own, directed=False)
+    # Merge the two components with the closest pair until one is left.
+    bridges = set()
+    while labels.any():
+        apart = np.where(labels[:, None] == labels, np.inf, D)
+        i, j = np.unravel_index(np.argmin(apart), D.shape)
+        bridges.add((min(i, j), max(i, j)))
+        labels = np.unique(np.where(labels == labels[i], labels[j], labels), return_inverse=True)[1]
+    i, j = np.nonzero(np.triu(graph.toarray() > 0) & ~(own | own.T))
+    assert bridges
+    assert set(zip(i, j, strict=True)) == bridges
+    np.testing.assert_array_equal([graph[pair] for pair in bridges], [D[pair] for pair in bridges])
+
+
+@pytest.mark.filterwarnings("ignore:the neighbourhood graph has")
+def test_the_bridge_of_iris_is_the_shortest_under_the_divergence_and_not_between_near_points():
+    X = load_iris().data
+    near = papers.x_isomap(5, 5).fit(X)
+    D = divergences.pairwise(near.patches_, "jeffreys")
+    classes = np.arange(150) < 50
+    assert D[np.ix_(classes, ~classes)].min() == pytest.approx(275, abs=1)
+    assert near.graph_[classes][:, ~classes].max() == D[np.ix_(classes, ~classes)].min()
+
+
+def test_estimators_join_components_by_the_closest_points_by_default():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(0, [3, 0.01, 1], (30, 3)), rng.normal(30, 1, (30, 3))])
+    with pytest.warns(UserWarning, match="graph has 2 components"):
+        graph = PatchIsomap(n_neighbors=5).fit(X).graph_
+    i, j = np.nonzero(graph[:30][:, 30:].toarray())
+    apart = cdist(X[:30], X[30:])
+    assert [(i, j)] == [np.unravel_index(np.argmin(apart), apart.shape)]

@@ -167,7 +167,7 @@ class Space:
                     between[i, j] = divergence(name, self.patches[i], self.patches[j])
                     between[j, i] = between[i, j]
         plain = choice = between
-        gaps = D
+        gaps, ties = (D, D) if name == "euclidean" else (plain, plain)
         if rule is not None:
             self.mean = np.mean([between[i, j] for i in range(n) for j in range(i)])
             self.mean **= 1 if name == "euclidean" else 2
@@ -176,7 +176,7 @@ class Space:
                 for j in range(n):
                     between[i, j] = rule(plain[i, j], labels[i], labels[j], D[i, j], self.mean)
             choice = np.where(np.isinf(between), plain, between)
-            gaps = choice if name == "euclidean" else D
+            gaps = choice if name == "euclidean" else gaps
         if graph == "divergence":
             self.neighbors = [
                 [(between[i, j], j) for _, j in row]
@@ -189,7 +189,7 @@ class Space:
         self.neighbors = [[pair for pair in row if pair[0] < math.inf] for row in self.neighbors]
         edges = sorted({(min(i, j), max(i, j)) for i, r in enumerate(self.neighbors) for _, j in r})
         self.n_parts = len(set(components(edges, n)))
-        for i, j in join(edges, n, gaps, D):
+        for i, j in join(edges, n, gaps, ties):
             self.neighbors[i].append((choice[i, j], j))
             self.neighbors[j].append((choice[j, i], i))
             edges.append((i, j))

@@ -258,7 +258,7 @@ COVARIANCES: dict[str, dict[str, Any]] = {
     "ledoit-wolf": {},
     "oas": {},
     "low-rank": {"rank": 2},
-    "hazan": {"rank": 12},
+    "hazan": {"rank": 3},
 }
 for _name, _more in COVARIANCES.items():
     _recipe = recipe(covariance=_name, **_more)

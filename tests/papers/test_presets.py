@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
-from sklearn.cluster import KMeans
+from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.datasets import load_iris, load_wine, make_swiss_roll
 from sklearn.manifold import Isomap
 from sklearn.metrics import (
@@ -13,7 +13,7 @@ from sklearn.metrics import (
 )
 from sklearn.preprocessing import StandardScaler
 
-from patchfold import PatchIsomap, datasets, papers
+from patchfold import PatchEigenmaps, PatchIsomap, datasets, papers
 from patchfold.graph.geodesics import shortest_paths
 from patchfold.metrics import purity, rank_correlation
 
@@ -110,6 +110,30 @@ def test_x_space_takes_neighbours_under_the_divergence_of_patches_centred_at_the
     assert (preset.graph, preset.divergence, preset.n_components) == ("divergence", "hellinger", 3)
 
 
+@pytest.mark.parametrize("make", [papers.x_isomap, papers.x_eigenmaps, papers.x_lle, papers.x_tsne])
+def test_x_space_has_the_low_rank_covariance_of_algorithm_1_where_it_is_asked_for(make):
+    preset = make(size=7, covariance="hazan", rank=3)
+    assert preset.patch.get_params() == X_SPACE_PATCH | {"covariance": "hazan", "rank": 3}
+    with pytest.raises(ValueError, match="covariance='oas'"):
+        make(covariance="oas")
+    with pytest.raises(ValueError, match="rank=3 is for covariance='hazan'"):
+        make(rank=3)
+
+
+# Setosa is far from the others, and joined to them by one edge.
+@pytest.mark.filterwarnings("ignore:the neighbourhood graph has:UserWarning")
+def test_the_printed_cell_of_iris_is_that_of_the_ridge_and_of_algorithm_1_at_full_rank():
+    X, y = load_iris(return_X_y=True)
+
+    def rand(**covariance):
+        estimator = papers.x_eigenmaps(10, 5, divergence="bhattacharyya-riemann", **covariance)
+        labels = KMeans(3, n_init=50, random_state=0).fit(estimator.fit_transform(X)).labels_
+        return round(float(adjusted_rand_score(y, labels)), 3)
+
+    assert rand() == rand(covariance="hazan") == 0.904
+    assert rand(covariance="hazan", rank=2) < 0.8
+
+
 @pytest.mark.parametrize("preset", [papers.isomap_kl(9), papers.pelle(9), papers.elap(9)])
 def test_the_kl_systems_reweight_euclidean_neighbours_by_patches_that_contain_the_point(preset):
     assert (preset.graph, preset.divergence, preset.n_neighbors) == ("neighbors", "kl", 9)
@@ -124,7 +148,7 @@ def test_pelle_and_elap_follow_their_equations_on_wine():
     D = fitted.graph_.toarray()
     near = np.argsort(np.where(np.eye(len(X)), np.inf, cdist(X, X)), axis=1, kind="stable")[:, :20]
     W = np.zeros_like(D)
-    for i, row in enumerate(near):  # PELLE eq. 28-30
+    for i, row in enumerate(near):  # PELLE eq. 28, 9, 10
         w = np.linalg.solve(np.outer(D[i, row], D[i, row]) + 1e-2 * np.eye(20), np.ones(20))
         W[i, row] = w / w.sum()
     R = np.eye(len(X)) - W
@@ -138,3 +162,55 @@ def test_pelle_and_elap_follow_their_equations_on_wine():
     np.testing.assert_allclose(
         L @ fitted.embedding_, fitted.embedding_ * fitted.eigenvalues_, atol=1e-9
     )
+
+
+# ---------------------------------------------------------------- spectral clustering
+
+
+def three_groups(n=40):
+    rng = np.random.default_rng(0)
+    return np.concatenate([rng.normal(5 * group, 1.3, (n, 4)) for group in range(3)])
+
+
+@pytest.mark.parametrize("laplacian", ["unnormalized", "random-walk"])
+@pytest.mark.filterwarnings("ignore:the neighbourhood graph has:UserWarning")
+def test_spectral_clusters_are_those_of_scikit_learn_on_the_same_graph(laplacian):
+    X = three_groups()
+    method = PatchEigenmaps(n_neighbors=25, divergence="euclidean", laplacian=laplacian)
+    found = papers.spectral_clusters(X, 3, estimator=method, random_state=0)
+    W = (method.fit(X).graph_.toarray() > 0).astype(float)
+    peer = SpectralClustering(3, affinity="precomputed", random_state=0).fit_predict(W)
+    assert adjusted_rand_score(peer, found) == 1.0
+    assert method.n_components == 2
+
+
+def cut(W, labels, normalized):
+    """RCut and NCut (ELAP eq. 27 and 34)."""
+    total = 0.0
+    for label in np.unique(labels):
+        inside = labels == label
+        volume = W[inside].sum() if normalized else inside.sum()
+        total += W[np.ix_(inside, ~inside)].sum() / volume / 2
+    return total
+
+
+@pytest.mark.parametrize(("laplacian", "normalized"), [("unnormalized", 0), ("random-walk", 1)])
+def test_no_other_threshold_of_the_eigenvector_cuts_two_groups_better(laplacian, normalized):
+    X = three_groups(30)[:60] * 0.6
+    method = PatchEigenmaps(1, n_neighbors=12, divergence="euclidean", laplacian=laplacian)
+    found = papers.spectral_clusters(X, 2, estimator=method, random_state=0)
+    W = (method.fit(X).graph_.toarray() > 0).astype(float)
+    vector = method.embedding_[:, 0]
+    others = [cut(W, vector > bound, normalized) for bound in np.sort(vector)[1:-1]]
+    assert cut(W, found, normalized) <= min(others) + 1e-9
+    if not normalized:  # eq. 30 and 32
+        sizes = np.bincount(found)
+        f = np.where(found == 0, np.sqrt(sizes[1] / sizes[0]), -np.sqrt(sizes[0] / sizes[1]))
+        L = np.diag(W.sum(axis=1)) - W
+        # Half of what the paper prints: its RCut has a factor 1 / 2 that eq. 32 leaves out.
+        assert f @ L @ f == pytest.approx(2 * len(W) * cut(W, found, normalized))
+
+
+def test_one_cluster_is_refused():
+    with pytest.raises(ValueError, match="n_clusters=1 leaves nothing to cut"):
+        papers.spectral_clusters(three_groups(), 1)

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import brentq
 from sklearn.covariance import ledoit_wolf, oas
 
 from patchfold.patches import covariances
-from patchfold.patches.covariances import ESTIMATES, Setting, hazan_weights, principal, singular
+from patchfold.patches.covariances import ESTIMATES, Setting, principal, singular
+from patchfold.patches.hazan import GAP, hazan_weights
 
 SETTING = Setting(gamma=None, rank=2, scale=1.0)
 
@@ -110,104 +110,129 @@ def test_singular_means_a_condition_number_above_one_over_eps():
 
 R_EIGENVALUES = {
     "equal": [1.0, 1.0, 1.0],
-    "mild": [0.5, 1.0, 2.0, 4.0],
-    "spread": [1e-2, 1e-1, 1.0, 10.0, 100.0],
-    "small": [1e-3, 2e-3, 5e-3],
-    "large": [50.0, 200.0, 1000.0, 5000.0, 6000.0, 7000.0],
+    "mild": [4.0, 2.0, 1.0, 0.5],
+    "spread": [100.0, 10.0, 1.0, 1e-1, 1e-2],
+    "small": [5e-3, 2e-3, 1e-3],
+    "large": [7000.0, 6000.0, 5000.0, 1000.0, 200.0, 50.0],
     "single": [3.0],
 }
+
+
+def scaled(eigenvalues):
+    """The same in the unit in which the inverse has trace one, and so solves the problem."""
+    R = np.array(eigenvalues)
+    return R * np.sum(1 / R)
 
 
 def objective(S, R):
     return np.log(S).sum() - (S * R).sum()
 
 
-def optimum(R):
-    """``(R + lambda I)^-1`` of trace one."""
-    least = R.min()
-    shift = brentq(lambda x: (1 / (R + x)).sum() - 1, -least + 1e-12, len(R) * 2.0 + 1)
-    return 1 / (R + shift)
+def gap_of(S, R):
+    return objective(1 / R, R) - objective(S, R)
 
 
-def plain_algorithm_1(R, start, n_steps):
-    """Algorithm 1 as printed, on matrices: an eigen-decomposition of the gradient a step."""
-    S = np.outer(start, start)
-    for t in range(1, n_steps + 1):
+def plain_algorithm_1(R, rank, gap, most_steps=10**6):
+    """Algorithm 1 as printed, on full matrices: the iterate of least gap.
+
+    Where ``S`` is singular its gradient is unbounded in its null space, and the leading direction
+    of ``R`` in it is taken until ``S`` has the rank; from then on the leading eigenvector of the
+    gradient in the range of ``S``.
+    """
+    m = len(R)
+    start = np.linalg.eigh(R)[1][:, -1]
+    S, best = np.outer(start, start), (np.inf, None)
+    for t in range(1, most_steps + 1):
         values, vectors = np.linalg.eigh(S)
-        null = vectors[:, values < 1e-12]
-        if null.shape[1]:  # the gradient is unbounded there; -R decides within
-            _, inside = np.linalg.eigh(null.T @ R @ null)
-            v = null @ inside[:, 0]
+        within, null = vectors[:, values > 1e-12], vectors[:, values <= 1e-12]
+        if within.shape[1] < rank:
+            v = null @ np.linalg.eigh(null.T @ R @ null)[1][:, -1]
         else:
-            _, vectors = np.linalg.eigh(np.linalg.inv(S) - R)
-            v = vectors[:, -1]
+            inverse = np.linalg.inv(within.T @ S @ within)
+            v = within @ np.linalg.eigh(inverse - within.T @ R @ within)[1][:, -1]
         S = S + min(1, 2 / t) * (np.outer(v, v) - S)
-    return S
+        values, vectors = np.linalg.eigh(S)
+        within = vectors[:, values > 1e-12]
+        assert within.shape[1] <= min(t, rank, m)
+        if within.shape[1] == rank:
+            product = within.T @ S @ within @ within.T @ R @ within
+            reached = np.trace(product) - np.linalg.slogdet(product)[1] - rank
+            best = min(best, (reached, S), key=lambda pair: pair[0])
+            if reached <= gap:
+                break
+    return best[1]
 
 
-@pytest.mark.parametrize("R", R_EIGENVALUES.values(), ids=R_EIGENVALUES)
-def test_hazans_iterate_has_trace_one_and_rank_at_most_t(R):
-    R = np.array(R)
+@pytest.mark.parametrize("eigenvalues", R_EIGENVALUES.values(), ids=R_EIGENVALUES)
+def test_hazans_iterate_has_trace_one_and_rank_at_most_t(eigenvalues):
+    R = scaled(eigenvalues)
     for t in [1, 2, 3, 4, 5, 10, 100, 1001]:
-        S = hazan_weights(R[None], t)[0]
+        S = hazan_weights(R[None], 0.0, t)[0]
         assert S.sum() == pytest.approx(1, abs=1e-12)
         assert (S >= 0).all()
         assert np.count_nonzero(S) <= t
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("R", R_EIGENVALUES.values(), ids=R_EIGENVALUES)
-def test_hazans_gap_to_the_optimum_shrinks_like_one_over_t(R):
-    R = np.array(R)
-    best = objective(optimum(R), R)
-    starts = np.array([250, 1000, 4000])
-    worst = np.array(
-        [
-            # The gap of a step is not monotone: the worst one of a stretch [t, 2t] is looked at.
-            max(best - objective(hazan_weights(R[None], int(t))[0], R) for t in stretch)
-            for stretch in np.linspace(starts, 2 * starts, 8, axis=1)
-        ]
-    )
-    assert (worst >= -1e-9 * abs(best)).all()
-    assert (starts * worst <= 1.5 * starts[0] * worst[0] + 1e-6).all()
+@pytest.mark.parametrize("eigenvalues", R_EIGENVALUES.values(), ids=R_EIGENVALUES)
+@pytest.mark.parametrize("gap", [0.1, 0.01, GAP])
+def test_hazans_algorithm_stops_at_the_gap_to_the_known_optimum(eigenvalues, gap):
+    R = scaled(eigenvalues)
+    S = hazan_weights(R[None], gap)[0]
+    assert -1e-12 <= gap_of(S, R) <= gap
+    assert np.abs(S * R - 1).max() <= 1.05 * np.sqrt(2 * gap) + gap
 
 
-def test_hazans_iterates_on_eigenvalues_are_those_of_the_algorithm_on_matrices():
-    rng = np.random.default_rng(2)
-    R_values = np.array([0.3, 0.9, 2.0, 5.0])
-    V = np.linalg.qr(rng.standard_normal((4, 4)))[0]
-    R = (V * R_values) @ V.T
-    for t in [1, 2, 3, 4, 6, 20]:
-        S = plain_algorithm_1(R, V[:, 0], t)
-        expected = (V * hazan_weights(R_values[None], t)[0]) @ V.T
-        np.testing.assert_allclose(S, expected, atol=1e-9)
+def test_hazans_algorithm_ends_where_the_gap_cannot_be_reached():
+    R = scaled(np.geomspace(1e8, 1, 20))
+    gaps = [gap_of(hazan_weights(R[None], GAP, most)[0], R) for most in (100, 1000, 10_000)]
+    assert gaps[0] >= gaps[1] >= gaps[2] > GAP
+
+
+@pytest.mark.parametrize("rank", [1, 2, 4])
+def test_the_hazan_estimate_is_the_algorithm_on_full_matrices(rank):
+    P, gamma = points(2, 12, 4, stretch=4.0), 0.05
+    R = P.T @ P / 11 + gamma * np.eye(4)
+    leading = np.linalg.eigh(R)[1][:, ::-1][:, :rank]
+    unit = np.trace(np.linalg.inv(leading.T @ R @ leading))
+    S = plain_algorithm_1(R * unit, rank, GAP)
+    inverse = np.linalg.pinv(S * unit, rcond=1e-9, hermitian=True)
+    expected = inverse + gamma * (np.eye(4) - leading @ leading.T)
+    got = covariance("hazan", P, 11, Setting(gamma=gamma, rank=rank, scale=1.0))
+    np.testing.assert_allclose(got, expected, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("m", [3, 9])
+@pytest.mark.parametrize("rank", [1, 2, 3, None])
+def test_the_hazan_estimate_is_of_its_rank_and_within_the_gap_of_its_optimum(rank, m):
+    P = points(4, 6, m, stretch=4.0)
+    setting = Setting(gamma=0.1, rank=rank, scale=1.0)
+    got = covariance("hazan", P, 5, setting)
+    values = np.linalg.eigvalsh(got - 0.1 * np.eye(m))
+    kept = min(rank or 5, m, 5)
+    assert np.count_nonzero(values > 1e-9) <= kept
+    assert values.min() > -1e-9
+    name = "ridge" if rank is None else "low-rank"
+    product = np.linalg.solve(covariance(name, P, 5, setting), got)
+    excess = np.trace(np.linalg.inv(product)) + np.linalg.slogdet(product)[1] - m
+    assert 0 < excess + 1e-12 <= GAP + 1e-9
 
 
 def test_the_optimum_of_the_unit_trace_problem_is_the_inverse_of_a_shifted_matrix():
-    # The gradient S^-1 - R of the optimum is a multiple of I, to 50 digits.
+    # The gradient S^-1 - R of the optimum is a multiple of I, to 50 digits; the shift is zero in
+    # the unit in which the inverse of R has trace one.
     R = [mp.mpf(x) for x in ("0.5", "1", "4")]
     with mp.workdps(50):
-        shift = mp.findroot(lambda x: sum(1 / (r + x) for r in R) - 1, 1)
-        S = [1 / (r + shift) for r in R]
-        gradient = [1 / s - r for s, r in zip(S, R, strict=True)]
-        assert abs(sum(S) - 1) < mp.mpf(10) ** -40
-        assert max(gradient) - min(gradient) < mp.mpf(10) ** -40
-    np.testing.assert_allclose(optimum(np.array([0.5, 1, 4])), [float(s) for s in S], rtol=1e-9)
-
-
-def test_the_hazan_estimate_tends_to_the_regularised_covariance():
-    P = points(4, 30, 3, stretch=4.0)
-    R = covariance("ridge", P, 29, Setting(gamma=0.1, rank=None, scale=1.0))
-    errors = []
-    for steps in [50, 500, 5000]:
-        got = covariance("hazan", P, 29, Setting(gamma=0.1, rank=steps, scale=1.0))
-        errors.append(np.abs(got - R).max() / np.abs(R).max())
-    assert errors[0] > errors[1] > errors[2]
-    assert errors[2] < 0.02
+        for unit in (mp.mpf(1), sum(1 / r for r in R)):
+            shift = mp.findroot(lambda x, unit=unit: sum(1 / (unit * r + x) for r in R) - 1, 1)
+            S = [1 / (unit * r + shift) for r in R]
+            gradient = [1 / s - unit * r for s, r in zip(S, R, strict=True)]
+            assert abs(sum(S) - 1) < mp.mpf(10) ** -40
+            assert max(gradient) - min(gradient) < mp.mpf(10) ** -40
+        assert abs(shift) < mp.mpf(10) ** -40
 
 
 def test_the_hazan_estimate_does_not_depend_on_the_units_of_the_data():
     P = points(4, 6, 10)
-    one = covariance("hazan", P, 5, Setting(gamma=None, rank=40, scale=1.0))
-    other = covariance("hazan", 2.0**10 * P, 5, Setting(gamma=None, rank=40, scale=2.0**20))
+    one = covariance("hazan", P, 5, Setting(gamma=None, rank=4, scale=1.0))
+    other = covariance("hazan", 2.0**10 * P, 5, Setting(gamma=None, rank=4, scale=2.0**20))
     np.testing.assert_allclose(other, 2.0**20 * one, rtol=1e-12)

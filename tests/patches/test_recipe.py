@@ -134,7 +134,7 @@ def test_data_frames_are_points():
         ({"covariance": "shrinkage", "gamma": 1.0}, "gamma=1.0 must be between 0 and 1"),
         ({"covariance": "low-rank"}, "needs rank"),
         ({"covariance": "low-rank", "rank": 0}, "rank=0"),
-        ({"covariance": "hazan", "rank": 10**9}, "hardly end; give at most 100000"),
+        ({"covariance": "hazan", "rank": 0}, "rank=0"),
     ],
 )
 def test_a_bad_parameter_is_named_with_what_is_allowed(parameters, words):

@@ -20,6 +20,7 @@ Stage: TypeAlias = Callable[[str], AbstractContextManager[None]]
 # What options may be. Each step checks its own, against ``get_args`` of these.
 Auto: TypeAlias = Literal["auto"]
 Seed: TypeAlias = int | np.random.RandomState | None
+BandwidthName: TypeAlias = Literal["median", "pairwise-0.25", "pairwise-median", "pairwise-0.75"]
 CenterName: TypeAlias = Literal["mean", "point"]
 CovarianceName: TypeAlias = Literal[
     "empirical",

@@ -15,6 +15,7 @@ import numpy as np
 from patchfold.base.validation import warn_user
 from patchfold.distributed.halo import Halo, whole
 from patchfold.distributed.rows import MODULES_BYTES
+from patchfold.divergences.pairing import paired
 from patchfold.graph import components, edges
 from patchfold.graph.building import Candidates, check_degrees, pruned_lengths
 from patchfold.graph.lengths import MEAN_PAIRS, Lengths, even_pairs
@@ -162,16 +163,19 @@ class Weighing:
     def _closest(self, labels: Indices) -> Iterator[Pair]:
         """Find the closest pairs of components; the largest is not asked, others find it."""
         run, shared = self.cluster.run, self.shared
+        by_patches = self.patches is not None and not self.setting.pruned
+        divergence = self.setting.divergence if by_patches else None
+        members: list[Any] = shared.points if not by_patches else self.patches or []
         largest = int(np.argmax(np.bincount(labels)))
         cut = np.split(labels, shared.firsts[1:-1])
         sent = [self.cluster.send(some) for some in cut]
         answers = []
         for part, some in enumerate(cut):
             if (some != largest).any():
-                known = shared.points[part], shared.firsts[part], sent[part]
+                known = members[part], shared.firsts[part], sent[part]
                 asked = run(outside_rows, *known, largest=largest)
-                every = shared.points, shared.firsts[:-1], sent, [asked] * len(sent)
-                answers += self.cluster.each(closest_pairs, *every)
+                every = members, shared.firsts[:-1], sent, [asked] * len(sent)
+                answers += self.cluster.each(closest_pairs, *every, divergence=divergence)
         for pairs in self.cluster.get(answers):
             yield from pairs
 
@@ -322,26 +326,44 @@ def _components(weighted: Weighted) -> Indices | None:
 
 
 class Outside(NamedTuple):
-    """Rows that are not of the largest component: their numbers, where they are, and of which."""
+    """Rows that are not of the largest component: their numbers, what is there, and of which.
+
+    What is there are the points, or the patches if these are to be compared.
+    """
 
     numbers: Indices
-    points: Floats
+    members: Any
     labels: Indices
 
 
-def outside_rows(points: Floats, first: int, labels: Indices, largest: int) -> Outside:
+def outside_rows(members: Any, first: int, labels: Indices, largest: int) -> Outside:
     """Return the rows of a part that are not of the largest component."""
     rows = np.flatnonzero(labels != largest)
-    return Outside(first + rows, points[rows], labels[rows])
+    return Outside(first + rows, members[rows], labels[rows])
 
 
-def closest_pairs(points: Floats, first: int, labels: Indices, asked: Outside) -> list[Pair]:
-    """Return the closest pair of every component that asks a part, if it has another one."""
-    nearest = components.nearest_outside(points, labels, asked.points, asked.labels, 1)
+def closest_pairs(
+    members: Any, first: int, labels: Indices, asked: Outside, divergence: Any
+) -> list[Pair]:
+    """Return the closest pair of every component that asks a part, if it has another one.
+
+    The closest points, or with a ``divergence`` the closest patches.
+    """
+    if divergence is None:
+        nearest = components.nearest_outside(members, labels, asked.members, asked.labels, 1)
+        apart = asked.members.astype(np.float64) - members[nearest]
+        gaps = np.linalg.norm(apart, axis=1)
+    else:
+        nearest, gaps = np.full(len(asked.numbers), -1), np.full(len(asked.numbers), np.inf)
+        for row, label in enumerate(asked.labels):
+            others = np.flatnonzero(labels != label)
+            if len(others):
+                of = np.full(len(others), row)
+                values = paired(asked.members, of, others, divergence, other=members, n_jobs=1)
+                nearest[row], gaps[row] = others[np.argmin(values)], np.min(values)
     found = np.flatnonzero(nearest >= 0)
-    at = nearest[found]
-    gaps = np.linalg.norm(asked.points[found].astype(np.float64) - points[at], axis=1)
-    return components.closest_of_each(asked.labels[found], gaps, asked.numbers[found], first + at)
+    pairs = gaps[found], asked.numbers[found], first + nearest[found]
+    return components.closest_of_each(asked.labels[found], *pairs)
 
 
 def _even_pairs(ids: list[Indices], firsts: Indices) -> list[Pairs]:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from patchfold.base.types import KernelName, LaplacianName
+from patchfold.base.types import BandwidthName, KernelName, LaplacianName
 from patchfold.base.validation import check_choice, warn_user
 from patchfold.embedding._embedding import BasePatchEmbedding
 from patchfold.evaluation.legibility import visible_share
 from patchfold.graph import components
 from patchfold.graph.edges import laplacian, symmetric
+from patchfold.graph.lengths import MEAN_PAIRS, even_pairs
 from patchfold.mapping.nystrom import extended_eigenvectors, total_weights
 from patchfold.neighbors import DEFAULT_NEIGHBORS
 from patchfold.solvers.eigenvectors import bottom_eigenvectors
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 
 KERNELS = get_args(KernelName)
+# The quantiles of the lengths of all pairs that X-space takes for sigma (section 6).
+PAIRWISE = {"pairwise-0.25": 0.25, "pairwise-median": 0.5, "pairwise-0.75": 0.75}
 # bandwidth="median" is enlarged until the longest edge that the graph needs to stay connected keeps
 # the weight exp(-5), about 0.007.
 LEAST_EXPONENT = 5.0
@@ -113,13 +116,16 @@ class PatchEigenmaps(BasePatchEmbedding):
         scikit-learn's ``KNeighborsTransformer``.
     kernel : {"gaussian", "exponential"}, default="gaussian"
         ``exp(-d^2 / t)`` or ``exp(-d / t)``.
-    bandwidth : float or "median", default=inf
+    bandwidth : float or str, default=inf
         ``t``. If it is infinite, all edges have the weight 1, as in scikit-learn's
         ``SpectralEmbedding``; then long edges do not tear a few points off the rest. ``"median"``
         takes the median length of the edges (squared for the Gaussian kernel), or more if an edge
         that holds the graph together would lose its weight. The median also replaces an infinite
         bandwidth if all pairs of points are edges, as in tables with few rows, because equal
         weights would carry no information there. ELAP uses 1 (:func:`patchfold.papers.elap`).
+        ``"pairwise-0.25"``, ``"pairwise-median"`` and ``"pairwise-0.75"`` take a quantile of the
+        lengths of all pairs of points, edges or not (X-space, section 6), or of about half a
+        million of them, squared for the Gaussian kernel.
     laplacian : {"unnormalized", "random-walk", "symmetric"}, default="random-walk"
         ``L = D - W`` (ELAP), or one of the two normalised ones. These share their spectrum; both
         give the embedding ``D^(-1/2) u`` for the eigenvectors ``u`` of ``D^(-1/2) L D^(-1/2)``, as
@@ -189,7 +195,7 @@ class PatchEigenmaps(BasePatchEmbedding):
         out_of_sample: OutOfSample = "nystrom",
         knn: Knn = "auto",
         kernel: KernelName = "gaussian",
-        bandwidth: float | Literal["median"] = np.inf,
+        bandwidth: float | BandwidthName = np.inf,
         laplacian: LaplacianName = "random-walk",
         engine: Engine = "auto",
         n_jobs: int | None = None,
@@ -219,11 +225,12 @@ class PatchEigenmaps(BasePatchEmbedding):
         check_choice("kernel", self.kernel, KERNELS)
         check_choice("laplacian", self.laplacian, LAPLACIANS)
         if isinstance(self.bandwidth, str):
-            check_choice("bandwidth", self.bandwidth, ("median",))
+            check_choice("bandwidth", self.bandwidth, get_args(BandwidthName))
         elif type(self.bandwidth) is bool or not (
             isinstance(self.bandwidth, Real) and float(self.bandwidth) > 0
         ):
-            raise ValueError(f"bandwidth={self.bandwidth!r} must be positive, or 'median'.")
+            names = ", ".join(map(repr, get_args(BandwidthName)))
+            raise ValueError(f"bandwidth={self.bandwidth!r} must be positive, or {names}.")
         elif float(self.bandwidth) == np.inf and self.graph == "neighbors":
             rule = label_rule(self.supervision)
             if rule is not None and not isinstance(rule, Cut):
@@ -235,7 +242,9 @@ class PatchEigenmaps(BasePatchEmbedding):
 
     def _embed(self, graph: PatchGraph, n_components: int) -> None:
         with self._stage("embedding"):
-            self.bandwidth_ = self._bandwidth(graph.matrix)
+            pairwise = isinstance(self.bandwidth, str) and self.bandwidth in PAIRWISE
+            chosen = self._pairwise_bandwidth(graph) if pairwise else self._bandwidth(graph.matrix)
+            self.bandwidth_ = chosen
             W = graph.matrix.astype(np.float64)
             W.data = self._kernel(W.data)
             parts = self._parts(W, graph.matrix)
@@ -338,6 +347,19 @@ class PatchEigenmaps(BasePatchEmbedding):
         with np.errstate(over="ignore"):  # an infinite bandwidth then weighs all edges alike
             widths = np.power([typical, needed], power) / [1.0, LEAST_EXPONENT]
         return float(max(*widths, np.finfo(float).tiny))
+
+    def _pairwise_bandwidth(self, graph: PatchGraph) -> float:
+        """Return a quantile of the lengths of all pairs, edges or not."""
+        lengths = graph.lengths
+        if lengths.points is None or (lengths.patches is None) != (graph.setting.recipe is None):
+            raise ValueError(
+                f"bandwidth={self.bandwidth!r} needs points and patches, which given distances and "
+                "a cluster do not leave here; give a number, such as a quantile of a sample."
+            )
+        plain = lengths.plain(*even_pairs(len(graph), MEAN_PAIRS))
+        power = 2 if self.kernel == "gaussian" else 1
+        width = float(np.quantile(plain.astype(np.float64), PAIRWISE[self.bandwidth])) ** power
+        return max(width, float(np.finfo(float).tiny))
 
     def _kernel(self, lengths: Floats) -> Floats:
         if np.isinf(self.bandwidth_):

@@ -57,8 +57,8 @@ class PatchLLE(BasePatchEmbedding):
 
     ``weights="entropic"`` is PELLE (:func:`patchfold.papers.pelle`). Its weights solve
     ``(d d' + reg I) w = 1``, where ``d`` are the divergences of a patch from its neighbours, and
-    are divided by their sum (eq. 28-30 of the paper). These weights depend on how far neighbours
-    are, not on where they are, so they do not unroll a manifold. X-LLE
+    are divided by their sum (eq. 28-29, 9 and 10 of the paper). These weights depend on how far
+    neighbours are, not on where they are, so they do not unroll a manifold. X-LLE
     (:func:`patchfold.papers.x_lle`) uses ordinary weights on the nearest neighbours under the
     divergence.
 

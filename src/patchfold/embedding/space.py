@@ -10,13 +10,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from patchfold.base.engine import is_client, refuse_collection
 from patchfold.base.estimators import ClassNamePrefixFeaturesOutMixin
+from patchfold.base.memory import check_memory
 from patchfold.embedding._base import BasePatchGraph, ordinary_arithmetic
 from patchfold.embedding.isomap import PatchIsomap
 from patchfold.graph import edges
 from patchfold.neighbors.neighborhoods import Neighborhoods
 
 if TYPE_CHECKING:
-    from patchfold.base.types import Auto, Engine, GraphName, LengthName, RuleName, Seed
+    from patchfold.base.types import Auto, Engine, Floats, GraphName, LengthName, RuleName, Seed
     from patchfold.divergences import Divergence
     from patchfold.neighbors.search import Knn
     from patchfold.patches import GaussianPatch
@@ -179,6 +180,39 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         parts = [self._placed(X[new])] if len(new) else []
         both = edges.stacked([*parts, self._fitted(same[known])])
         return self._matrix(both[np.argsort(np.concatenate([new, known]))])
+
+    @ordinary_arithmetic
+    def distances(self, X: Any) -> Floats:
+        """Return the divergences of points from all fitted ones, edges or not.
+
+        This is X-space's matrix ``D_X`` (section 7), a distance for nearest neighbours or in a
+        kernel. With ``divergence="euclidean"`` it holds the distances of points.
+
+        Parameters
+        ----------
+        X : array of shape (n_new, n_features)
+            New points, or fitted ones, which have the patch they have in the fitted graph.
+
+        Returns
+        -------
+        array of shape (n_new, n_samples)
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from patchfold import PatchSpace
+        >>> X = load_wine().data
+        >>> PatchSpace(divergence="hellinger").fit(X[:150]).distances(X[140:]).shape
+        (38, 150)
+        """
+        check_is_fitted(self)
+        refuse_collection(self, X, "blocks of it")
+        X = self._validate(X, reset=False)
+        if self.patch_graph_.setting.precomputed:
+            raise ValueError("divergence='precomputed' has no other distances than those given.")
+        n = len(self.patch_graph_)
+        check_memory(X.dtype.itemsize * len(X) * n, f"{len(X)} x {n} distances", "pass fewer rows")
+        return np.asarray(self.patch_graph_.divergences(X))
 
     def _placed(self, X: Any) -> Neighborhoods:
         """Return the neighbours of new points, at least k of them."""

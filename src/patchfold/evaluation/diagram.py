@@ -32,8 +32,15 @@ LABEL_STEP = 19
 def critical_difference_svg(panels: Sequence[tuple[str, Comparison]]) -> str:
     """Draw diagrams one above the other as one SVG image.
 
-    Panels are titles with comparisons, from the top. The element ``<svg>`` is returned as it stands
-    in an HTML page or in a file.
+    Parameters
+    ----------
+    panels : sequence of pairs of str and Comparison
+        Titles and what stands under them, from the top. A bar joins methods that do not differ.
+
+    Returns
+    -------
+    str
+        The element ``<svg>``, as it stands in an HTML page or in a file.
 
     Examples
     --------
@@ -101,6 +108,10 @@ def _labels(comparison: Comparison) -> Iterator[str]:
 def _bars(comparison: Comparison) -> list[tuple[float, float]]:
     """Return from which to which rank methods do not differ: from each other or the control."""
     ranks = comparison.ranks
+    if comparison.chosen:
+        place = dict(zip(comparison.methods, ranks, strict=True))
+        ends = [(place[better], place[worse]) for better, worse in comparison.p_values]
+        return [(best, worst) for best, worst in ends if worst - best <= comparison.difference]
     if not comparison.control:
         found = groups(ranks, comparison.difference)
         return [(ranks[group[0]], ranks[group[-1]]) for group in found]

@@ -1,10 +1,12 @@
 """How sure scores are: intervals over repeated splits, and significance of ranks over data sets.
 
-The tests are those of Friedman, Nemenyi, and Bonferroni and Dunn.
+The tests are those of Friedman, Nemenyi, and Bonferroni and Dunn. :mod:`patchfold.significance`
+makes them public.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -23,78 +25,142 @@ if TYPE_CHECKING:
 # The level of significance of comparisons.
 ALPHA = 0.05
 
+# Normal values are at most so large, and so many nodes are enough for twelve digits of an integral.
+NORMAL_RANGE, NODES = 9.0, 4001
+
 # What scores of repeated halves share: as many test as training rows.
 HALVES_OVERLAP = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Friedman:
-    """Friedman's test that all methods have the same ranks."""
+    """Friedman's test that all methods have the same ranks.
 
-    statistic: float  # chi squared with k - 1 degrees of freedom for k methods, corrected for ties
+    Attributes
+    ----------
+    statistic : float
+        Chi squared with k - 1 degrees of freedom for k methods, corrected for ties.
+    p_value : float
+    f_statistic : float
+        The less conservative F of Iman and Davenport with k - 1 and (k - 1)(N - 1) degrees of
+        freedom for N data sets.
+    f_p_value : float
+    """
+
+    statistic: float
     p_value: float
-    # The less conservative F of Iman and Davenport with k - 1 and (k - 1)(N - 1) degrees of freedom
-    # for N data sets.
     f_statistic: float
     f_p_value: float
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Friedman's test of some methods, and the test that tells which of them differ."""
+    """Friedman's test of some methods, and the test that tells which of them differ.
+
+    Attributes
+    ----------
+    methods : tuple of str
+    n_datasets : int
+        Number of rows that were ranked.
+    friedman : Friedman
+        The test of all methods.
+    ranks : tuple of float
+        The mean rank of each method.
+    difference : float
+        How far ranks must be apart to differ at the level 0.05.
+    control : str
+        The method that Bonferroni and Dunn's test compares the others with; empty where pairs are
+        given, or Nemenyi's test compares all pairs.
+    p_values : dict
+        By pairs of methods, (better, worse); those with the control, the given ones, or all.
+    """
 
     methods: tuple[str, ...]
-    n_datasets: int  # number of rows that were ranked
-    friedman: Friedman  # the test of all methods
-    ranks: tuple[float, ...]  # the mean rank of each method
-    difference: float  # how far ranks must be apart to differ at the level ALPHA
-    # The method that Bonferroni and Dunn's test compares the others with; empty where Nemenyi's
-    # test compares all pairs.
+    n_datasets: int
+    friedman: Friedman
+    ranks: tuple[float, ...]
+    difference: float
     control: str
-    # By pairs of methods, (better, worse); with a control only pairs with it.
     p_values: dict[tuple[str, str], float]
 
+    @property
+    def chosen(self) -> bool:
+        """Whether only some pairs were compared, and none of them for a control."""
+        return not self.control and len(self.p_values) < math.comb(len(self.methods), 2)
 
-def compare(methods: Sequence[str], scores: Any, *, control: str = "") -> Comparison:
+
+def compare(
+    methods: Sequence[str],
+    scores: Any,
+    *,
+    control: str = "",
+    pairs: Sequence[tuple[str, str]] = (),
+) -> Comparison:
     """Rank methods over data sets and test which of them differ.
 
-    Scores have a row for each data set and a column for each method: at least two and three. With a
-    ``control`` the others are compared with this method only (Bonferroni and Dunn), not in all
-    pairs (Nemenyi).
+    Parameters
+    ----------
+    methods : sequence of str
+        Their names, at least three.
+    scores : array of shape (n_datasets, n_methods)
+        Greater is better; at least two data sets.
+    control : str, default=""
+        Compare the others with this method only, by the test of Bonferroni and Dunn.
+    pairs : sequence of pairs of str, default=()
+        Compare these methods only, with Bonferroni's correction for so many comparisons. Without a
+        control and pairs, Nemenyi's test compares all pairs.
+
+    Returns
+    -------
+    Comparison
 
     Examples
     --------
     >>> comparison = compare(["a", "b", "c"], [[3, 2, 1]] * 8)
     >>> {pair: round(p, 3) for pair, p in comparison.p_values.items()}
     {('a', 'b'): 0.112, ('a', 'c'): 0.0, ('b', 'c'): 0.112}
+    >>> compare(["a", "b", "c"], [[3, 2, 1]] * 8, pairs=[("b", "a")]).p_values
+    {('a', 'b'): 0.045...}
     """
     ranks = average_ranks(scores)
     if control:
-        at = list(methods).index(check_choice("control", control, methods))
-        with_control = bonferroni_dunn(scores, at)
-        p = np.ones((len(ranks), len(ranks)))
-        p[at], p[:, at] = with_control, with_control
-    else:
-        p = nemenyi(scores)
+        check_choice("control", control, methods)
+        pairs = [(control, method) for method in methods if method != control]
+    asked = {frozenset(check_choice("pairs", name, methods) for name in pair) for pair in pairs}
+    p, test = nemenyi(scores), "nemenyi"
+    if asked:
+        test = "bonferroni-dunn"
+        p = np.stack([bonferroni_dunn(scores, i, len(asked)) for i in range(len(ranks))])
     order = np.argsort(ranks, kind="stable")
-    test = "bonferroni-dunn" if control else "nemenyi"
     return Comparison(
         methods=tuple(methods),
         n_datasets=len(scores),
         friedman=friedman(scores),
         ranks=tuple(float(rank) for rank in ranks),
-        difference=critical_difference(len(ranks), len(scores), alpha=ALPHA, test=test),
+        difference=critical_difference(
+            len(ranks), len(scores), test=test, n_comparisons=len(asked) or None
+        ),
         control=control,
         p_values={
             (methods[i], methods[j]): float(p[i, j])
             for i, j in combinations(order, 2)
-            if not control or control in {methods[i], methods[j]}
+            if not asked or {methods[i], methods[j]} in asked
         },
     )
 
 
 def average_ranks(scores: Any) -> Doubles:
     """Return the mean rank of every method; equal scores share the mean of their ranks.
+
+    Parameters
+    ----------
+    scores : array of shape (n_datasets, n_methods)
+        Greater is better.
+
+    Returns
+    -------
+    array of shape (n_methods,)
+        One for the best.
 
     Examples
     --------
@@ -111,6 +177,14 @@ def friedman(scores: Any) -> Friedman:
     ``chi^2 = 12 N / (k (k + 1)) (sum R_j^2 - k (k + 1)^2 / 4)`` over the mean ranks R_j, divided by
     what ties leave of the ranks' variance, and ``F = (N - 1) chi^2 / (N (k - 1) - chi^2)`` (Demšar,
     section 3.2.2). Methods that are equal everywhere have p-values of 1.
+
+    Parameters
+    ----------
+    scores : array of shape (n_datasets, n_methods)
+
+    Returns
+    -------
+    Friedman
 
     Examples
     --------
@@ -134,7 +208,16 @@ def nemenyi(scores: Any) -> Doubles:
     """Return the p-value of every pair of methods, corrected for comparing all pairs.
 
     ``|R_i - R_j| / sqrt(k (k + 1) / (6 N))`` times the root of two is compared with the studentized
-    range of k values (Demšar, section 3.2.2). There are ones on the diagonal.
+    range of k values (Demšar, section 3.2.2).
+
+    Parameters
+    ----------
+    scores : array of shape (n_datasets, n_methods)
+
+    Returns
+    -------
+    array of shape (n_methods, n_methods)
+        There are ones on the diagonal.
 
     Examples
     --------
@@ -145,17 +228,29 @@ def nemenyi(scores: Any) -> Doubles:
     """
     ranks = average_ranks(scores)
     apart = np.abs(ranks[:, None] - ranks) / _standard_error(len(ranks), len(scores))
-    p: Doubles = stats.studentized_range.sf(np.sqrt(2) * apart, len(ranks), np.inf)
+    p = _beyond_range(np.sqrt(2) * apart, len(ranks))
     np.fill_diagonal(p, 1.0)
     return p
 
 
-def bonferroni_dunn(scores: Any, control: int) -> Doubles:
+def bonferroni_dunn(scores: Any, control: int, n_comparisons: int | None = None) -> Doubles:
     """Return the p-value of every method against one, corrected for so many comparisons.
 
     ``|R_i - R_control| / sqrt(k (k + 1) / (6 N))`` is compared with the normal distribution, and
-    the p-value multiplied by k - 1 (Demšar, section 3.2.2). It is 1 at the column ``control``
-    itself.
+    the p-value multiplied by the number of comparisons (Demšar, section 3.2.2).
+
+    Parameters
+    ----------
+    scores : array of shape (n_datasets, n_methods)
+    control : int
+        The column of the one method.
+    n_comparisons : int or None
+        What the p-values are multiplied by; None means k - 1, all methods but the one.
+
+    Returns
+    -------
+    array of shape (n_methods,)
+        1 at the column ``control`` itself.
 
     Examples
     --------
@@ -164,18 +259,38 @@ def bonferroni_dunn(scores: Any, control: int) -> Doubles:
     """
     ranks = average_ranks(scores)
     apart = np.abs(ranks - ranks[control]) / _standard_error(len(ranks), len(scores))
-    p: Doubles = np.minimum(2 * (len(ranks) - 1) * stats.norm.sf(apart), 1.0)
+    count = n_comparisons or len(ranks) - 1
+    p: Doubles = np.minimum(2 * count * stats.norm.sf(apart), 1.0)
     p[control] = 1.0
     return p
 
 
 def critical_difference(
-    n_methods: int, n_datasets: int, *, alpha: float = ALPHA, test: str = "nemenyi"
+    n_methods: int,
+    n_datasets: int,
+    *,
+    alpha: float = ALPHA,
+    test: str = "nemenyi",
+    n_comparisons: int | None = None,
 ) -> float:
     """Return how far two mean ranks must be apart to differ at a level of significance.
 
-    ``q_alpha sqrt(k (k + 1) / (6 N))`` for k methods and N data sets (Demšar, section 3.2.2). By
-    the test of Nemenyi all pairs are compared, by that of Bonferroni and Dunn all methods with one.
+    ``q_alpha sqrt(k (k + 1) / (6 N))`` for k methods and N data sets (Demšar, section 3.2.2).
+
+    Parameters
+    ----------
+    n_methods, n_datasets : int
+    alpha : float, default=0.05
+        The level of significance.
+    test : {"nemenyi", "bonferroni-dunn"}, default="nemenyi"
+        By the test of Nemenyi all pairs are compared, by that of Bonferroni and Dunn all methods
+        with one, or ``n_comparisons`` pairs.
+    n_comparisons : int or None
+        None means k - 1.
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -188,7 +303,7 @@ def critical_difference(
     if test == "nemenyi":
         q = stats.studentized_range.ppf(1 - alpha, n_methods, np.inf) / np.sqrt(2)
     else:
-        q = stats.norm.isf(alpha / (2 * (n_methods - 1)))
+        q = stats.norm.isf(alpha / (2 * (n_comparisons or n_methods - 1)))
     return float(q) * _standard_error(n_methods, n_datasets)
 
 
@@ -210,6 +325,21 @@ def groups(ranks: Any, difference: float) -> list[tuple[int, ...]]:
             found.append(tuple(int(method) for method in order[first:last]))
         reached = max(reached, last)
     return found
+
+
+def _beyond_range(q: Doubles, k: int) -> Doubles:
+    """Return how likely k normal values have a range above ``q``, down to the least numbers.
+
+    ``k int phi(z) (Phi(z)^(k-1) - (Phi(z) - Phi(z - q))^(k-1)) dz`` over the largest value ``z``.
+    ``scipy.stats.studentized_range`` subtracts a sum from one, and gives zero below 1e-16.
+    """
+    z = np.linspace(-NORMAL_RANGE, NORMAL_RANGE + float(q.max()), NODES)
+    below = stats.norm.cdf(z)
+    share = np.minimum(stats.norm.cdf(z - q[..., None]) / below, 1.0)
+    with np.errstate(divide="ignore"):  # a share of one: nothing is left
+        lost = -np.expm1((k - 1) * np.log1p(-share))
+    p: Doubles = k * np.trapezoid(stats.norm.pdf(z) * below ** (k - 1) * lost, z, axis=-1)
+    return np.minimum(p, 1.0)
 
 
 def _standard_error(n_methods: int, n_datasets: int) -> float:

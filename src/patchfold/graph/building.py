@@ -330,7 +330,11 @@ def _join(
     setting: GraphSetting,
     stage: Stage,
 ) -> tuple[Neighborhoods, csr_array]:
-    """Join components, each by the closest pair, and say so where labels do not explain it."""
+    """Join components, each by the closest pair, and say so where labels do not explain it.
+
+    The pair is the closest in what the length of an edge is: under the divergence of patches, the
+    labelled or the given distance. Where short circuits are removed, it is the closest points.
+    """
     i, j, values = kept
     n = len(near)
     matrix = edges.symmetric(i, j, values, n)
@@ -352,10 +356,11 @@ def _join(
             f"closest pairs. A larger {which} may connect them, or treat them separately."
         )
     with stage("joining components"):
-        if setting.precomputed or (lengths.patches is None and lengths.rule is not None):
-            closest = components.closest_by_gaps(lengths.gaps)
-        else:
+        by_points = lengths.rule is None and not setting.precomputed
+        if setting.pruned if setting.recipe is not None else by_points:
             closest = components.closest_points(lengths.points, setting.n_jobs)
+        else:
+            closest = components.closest_by_gaps(lengths.gaps)
         a, b = components.joining_edges(labels, closest)
     extra = lengths.order(lengths.plain(a, b), a, b).astype(values.dtype, copy=False)
     ends = np.concatenate([i, a]), np.concatenate([j, b])

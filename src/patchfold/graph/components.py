@@ -81,23 +81,24 @@ def joining_edges(labels: Indices, closest: Closest) -> tuple[Indices, Indices]:
     return ends[:, 0], ends[:, 1]
 
 
-def closest_by_gaps(gaps: Callable[[slice], tuple[Floats, Floats]]) -> Closest:
+def closest_by_gaps(gaps: Callable[[Indices], tuple[Floats, Floats]]) -> Closest:
     """Return what finds the closest pairs among all pairs.
 
-    ``gaps(block)`` gives the gaps between a block of points and all points, and the ties that
-    decide between equal gaps.
+    ``gaps(rows)`` gives the gaps between some points and all points, and the ties that decide
+    between equal gaps. The largest component is not asked: the others find it.
     """
 
     def closest(labels: Indices) -> Iterator[Pair]:
-        n = len(labels)
-        for block in block_slices(n, 6 * 8 * n):
-            values, ties = gaps(block)
-            values = np.where(labels[block, None] == labels, np.inf, values)
+        asked = np.flatnonzero(labels != np.argmax(np.bincount(labels)))
+        for block in block_slices(len(asked), 6 * 8 * len(labels)):
+            rows = asked[block]
+            values, ties = gaps(rows)
+            values = np.where(labels[rows, None] == labels, np.inf, values)
             nearest = values.min(axis=1)
             ties = np.where(values == nearest[:, None], ties, np.inf)
             columns = np.argmin(ties, axis=1)
             least = np.take_along_axis(ties, columns[:, None], axis=1)[:, 0]
-            yield from _pairs(nearest, least, np.arange(block.start, block.stop), columns)
+            yield from _pairs(nearest, least, rows, columns)
 
     return closest
 

@@ -138,22 +138,27 @@ class Lengths:
         """
         return _kept(self.labelled(lengths, i, j), lengths)
 
-    def order_of_rows(self, lengths: Floats, block: slice) -> Floats:
+    def order_of_rows(self, lengths: Floats, block: slice | Indices) -> Floats:
         """Do the same as :meth:`order` for the pairs of a block of points with all points."""
         points = np.arange(len(self.points))
         changed = self._by_rule(lengths, points[block, None], points, lambda: self._from_all(block))
         return _kept(changed, lengths)
 
-    def gaps(self, block: slice) -> tuple[Floats, Floats]:
-        """Return two keys for finding the closest pair of two components, for a block of points.
+    def gaps(self, rows: Indices) -> tuple[Floats, Floats]:
+        """Return two keys for finding the closest pair of two components, for some points.
 
-        The distance after labels, if distances are the lengths; then the plain distance, for ties.
+        The divergence of their patches from all others, whatever the labels. Without patches the
+        distance after labels; then the plain distance, for ties.
         """
+        if self.patches is not None:
+            n = len(self.points)
+            i, j = np.repeat(rows, n), np.tile(np.arange(n), len(rows))
+            return 2 * (self.divergences(i, j).reshape(len(rows), n),)
         if self.divergence == "precomputed":
-            gaps = np.minimum(self.points[block], self.points[:, block].T)
+            gaps = np.minimum(self.points[rows], self.points[:, rows].T)
         else:
-            gaps = cdist(self.points[block], self.points)
-        return (gaps if self.patches is not None else self.order_of_rows(gaps, block)), gaps
+            gaps = cdist(self.points[rows], self.points)
+        return self.order_of_rows(gaps, rows), gaps
 
     # ---------------------------------------------------------------- labels
 
@@ -230,7 +235,7 @@ class Lengths:
         )
         return np.concatenate(parts) if parts else np.empty(0, dtype=X.dtype)
 
-    def _from_all(self, block: slice) -> Floats:
+    def _from_all(self, block: slice | Indices) -> Floats:
         """Return the distances of a block of points from all points."""
         return cdist(self.points[block], self.points)
 
@@ -279,7 +284,7 @@ class PrunedLengths(Lengths):
         trusted = trusted_of_new(near, disagreement, distances, graph, self.n_jobs)
         return self._left_over(np.where(trusted, distances, np.inf), lambda: distances)
 
-    def _from_all(self, block: slice) -> Floats:
+    def _from_all(self, block: slice | Indices) -> Floats:
         centres = to_numpy(cast("Patches", self.patches).points)
         X = centres[self._of(np.arange(len(self.points)))]
         return np.asarray(cdist(X[block], X) / self.typical.distance)

@@ -6,9 +6,11 @@ each other, and have no labels.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from sklearn.utils import gen_batches
 
 from patchfold.graph.edges import stacked, with_lengths
@@ -18,6 +20,8 @@ from patchfold.neighbors.protocol import check_found
 from patchfold.patches.fitting import Part
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from patchfold.base.types import Floats, Indices
     from patchfold.graph.patch_graph import PatchGraph
     from patchfold.neighbors.protocol import NeighborSearch
@@ -44,22 +48,64 @@ def place(graph: PatchGraph, X: Any, part: Part | None = None) -> Neighborhoods:
     if setting.precomputed:
         near = given_neighbors(X, setting.degree, setting.radius, own=False)
         return with_lengths(near, lengths.of_unlabelled(near.distances))
-    search = cast("NeighborSearch", graph.search)
-    found = check_found(search, search.query(X), len(X), graph.matrix.shape[1])
-    found = found if graph.reach is None else found.nearest(graph.reach)
+    found = _found(graph, X)
     if graph.patches is None:
         near = found if setting.degree is None else found.nearest(setting.degree)
         return with_lengths(near, lengths.of_unlabelled(near.distances))
+    with _overflow_named(graph):
+        patches = _patches_of_new(graph, X, found, part)
+        near, values = _nearest_of_new(graph, patches, found)
+        return with_lengths(near, lengths.of_new(patches, near, values, graph.matrix))
+
+
+@contextmanager
+def _overflow_named(graph: PatchGraph) -> Iterator[None]:
+    """Refuse rows too far away for a patch; callers check for infinities."""
     try:
-        with np.errstate(over="ignore", invalid="ignore"):  # callers check for infinities
-            patches = _patches_of_new(graph, X, found, part)
-            near, values = _nearest_of_new(graph, patches, found)
-            return with_lengths(near, lengths.of_new(patches, near, values, graph.matrix))
+        with np.errstate(over="ignore", invalid="ignore"):
+            yield
     except np.linalg.LinAlgError as error:
         raise ValueError(
             "a row of X lies so far from the fitted points that its patch overflows "
             f"{graph.matrix.dtype} ({error}); drop the row."
         ) from error
+
+
+def divergences(graph: PatchGraph, X: Floats) -> Floats:
+    """Return the divergences of points from all fitted ones, (n_new, n).
+
+    Distances where there are no patches. A point that was fitted has the patch it has there.
+    """
+    if graph.patches is None:
+        return cdist(X, graph.lengths.points).astype(X.dtype, copy=False)
+    with _overflow_named(graph):
+        return _all_divergences(graph, X)
+
+
+def _all_divergences(graph: PatchGraph, X: Floats) -> Floats:
+    same, every = graph.fitted_as(X), np.arange(len(graph))
+    new = np.flatnonzero(same < 0)
+    patches = _patches_of_new(graph, X[new], _found(graph, X[new]), None) if len(new) else None
+    values = np.empty((len(X), len(graph)), graph.matrix.dtype)
+    for block in gen_batches(len(X), max(1, BLOCK_PAIRS // len(graph))):
+        rows = np.arange(len(X))[block]
+        known = rows[same[rows] >= 0]
+        j = np.tile(every, len(known))
+        found = graph.lengths.divergences(np.repeat(same[known], len(every)), j)
+        values[known] = found.reshape(len(known), len(every))
+        if patches is not None:
+            unknown = np.flatnonzero(np.isin(new, rows))
+            i, j = np.repeat(unknown, len(every)), np.tile(every, len(unknown))
+            found = graph.lengths.divergences_of_new(patches, i, j)
+            values[new[unknown]] = found.reshape(len(unknown), len(every))
+    return values
+
+
+def _found(graph: PatchGraph, X: Floats) -> Neighborhoods:
+    """Search the fitted neighbours of new points."""
+    search = cast("NeighborSearch", graph.search)
+    found = check_found(search, search.query(X), len(X), graph.matrix.shape[1])
+    return found if graph.reach is None else found.nearest(graph.reach)
 
 
 def _patches_of_new(

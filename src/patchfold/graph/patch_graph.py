@@ -22,7 +22,7 @@ from patchfold.supervision import label_rule
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from patchfold.base.types import Indices, RuleName, Seed
+    from patchfold.base.types import Floats, Indices, RuleName, Seed
     from patchfold.divergences import Divergence
     from patchfold.neighbors.copies import Copies
     from patchfold.neighbors.fitted_rows import RowTable
@@ -161,6 +161,10 @@ class PatchGraph:
     def place(self, X: Any) -> Neighborhoods:
         """Return the neighbours of new points among the fitted ones, and the lengths to them."""
         return new_points.place(self, X)
+
+    def divergences(self, X: Any) -> Floats:
+        """Return the divergences of points from all fitted ones, (n_new, n)."""
+        return new_points.divergences(self, X)
 
     def distinct(self) -> Indices:
         """Return the points without their copies, the first of each."""

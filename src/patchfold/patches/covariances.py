@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 
-from patchfold.base.arrays import Array
+from patchfold.base.arrays import Array, to_numpy
 
 # gamma="auto": the ridge as a share of the mean variance of the features
 # (docs/evidence/recipe.md), and the intensity of a shrinkage (the one scikit-learn's
@@ -28,9 +28,6 @@ VARIANCE_FLOOR = 1e-10
 # Full covariances of more features take minutes: at 2000 features the root of one takes 3 seconds,
 # and to compare two of them up to 13 seconds; at 1000 features 0.4 seconds and 1 second.
 FULL_FEATURES = 1000
-
-# Steps of Algorithm 1 when none are asked for, and at most: its gap shrinks like 1/t.
-HAZAN_STEPS, MOST_STEPS = 100, 100_000
 
 
 @dataclass(frozen=True)
@@ -154,25 +151,29 @@ def low_rank(Y: Array, counts: Array, setting: Setting) -> Spread:
 
 
 def hazan(Y: Array, counts: Array, setting: Setting) -> Spread:
-    """X-space's Algorithm 1 on ``R = C + gamma I``, within the span of the patch.
+    """X-space's Algorithm 1 on ``R = C + gamma I``: ``B B' + gamma I``, ``B`` of ``rank`` columns.
+
+    The iterates ``S`` estimate ``R^-1``. The paper leaves open which directions a low rank keeps:
+    here the leading ones of the patch, at most as many as it spans. In these ``B B' + gamma I`` is
+    the inverse of ``S``, in all others it is ``gamma``.
 
     The trace constraint of problem (6) fixes a unit of measurement. It is chosen so that ``R^-1``
-    itself has trace one: then ``lambda = 0`` and the iterates tend to ``R``, the solution without
-    a rank constraint (footnote 6), whatever the units of the data are. Directions that ``rank``
-    steps did not reach keep their variance in ``R``; no variance falls below ``gamma``.
+    itself has trace one. Then the iterates tend to ``R``, the solution without a rank constraint
+    (footnote 6), whatever the units of the data are, and ``B B' + gamma I`` tends to
+    :func:`low_rank`.
     """
+    from patchfold.patches.hazan import hazan_weights
+
     xp = array_namespace(Y)
-    directions, variances = principal(Y, None)
-    regularised = variances + setting.ridge
+    directions, variances = principal(Y, setting.rank)
     # A patch spans the directions with variance; the block may be padded with more.
     spanned = variances > float(xp.finfo(Y.dtype).eps) * variances[:, :1]
     spanned = spanned | (xp.arange(variances.shape[1]) == 0)
-    R = xp.where(spanned, regularised, xp.inf)
+    R = xp.where(spanned, variances + setting.ridge, xp.inf)
     unit = xp.sum(1 / R, axis=1, keepdims=True)
-    S = hazan_weights(R * unit, setting.rank or HAZAN_STEPS)
-    reached = S > 0
-    estimate = xp.where(reached, 1 / (unit * xp.where(reached, S, 1.0)), regularised)
-    variances = xp.clip(estimate - setting.ridge, min=0.0)
+    found = hazan_weights(to_numpy(R * unit).astype("float64"))
+    S = xp.where(spanned, xp.asarray(found, dtype=Y.dtype, device=device(Y)), xp.inf)
+    variances = xp.clip(1 / (unit * S) - setting.ridge, min=0.0)
     return Spread(_constant(Y, setting.ridge), axes=(directions, variances))
 
 
@@ -187,53 +188,6 @@ ESTIMATES: dict[str, Estimate] = {
     "low-rank": low_rank,
     "hazan": hazan,
 }
-
-
-def hazan_weights(eigenvalues: Array, n_steps: int) -> Array:
-    """Run Algorithm 1 of X-space (Hazan's method) for the unit-trace problem (6).
-
-    Problem (6) asks for the precision matrix ``S`` that maximises ``log det S - tr(S R)`` over the
-    positive semi-definite matrices of trace one. Its optimum is ``(R + lambda I)^-1`` with the
-    ``lambda`` that makes the trace one.
-
-    The algorithm may start from any unit vector. Started from an eigenvector of ``R``, every
-    iterate commutes with ``R``, the leading eigenvector of the gradient ``S^-1 - R`` is again an
-    eigenvector of ``R``, and the iteration runs on eigenvalues alone. While ``S`` is singular the
-    gradient is unbounded on its null space. The algorithm then takes the unreached direction of
-    least variance, which is best for the other term.
-
-    Parameters
-    ----------
-    eigenvalues : array of shape (batch, m)
-        The eigenvalues of ``R``, positive; directions with an infinite one are left out.
-    n_steps : int
-        ``t``; the rank of the iterate is at most ``t``.
-
-    Returns
-    -------
-    array of shape (batch, m)
-        The eigenvalues of ``S`` in the eigenvectors of ``R``: non-negative, of sum one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> hazan_weights(np.array([[1.0, 4.0]]), 1000).round(2)
-    array([[0.77, 0.23]])
-    """
-    xp = array_namespace(eigenvalues)
-    m = eigenvalues.shape[1]
-    vertices = xp.eye(m, dtype=eigenvalues.dtype)
-    by_variance = xp.argsort(xp.argsort(eigenvalues, axis=1), axis=1)
-    left_out = xp.isinf(eigenvalues)
-    S = xp.astype(by_variance == 0, eigenvalues.dtype)
-    for t in range(1, n_steps + 1):
-        reached = (S > 0) | left_out
-        gradient = 1 / xp.where(S > 0, S, 1.0) - eigenvalues
-        steepest = xp.argmax(gradient, axis=1)
-        least_unreached = xp.argmin(xp.where(reached, m, by_variance), axis=1)
-        choice = xp.where(xp.all(reached, axis=1), steepest, least_unreached)
-        S = S + min(1.0, 2 / t) * (xp.take(vertices, choice, axis=0) - S)
-    return S
 
 
 def singular(Y: Array) -> Array:

@@ -33,6 +33,10 @@ Fields = dict[str, Array]
 _FULL_DIVISOR = ("ledoit-wolf", "oas")
 
 
+# Estimates that keep at most ``rank`` directions.
+_OF_RANK = ("low-rank", "hazan")
+
+
 # A ridge below this power of the least number loses digits in products with widths: embeddings of
 # data in ever smaller units stay the same down to it, in float32 as in float64.
 LEAST_RIDGE = 2 / 3
@@ -127,7 +131,7 @@ class PatchFit:
         self.widest = int(neighborhoods.degrees.max(initial=0)) + int(self.include_self)
         # Centring costs one dimension; so does x_i seen from x_i.
         self.rank = max(1, self.widest - int(self.center == "mean" or self.include_self))
-        if self.covariance == "low-rank" and rank is not None:
+        if self.covariance in _OF_RANK and rank is not None:
             self.rank = min(self.rank, rank)
         self.factored = self.rank < X.shape[1] and self.covariance != "diagonal-shrinkage"
 

@@ -136,6 +136,7 @@ def plot_k_profile(
     scores: Mapping[str, Any],
     *,
     chosen: int | None = None,
+    symbol: str = "k",
     ax: Axes | None = None,
 ) -> Axes:
     """Draw what criteria say of each number of neighbours, and mark the one that was chosen.
@@ -150,6 +151,8 @@ def plot_k_profile(
         least and their greatest.
     chosen : int or None
         The candidate to mark.
+    symbol : str, default="k"
+        What the marked number is called.
     ax : Axes or None
         Where to draw. None makes a new figure.
 
@@ -177,7 +180,8 @@ def plot_k_profile(
         heights = values[known] if len(curves) == 1 else _between_ends(values[known])
         ax.plot(ks[known], heights, "o-", markersize=4, linewidth=1.2, label=name)
     if chosen is not None:
-        ax.axvline(chosen, color=CHOICE_COLOR, linewidth=1.0, linestyle="--", label=f"k = {chosen}")
+        label = f"{symbol} = {chosen}"
+        ax.axvline(chosen, color=CHOICE_COLOR, linewidth=1.0, linestyle="--", label=label)
     ax.set_xscale("log", base=2)
     ax.set_xticks(ks, [str(k) for k in ks])
     ax.minorticks_off()

@@ -174,10 +174,14 @@ def test_an_interval_is_shown_beside_its_mean():
 def test_the_x_space_is_compared_by_score_and_learner_with_its_own_column():
     (sheet,) = sheets.build("xspace", perfect("xspace", "2"))
     tests = dict(sheets.comparisons(sheet, "published"))
-    assert len(tests) == 12
+    assert len(tests) == 3 * (4 + 1)
+    assert len(tests["published, NMI, all ten"].methods) == 10
+    assert len(tests["published, NMI, all ten"].p_values) == 4
     assert tests["published, NMI, X-LEM"].methods == ("Euc", "PCA", "LEM", "X-LEM")
     assert tests["published, NMI, X-LEM"].n_datasets == 12
-    assert "Bonferroni and Dunn" in report("xspace", perfect("xspace", "2"))["xspace.md"]
+    text = report("xspace", perfect("xspace", "2"))["xspace.md"]
+    assert "Bonferroni and Dunn" in text
+    assert "X-ISM before ISM (0.146)" in text
 
 
 def test_few_rows_are_not_tested_and_rows_without_a_number_are_not_shown():

@@ -37,6 +37,12 @@ if TYPE_CHECKING:
 # The names of the papers' tables; PELLE writes ISOMAP and HLLE where others write ISO and HLAP.
 METHODS = ("PCA", "KPCA", "ISO", "ISOMAP", "LLE", "HLLE", "HLAP", "LTSA", "LAP", "UMAP")
 
+LAP_NOTE = (
+    "Laplacian eigenmaps (LAP) is scikit-learn's SpectralEmbedding, as in the authors' programs: "
+    "equal weights for all neighbours, the point itself among them, and the symmetric normalised "
+    "Laplacian. The papers write heat-kernel weights."
+)
+
 # With fewer edges than this share of all pairs, shortest paths were found by Dijkstra's algorithm.
 SPARSE_SHARE = 0.25
 
@@ -52,9 +58,9 @@ def embed(
 
     The methods of :data:`METHODS` are principal components, kernel principal components (Gaussian
     kernel, gamma one over the number of columns), Isomap, locally linear embedding, its Hessian
-    variant, local tangent space alignment, Laplacian eigenmaps and UMAP. All but the two kinds of
-    principal components have neighbours. An iterative eigensolver starts where ``random_state``
-    says, which is also the seed of UMAP.
+    variant, local tangent space alignment, Laplacian eigenmaps (:data:`LAP_NOTE`) and UMAP. All but
+    the two kinds of principal components have neighbours. An iterative eigensolver starts where
+    ``random_state`` says, which is also the seed of UMAP.
 
     Examples
     --------

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from patchfold.base.types import Doubles
 
 
-PROTOCOL = 1
+PROTOCOL = 2
 TABLES = ("I", "II")
 # Above this a full matrix takes minutes for every K, and Lanczos finds the same vectors.
 DENSE_ROWS = 3000
 NOTE = (
     f"{ACCOUNTS_NOTE} {experiment.HONEST_NOTE} The authors' program does not compute the paper's "
     "equations: it gives pairs that are not neighbours the weight 1, where equation 42 gives them "
-    "none."
+    f"none. {baselines.LAP_NOTE}"
 )
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from patchfold.base.types import Doubles
 
 
-PROTOCOL = 1
+PROTOCOL = 2
 TABLES = ("1",)
 NOTE = (
     f"{ACCOUNTS_NOTE} {experiment.HONEST_NOTE} The authors' program does not compute the paper's "

@@ -167,8 +167,8 @@ def read_reasons(paper: str, table: str, folder: Traversable = REASONS) -> dict[
 def comparisons(sheet: Sheet, account: str) -> list[tuple[str, Comparison]]:
     """Test the methods of an account, or of the printed table, over its complete rows.
 
-    There is one, with its title, for each score and, in the X-space paper, each learner; none where
-    fewer than three methods have enough rows in common.
+    There is one, with its title, for each score and, in the X-space paper, each learner and all ten
+    methods; none where fewer than three methods have enough rows in common.
     """
     values = (
         sheet.printed
@@ -179,19 +179,25 @@ def comparisons(sheet: Sheet, account: str) -> list[tuple[str, Comparison]]:
     for score in dict.fromkeys(sheet.scores[row] for row in sheet.rows):
         rows = [row for row in sheet.rows if sheet.scores[row] == score and row not in sheet.sums]
         # The X-space paper compares each learner in its space with the three beside it (section 6).
+        # Its statements follow if all ten are ranked together, and four pairs compared.
         learners = ("ISM", "LEM", "LLE", "tSNE") if sheet.paper == "xspace" else ()
-        families: list[tuple[Sequence[str], str]]
-        families = [(("Euc", "PCA", name, f"X-{name}"), f"X-{name}") for name in learners]
-        for columns, control in families or [(sheet.columns, "")]:
+        families: list[tuple[Sequence[str], str, list[tuple[str, str]]]]
+        families = [(("Euc", "PCA", name, f"X-{name}"), f"X-{name}", []) for name in learners]
+        if learners:
+            both = [(f"X-{name}", name) for name in learners]
+            families.append((("Euc", "PCA", *(name for pair in both for name in pair)), "", both))
+        for columns, control, pairs in families or [(sheet.columns, "", [])]:
             there = [column for column in columns if any((row, column) in values for row in rows)]
             scores = [
                 [values[row, column] for column in there]
                 for row in rows
                 if all((row, column) in values for column in there)
             ]
-            if len(there) >= 3 and len(scores) >= LEAST_ROWS and (not control or control in there):
-                title = ", ".join(part for part in (account, score, control) if part)
-                found.append((title, compare(there, scores, control=control)))
+            needed = {control} - {""} | {name for pair in pairs for name in pair}
+            if len(there) >= 3 and len(scores) >= LEAST_ROWS and needed <= set(there):
+                name = control or ("all ten" if pairs else "")
+                title = ", ".join(part for part in (account, score, name) if part)
+                found.append((title, compare(there, scores, control=control, pairs=pairs)))
     return found
 
 
