@@ -17,7 +17,7 @@ from patchfold.distributed.halo import Halo, whole
 from patchfold.distributed.rows import MODULES_BYTES
 from patchfold.divergences.pairing import paired
 from patchfold.graph import components, edges
-from patchfold.graph.building import Candidates, check_degrees, pruned_lengths
+from patchfold.graph.building import Candidates, all_pairs_fit, check_degrees, pruned_lengths
 from patchfold.graph.lengths import MEAN_PAIRS, Lengths, even_pairs
 from patchfold.graph.short_circuits import RECIPE
 from patchfold.neighbors.neighborhoods import Neighborhoods
@@ -163,7 +163,8 @@ class Weighing:
     def _closest(self, labels: Indices) -> Iterator[Pair]:
         """Find the closest pairs of components; the largest is not asked, others find it."""
         run, shared = self.cluster.run, self.shared
-        by_patches = self.patches is not None and not self.setting.pruned
+        fits = all_pairs_fit(len(labels), shared.given.dtype.itemsize)
+        by_patches = self.patches is not None and not self.setting.pruned and fits
         divergence = self.setting.divergence if by_patches else None
         members: list[Any] = shared.points if not by_patches else self.patches or []
         largest = int(np.argmax(np.bincount(labels)))

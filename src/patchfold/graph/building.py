@@ -129,8 +129,7 @@ def _search(X: Any, setting: GraphSetting, stage: Stage) -> _Found:
     if setting.precomputed:
         return _Found(given_neighbors(X, k, setting.radius, own=True))
     n = X.shape[0]
-    all_pairs = n * n * X.itemsize <= sklearn.get_config()["working_memory"] * 2**20
-    pooled = setting.by_divergence and not all_pairs
+    pooled = setting.by_divergence and not all_pairs_fit(n, X.itemsize)
     reach = None
     if k is not None:
         reach = max(min(setting.pool if pooled else k, n - 1), setting.patch_size)
@@ -152,6 +151,11 @@ def _search(X: Any, setting: GraphSetting, stage: Stage) -> _Found:
             f"{reach} are needed; give a search for as many, or lower n_neighbors."
         )
     return _Found(near.nearest(reach), search, reach, pooled)
+
+
+def all_pairs_fit(n: int, itemsize: int) -> bool:
+    """Tell whether numbers for all pairs of ``n`` points fit into scikit-learn's working memory."""
+    return bool(n * n * itemsize <= sklearn.get_config()["working_memory"] * 2**20)
 
 
 def search_for(X: Floats, setting: GraphSetting, n_neighbors: int | None) -> NeighborSearch:
@@ -333,7 +337,8 @@ def _join(
     """Join components, each by the closest pair, and say so where labels do not explain it.
 
     The pair is the closest in what the length of an edge is: under the divergence of patches, the
-    labelled or the given distance. Where short circuits are removed, it is the closest points.
+    labelled or the given distance. Where short circuits are removed, or where there is no room for
+    the divergences of all pairs, it is the closest points.
     """
     i, j, values = kept
     n = len(near)
@@ -356,8 +361,11 @@ def _join(
             f"closest pairs. A larger {which} may connect them, or treat them separately."
         )
     with stage("joining components"):
-        by_points = lengths.rule is None and not setting.precomputed
-        if setting.pruned if setting.recipe is not None else by_points:
+        if setting.recipe is None:
+            by_points = lengths.rule is None and not setting.precomputed
+        else:
+            by_points = setting.pruned or not all_pairs_fit(n, lengths.points.itemsize)
+        if by_points:
             closest = components.closest_points(lengths.points, setting.n_jobs)
         else:
             closest = components.closest_by_gaps(lengths.gaps)
