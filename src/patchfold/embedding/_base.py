@@ -422,7 +422,8 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
 
     def _strangers(self, asked: str) -> Strangers:
         self._points(asked, "fit points")
-        return self._found("strangers", lambda: Strangers.of_graph(self.patch_graph_))  # type: ignore[no-any-return]
+        found: Strangers = self._found("strangers", lambda: Strangers.of_graph(self.patch_graph_))
+        return found
 
     def _points(self, asked: str, remedy: str) -> Floats:
         """Return the fitted points, or say that there are none."""
