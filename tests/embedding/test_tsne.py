@@ -434,3 +434,12 @@ def test_new_points_fall_among_their_class(iris, fitted, graph):
 def test_new_points_keep_the_type_of_the_embedding(iris):
     model = PatchTSNE(perplexity=20, **QUICK).fit(iris[::2].astype(np.float32))
     assert model.transform(iris[1::2].astype(np.float32)).dtype == np.float32
+
+
+def test_more_threads_than_cores_are_no_more_threads():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    one, many = (
+        PatchTSNE(perplexity=5, n_iter=20, random_state=0, n_jobs=n_jobs).fit_transform(X)
+        for n_jobs in (1, 1000)
+    )
+    np.testing.assert_array_equal(one, many)
