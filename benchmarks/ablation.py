@@ -33,7 +33,7 @@ from sklearn.preprocessing import scale
 from benchmarks import stability
 from benchmarks.geometry import HELD_OUT, LEVELS, MANIFOLDS, TUNING, coordinates, observed
 from benchmarks.geometry.__main__ import truth
-from patchfold import GaussianPatch, PatchIsomap, datasets
+from patchfold import PatchIsomap, datasets
 from patchfold.base.files import write_whole
 from patchfold.datasets import make_manifold
 from patchfold.evaluation.comparison import NEAREST
@@ -62,6 +62,7 @@ PARTS = {
 NUMBERS = {
     "points": (15, 25),
     "roots": (0.45, 0.75),
+    "directions": (5, 20),
     "ridge": (0.003, 0.012),
     "nearest": (8, 12),
     "ordinary": (1.25, 2.0),
@@ -170,8 +171,8 @@ def embedded(cell, change):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             gamma = change.get("ridge", before["ridge"]) * np.var(X, axis=0).mean()
-            size = recommended_patch(len(X)).size
-            patch = GaussianPatch(size, gamma=gamma, denoise=change.get("denoise", True))
+            patch = recommended_patch(len(X))
+            patch.set_params(gamma=gamma, denoise=change.get("denoise", True))
             method = PatchIsomap(
                 components,
                 n_neighbors=min(k, len(X) - 1),

@@ -81,30 +81,29 @@ def test_landmarks_depend_on_the_seed_alone(roll):
         assert len(seeded.landmarks_) == 30
 
 
-class Cramped(PatchIsomap):
-    """Has room for the geodesics of 599 points in float64, or takes 60 landmarks."""
+class Few(PatchIsomap):
+    """Takes all of up to 599 points, or 60 landmarks."""
 
-    def _landmark_count(self, n, itemsize):
-        return super()._landmark_count(n, itemsize, exact_bytes=8 * 599**2, many=60)
+    def _landmark_count(self, n):
+        return super()._landmark_count(n, exact_points=599, many=60)
 
 
 @pytest.mark.slow
-def test_landmarks_are_taken_where_all_geodesics_have_no_room(roll):
-    found = Cramped(random_state=0).fit(roll)
+def test_many_points_have_landmarks_the_same_in_every_fit(roll):
+    found = Few().fit(roll)
     assert len(found.landmarks_) == 60
+    np.testing.assert_array_equal(Few().fit_transform(roll), found.embedding_)
     some = PatchIsomap(landmarks=60, random_state=0).fit_transform(roll)
     np.testing.assert_array_equal(found.embedding_, some)
-    half = roll.astype(np.float32)
-    exact = PatchIsomap(landmarks=None).fit_transform(half)
-    np.testing.assert_array_equal(Cramped().fit_transform(half), exact)
+    exact = PatchIsomap(landmarks=None).fit_transform(roll[:599])
+    np.testing.assert_array_equal(Few().fit_transform(roll[:599]), exact)
 
 
-def test_sixteen_thousand_points_have_room_and_more_take_500_landmarks():
+def test_more_than_four_thousand_points_take_500_landmarks():
     isomap = PatchIsomap()
-    assert [isomap._landmark_count(n, 8) for n in (16_384, 16_385)] == [None, 500]
-    assert [isomap._landmark_count(n, 4) for n in (23_170, 23_171)] == [None, 500]
-    assert PatchIsomap(600)._landmark_count(20_000, 8) == 601  # which span the embedding
-    assert PatchIsomap(landmarks=None)._landmark_count(10**6, 8) is None
+    assert [isomap._landmark_count(n) for n in (4000, 4001)] == [None, 500]
+    assert PatchIsomap(600)._landmark_count(20_000) == 601  # which span the embedding
+    assert PatchIsomap(landmarks=None)._landmark_count(10**6) is None
 
 
 @pytest.mark.parametrize(

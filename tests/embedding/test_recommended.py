@@ -175,13 +175,15 @@ def test_a_given_patch_gets_nothing_added(estimator):
     assert found.patch_graph_.denoised is None
 
 
+def low_rank(size):
+    return GaussianPatch(size, covariance="low-rank", rank=10, denoise=True)
+
+
 @pytest.mark.parametrize("estimator", [*ESTIMATORS[:3], ESTIMATORS[4]])
 def test_the_default_is_the_recommended_patch_denoised_and_stretched(estimator):
     X = DATA["k > m"][0]
     default = sklearn.clone(estimator).set_params(n_neighbors=7)
-    spelled = sklearn.clone(default).set_params(
-        patch=GaussianPatch(4, denoise=True), lengths="pruned"
-    )
+    spelled = sklearn.clone(default).set_params(patch=low_rank(4), lengths="pruned")
     found, expected = default.fit(X), spelled.fit(X)
     assert repr(found.patch_) == repr(expected.patch_) == repr(recommended_patch(len(X)))
     np.testing.assert_array_equal(found.graph_.toarray(), expected.graph_.toarray())
@@ -193,7 +195,7 @@ def test_the_default_is_the_recommended_patch_denoised_and_stretched(estimator):
 def test_the_default_of_tsne_is_the_recipe_with_patches_of_at_most_five_points(case, size):
     X = DATA["k > m"][0] if case == "k > m" else make_blobs(100, 4, random_state=0)[0]
     default = PatchTSNE(perplexity=8, n_iter=20, n_neighbors=7, random_state=0)
-    patch = GaussianPatch(size, denoise=True)
+    patch = low_rank(size)
     spelled = sklearn.clone(default).set_params(patch=patch, lengths="pruned", n_neighbors=9)
     found, expected = default.fit(X), spelled.fit(X)
     assert found.patch_.get_params() == patch.get_params()

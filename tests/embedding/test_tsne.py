@@ -349,7 +349,7 @@ def test_one_warning_names_all_that_was_cut(iris):
 @pytest.mark.parametrize(("n", "size"), [(3, 1), (25, 3), (150, 5)])
 def test_a_recommended_patch_has_five_points_and_fewer_of_small_data(iris, n, size):
     fitted = PatchTSNE(**QUICK).fit(iris[:n])
-    expected = GaussianPatch(size=size, denoise=True).get_params()
+    expected = GaussianPatch(size, covariance="low-rank", rank=10, denoise=True).get_params()
     assert fitted.patch_.get_params() == expected
 
 

@@ -213,12 +213,12 @@ def test_new_points_go_on_from_their_best_neighbour(seed, n_new, n_targets, dtyp
     near = Neighborhoods.from_edges(
         rows, rng.integers(0, 25, len(rows)), rng.exponential(size=len(rows)).astype(dtype), n_new
     )
-    expected = np.full((n_new, n_targets), np.inf, dtype)
+    expected = np.full((n_new, n_targets), np.inf)
     for row, column, length in zip(near.sources, near.indices, near.distances, strict=True):
         for target in range(n_targets):
-            through = paths[column, target] + length
+            through = float(paths[column, target]) + float(length)
             expected[row, target] = min(expected[row, target], through)
     np.testing.assert_array_equal(continued_paths(paths, near), expected)
     compiled = continued_paths(paths, near, compiled_numbers=0)
-    assert compiled.dtype == dtype
+    assert compiled.dtype == np.float64
     np.testing.assert_array_equal(compiled, expected)

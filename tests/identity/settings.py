@@ -432,7 +432,7 @@ SETTINGS |= {
     "eigenmaps symmetric": setting(PatchEigenmaps, iris, laplacian="symmetric"),
     "eigenmaps exponential": setting(PatchEigenmaps, roll, kernel="exponential"),
     "eigenmaps exponential, number": setting(
-        PatchEigenmaps, iris, kernel="exponential", bandwidth=3.0, laplacian="symmetric"
+        PatchEigenmaps, iris, kernel="exponential", bandwidth=30.0, laplacian="symmetric"
     ),
     "eigenmaps number": setting(PatchEigenmaps, iris, bandwidth=25.0, laplacian="unnormalized"),
     "eigenmaps, edges alike": setting(PatchEigenmaps, roll, bandwidth=np.inf),

@@ -136,9 +136,12 @@ class ClusterGraph:
         rows, before = drawn_rows(distinct, count, random_state), np.arange(len(shared.copies))
         return np.asarray(rows + np.searchsorted(shared.copies - before, rows, "right"))
 
-    def triangulated(self, paths: list[Any], frame: dict[str, Any]) -> PartedTriangulation:
-        """Return what places rows by their geodesics to landmarks, given what it has to know."""
-        return PartedTriangulation(self, paths, frame)
+    def triangulated(
+        self, paths: list[Any], frame: dict[str, Any], dtype: Any
+    ) -> PartedTriangulation:
+        """Return what places rows by geodesics to landmarks, which are kept in this precision."""
+        kept = self.cluster.each(np.asarray, paths, dtype=dtype)
+        return PartedTriangulation(self, kept, frame)
 
     def geodesics(self, landmarks: Indices) -> tuple[list[Any], float, Floats]:
         """Return geodesics to landmarks, some rows of the table, in units of the longest.

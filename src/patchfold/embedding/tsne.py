@@ -20,7 +20,6 @@ from patchfold.base.validation import check_choice, check_count, check_positive
 from patchfold.embedding._embedding import BasePatchEmbedding
 from patchfold.mapping.nystrom import total_weights, weighted_places
 from patchfold.neighbors import DEFAULT_NEIGHBORS
-from patchfold.patches import GaussianPatch
 
 if TYPE_CHECKING:
     from patchfold.base.types import (
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from patchfold.neighbors.copies import Copies
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.neighbors.search import Knn
+    from patchfold.patches import GaussianPatch
     from patchfold.supervision import LabelRule
 
 
@@ -284,7 +284,7 @@ class PatchTSNE(BasePatchEmbedding):
     def _recipe(self, n: int) -> GaussianPatch:
         recipe = super()._recipe(n)
         if self.patch is None and recipe.size is not None:
-            recipe = GaussianPatch(min(recipe.size, PATCH_POINTS), denoise=True)
+            recipe.set_params(size=min(recipe.size, PATCH_POINTS))
         return recipe
 
     def _setting(self, n: int) -> GraphSetting:

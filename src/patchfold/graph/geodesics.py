@@ -38,6 +38,9 @@ SPARSE = 8
 # Sources from which it pays to reorder a graph, and to drop edges that no shortest path takes.
 REORDERED = 8
 
+# Points whose paths are turned at once.
+TURNED_ROWS = 1024
+
 # Numbers in given paths from which compiled code continues them.
 COMPILED_PATHS = 10**6
 
@@ -136,15 +139,32 @@ def continued_paths(
     >>> continued_paths(paths, near)
     array([[0.5 , 2.25]])
     """
-    lengths = near.distances.astype(paths.dtype, copy=False)
+    lengths = near.distances.astype(np.float64, copy=False)
     if paths.size < compiled_numbers:
         through = paths[near.indices] + lengths[:, None]
         return np.asarray(np.minimum.reduceat(through, near.indptr[:-1]))
     from patchfold.graph import shortest_path_kernel
 
-    result = np.full((len(near), paths.shape[1]), np.inf, dtype=paths.dtype)
+    result = np.full((len(near), paths.shape[1]), np.inf)
     shortest_path_kernel.continue_paths(paths, near.indptr, near.indices, lengths, result)
     return result
+
+
+def by_point(paths: Floats, dtype: Any, n_jobs: int | None = None) -> Floats:
+    """Return paths (n_sources, n) as an array (n, n_sources).
+
+    Examples
+    --------
+    >>> by_point(np.array([[0.0, 1.0, 3.0]]), np.float32).ravel()
+    array([0., 1., 3.], dtype=float32)
+    """
+    turned = np.empty(paths.shape[::-1], dtype)
+
+    def turn(rows: slice) -> None:
+        turned[rows] = paths[:, rows].T
+
+    map_slices(turn, list(gen_batches(len(turned), TURNED_ROWS)), n_jobs)
+    return turned
 
 
 def _without_detours(graph: csr_array) -> csr_array:

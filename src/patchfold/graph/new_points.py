@@ -118,8 +118,12 @@ def _patches_of_new(
     if graph.copies is not None:  # the ridge is that of the fitted patches, which count one of each
         part = Part.of(fitted[graph.copies.first])
     if graph.denoised is None:
-        return recipe.gaussians(fitted, members, points=X, n_jobs=setting.n_jobs, part=part)
-    return graph.denoised.of_new(recipe, X, fitted, members, setting.n_jobs, part)
+        patches = recipe.gaussians(fitted, members, points=X, n_jobs=setting.n_jobs, part=part)
+    else:
+        patches = graph.denoised.of_new(recipe, X, fitted, members, setting.n_jobs, part)
+    if not np.isfinite(patches.variances if patches.factored else patches.roots).all():
+        raise np.linalg.LinAlgError("its variances are infinite")
+    return patches
 
 
 def _nearest_of_new(

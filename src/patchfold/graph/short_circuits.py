@@ -5,7 +5,8 @@ length such an edge looks like any other. Two facts give it away together: its p
 than those of neighbours usually do, and the way around it is long::
 
     size = min(20, 0.6 sqrt(n));  z = mean of each point and its size nearest
-    patch = Gaussian of the size nearest z, plus a ridge;  c = z + Sigma (x - z) / max eigenvalue
+    patch = Gaussian of the size nearest z: 10 directions and a ridge
+    c = z + Sigma (x - z) / max eigenvalue of Sigma
     e = |c_i - c_j|;  d = KL of the two patches
     T = edges to the 10 nearest;  e0, d0 = medians of e and d over T;  r = d / d0
     tree = minimum spanning tree of the graph's edges by r
@@ -65,6 +66,7 @@ class Recipe:
 
     points: int = 20  # neighbours of a patch, at most ...
     roots: float = 0.6  # ... and at most this many times the root of the number of points
+    directions: int = 10  # of largest variance, which a patch keeps
     ridge: float = AUTO_RIDGE  # added to covariances, in mean variances of the features
     # Edges to this many neighbours tell what is typical. Smaller parts of the graph are no parts.
     nearest: int = 10
@@ -85,16 +87,21 @@ RECIPE = Recipe()
 def recommended_patch(n_samples: int, *, sized: bool = True) -> GaussianPatch:
     """Return the patch that ``patch=None`` means for ``n_samples`` points.
 
-    It has ``0.6 sqrt(n)`` neighbours, at most 20, a ridge, and is fitted to denoised points.
-    ``sized=False`` leaves the size to the neighbourhoods.
+    It has ``0.6 sqrt(n)`` neighbours, at most 20, at most 10 directions and a ridge, and is fitted
+    to denoised points. ``sized=False`` leaves the size to the neighbourhoods.
 
     Examples
     --------
-    >>> recommended_patch(100), recommended_patch(10_000)
-    (GaussianPatch(denoise=True, size=6), GaussianPatch(denoise=True, size=20))
+    >>> recommended_patch(100).size, recommended_patch(10_000).size
+    (6, 20)
     """
     size = min(RECIPE.points, round(RECIPE.roots * n_samples**0.5), n_samples - 1)
-    return GaussianPatch(max(1, size) if sized else None, denoise=True)
+    return GaussianPatch(
+        max(1, size) if sized else None,
+        covariance="low-rank",
+        rank=RECIPE.directions,
+        denoise=True,
+    )
 
 
 @dataclass(frozen=True)

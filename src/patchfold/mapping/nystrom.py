@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from patchfold.base.threads import map_blocks
-from patchfold.graph.geodesics import continued_paths
+from patchfold.graph.geodesics import by_point, continued_paths
 from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.solvers.scaling import CLOSE, NEAR, settled
 
@@ -72,8 +72,7 @@ class Triangulation:
         known, between = self.paths[targets].astype(np.float64), geodesics[:, targets].T
         squares = float(np.square(between, dtype=np.float64).sum())
         factor = float((known * between).sum()) / squares if squares > 0 else 1.0
-        paths = np.ascontiguousarray(geodesics.T * factor, dtype=self.paths.dtype)
-        return replace(self, paths=paths)
+        return replace(self, paths=by_point(geodesics * factor, self.paths.dtype))
 
     def misfit(self, places: Floats, rows: Any, targets: Floats) -> float:
         """Return how far distances of places from the targets are from geodesics, as a share.
@@ -97,7 +96,7 @@ class Triangulation:
         """Place points by their geodesics, which ``paths`` gives for a block of them."""
 
         def place(block: slice) -> Floats:
-            known = paths(block)
+            known = paths(block).astype(np.float64, copy=False)
             with np.errstate(over="ignore", invalid="ignore"):  # callers check for infinities
                 centred = -0.5 * (known**2 - self.squared_means)
                 # Row by row: a product of matrices has bits that depend on how many rows there are.

@@ -63,6 +63,7 @@ def isomap_kl(
         divergence="kl",
         patch=_levada_patch(include_self, gamma),
         lengths="divergence",
+        landmarks=None,
         scaling="classical",
     )
 
@@ -146,6 +147,7 @@ def x_isomap(
         n_components,
         n_neighbors=n_neighbors,
         **_x_space(size, divergence, gamma, covariance, rank),
+        landmarks=None,
         scaling="classical",
     )
 
@@ -259,6 +261,7 @@ def supervised_isomap(
         n_components,
         n_neighbors=n_neighbors,
         divergence="euclidean",
+        landmarks=None,
         scaling="classical",
         graph="divergence",
         supervision=Dissimilarity(alpha=alpha, beta=beta),
