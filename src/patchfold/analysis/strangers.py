@@ -15,7 +15,7 @@ from sklearn.utils import gen_batches
 
 from patchfold.base.arrays import to_doubles
 from patchfold.neighbors.search import neighbor_search
-from patchfold.patches.recipe import GaussianPatch
+from patchfold.patches.gaussian_patch import GaussianPatch
 
 if TYPE_CHECKING:
     from patchfold.base.types import Doubles, Floats, Indices

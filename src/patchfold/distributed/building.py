@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from patchfold.distributed.rows import Shared
     from patchfold.graph.patch_graph import GraphSetting
     from patchfold.neighbors.neighborhoods import Neighborhoods
+    from patchfold.patches.gaussian_patch import GaussianPatch
     from patchfold.patches.gaussians import Patches
-    from patchfold.patches.recipe import GaussianPatch
 
 
 # Recall of an approximate search below which a fit warns.

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from patchfold.base.types import BandwidthName, KernelName, LaplacianName
 from patchfold.base.validation import check_choice, warn_user
-from patchfold.embedding._embedding import BasePatchEmbedding
+from patchfold.embedding.base_embedding import BasePatchEmbedding
 from patchfold.evaluation.legibility import visible_share
 from patchfold.graph import components
 from patchfold.graph.edges import laplacian, symmetric

@@ -14,8 +14,8 @@ from patchfold.base.sampling import drawn_rows
 from patchfold.base.threads import map_slices
 from patchfold.base.types import ScalingName
 from patchfold.base.validation import check_choice, check_count, warn_user
-from patchfold.embedding._base import ordinary_arithmetic
-from patchfold.embedding._embedding import BasePatchEmbedding, widened
+from patchfold.embedding.base_embedding import BasePatchEmbedding, widened
+from patchfold.embedding.base_graph import ordinary_arithmetic
 from patchfold.graph.geodesics import by_point, shortest_paths
 from patchfold.mapping.nystrom import Triangulation, drift
 from patchfold.solvers.scaling import classical_mds, least_stress, triangulation

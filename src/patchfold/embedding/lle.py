@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, eye_array
 
 from patchfold.base.types import WeightName
 from patchfold.base.validation import check_choice, check_positive, warn_user
-from patchfold.embedding._embedding import BasePatchEmbedding
+from patchfold.embedding.base_embedding import BasePatchEmbedding
 from patchfold.graph.edges import rows_of
 from patchfold.mapping.nystrom import weighted_places
 from patchfold.neighbors import DEFAULT_NEIGHBORS

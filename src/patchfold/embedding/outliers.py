@@ -20,7 +20,7 @@ from patchfold.base.validation import (
     checked_points,
     warn_user,
 )
-from patchfold.embedding._base import ordinary_arithmetic
+from patchfold.embedding.base_graph import ordinary_arithmetic
 from patchfold.neighbors.fitted_rows import RowTable
 from patchfold.neighbors.search import neighbor_search
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from patchfold.base.engine import is_client, refuse_collection
 from patchfold.base.estimators import ClassNamePrefixFeaturesOutMixin
 from patchfold.base.memory import check_memory
-from patchfold.embedding._base import BasePatchGraph, ordinary_arithmetic
+from patchfold.embedding.base_graph import BasePatchGraph, ordinary_arithmetic
 from patchfold.embedding.isomap import PatchIsomap
 from patchfold.graph import edges
 from patchfold.neighbors.neighborhoods import Neighborhoods

@@ -17,7 +17,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from patchfold.base.threads import map_blocks, n_threads
 from patchfold.base.validation import check_choice, check_count, check_positive
-from patchfold.embedding._embedding import BasePatchEmbedding
+from patchfold.embedding.base_embedding import BasePatchEmbedding
 from patchfold.mapping.nystrom import total_weights, weighted_places
 from patchfold.neighbors import DEFAULT_NEIGHBORS
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.neighbors.protocol import NeighborSearch
     from patchfold.patches.denoising import Denoised
+    from patchfold.patches.gaussian_patch import GaussianPatch
     from patchfold.patches.gaussians import Patches
-    from patchfold.patches.recipe import GaussianPatch
     from patchfold.supervision import Codes
 
 

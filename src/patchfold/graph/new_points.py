@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from patchfold.base.types import Floats, Indices
     from patchfold.graph.patch_graph import PatchGraph
     from patchfold.neighbors.protocol import NeighborSearch
+    from patchfold.patches.gaussian_patch import GaussianPatch
     from patchfold.patches.gaussians import Patches
-    from patchfold.patches.recipe import GaussianPatch
 
 
 # New points are compared with all fitted ones in blocks of about this many pairs.

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from patchfold.neighbors.protocol import NeighborSearch
     from patchfold.neighbors.search import Knn
     from patchfold.patches.denoising import Denoised
+    from patchfold.patches.gaussian_patch import GaussianPatch
     from patchfold.patches.gaussians import Patches
-    from patchfold.patches.recipe import GaussianPatch
     from patchfold.supervision import LabelRule
 
 

@@ -45,7 +45,7 @@ from patchfold.graph.components import n_components, spanning_tree
 from patchfold.graph.detour_bounds import landmark_ways
 from patchfold.graph.edges import EdgeList
 from patchfold.patches.covariances import AUTO_RIDGE
-from patchfold.patches.recipe import GaussianPatch
+from patchfold.patches.gaussian_patch import GaussianPatch
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

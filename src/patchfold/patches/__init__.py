@@ -4,7 +4,7 @@
 """
 
 from patchfold.patches.fitting import patch_means
+from patchfold.patches.gaussian_patch import GaussianPatch
 from patchfold.patches.gaussians import Patches
-from patchfold.patches.recipe import GaussianPatch
 
 __all__ = ["GaussianPatch", "Patches", "patch_means"]

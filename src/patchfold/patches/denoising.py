@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.neighbors.protocol import NeighborSearch
     from patchfold.patches.fitting import Part
+    from patchfold.patches.gaussian_patch import GaussianPatch
     from patchfold.patches.gaussians import Patches
-    from patchfold.patches.recipe import GaussianPatch
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,7 +40,7 @@ from patchfold.graph.short_circuits import recommended_patch
 from patchfold.neighbors.copies import Copies
 from patchfold.neighbors.fitted_rows import RowTable
 from patchfold.neighbors.given import check_distances
-from patchfold.patches.recipe import GaussianPatch
+from patchfold.patches.gaussian_patch import GaussianPatch
 from patchfold.supervision import encode, label_rule
 
 if TYPE_CHECKING:

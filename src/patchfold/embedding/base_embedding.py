@@ -24,7 +24,7 @@ from patchfold.base.validation import (
     is_sparse,
     warn_user,
 )
-from patchfold.embedding._base import BasePatchGraph, ordinary_arithmetic
+from patchfold.embedding.base_graph import BasePatchGraph, ordinary_arithmetic
 from patchfold.evaluation.legibility import unreadable
 from patchfold.mapping import check_map, fit_map, predict_map
 from patchfold.mapping.inverse import fit_inverse
