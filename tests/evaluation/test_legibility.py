@@ -16,7 +16,7 @@ from sklearn.manifold import Isomap, SpectralEmbedding
 from sklearn.preprocessing import StandardScaler
 
 from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE, metrics
-from patchfold.embedding import _embedding
+from patchfold.embedding import base_embedding
 from patchfold.metrics import Unreadable, unreadable, visible_share
 from patchfold.selection import select_n_neighbors
 
@@ -255,7 +255,7 @@ def test_a_fit_warns_once_however_many_candidates_are_tried(n_neighbors):
 def test_every_embedding_is_looked_at_and_copies_do_not_count(estimator, monkeypatch):
     seen = []
     monkeypatch.setattr(
-        _embedding, "unreadable", lambda Y, X: seen.append((Y, X)) or unreadable(Y, X)
+        base_embedding, "unreadable", lambda Y, X: seen.append((Y, X)) or unreadable(Y, X)
     )
     X = np.vstack([np.zeros((450, 3)), np.random.default_rng(0).uniform(size=(50, 3))])
     given = {"n_iter": 5, "perplexity": 5, "random_state": 0} if estimator is PatchTSNE else {}
