@@ -20,18 +20,18 @@ from patchfold.supervision import Dissimilarity
 
 RECOMMENDED = GraphSetting(
     degree=6,
-    recipe=GaussianPatch(size=8, denoise=True),
+    patch=GaussianPatch(size=8, denoise=True),
     patch_size=8,
 )
 WITHIN = {"degree": None, "radius": 9.0, "patch_size": 0}
 SETTINGS = {
     "recommended": RECOMMENDED,
     "many-neighbours": replace(RECOMMENDED, degree=20),
-    "not-denoised": replace(RECOMMENDED, recipe=GaussianPatch(size=8)),
-    "adaptive": replace(RECOMMENDED, recipe=GaussianPatch("adaptive"), patch_size=12),
-    "divergences": replace(RECOMMENDED, recipe=GaussianPatch(size=8), pruned=False),
+    "not-denoised": replace(RECOMMENDED, patch=GaussianPatch(size=8)),
+    "adaptive": replace(RECOMMENDED, patch=GaussianPatch("adaptive"), patch_size=12),
+    "divergences": replace(RECOMMENDED, patch=GaussianPatch(size=8), pruned=False),
     "euclidean": GraphSetting(degree=6, divergence="euclidean"),
-    "radius": replace(RECOMMENDED, recipe=GaussianPatch(denoise=True), **WITHIN),
+    "radius": replace(RECOMMENDED, patch=GaussianPatch(denoise=True), **WITHIN),
     "euclidean-radius": GraphSetting(degree=None, radius=9.0, divergence="euclidean"),
 }
 RULES = {"cut": "cut", "min-sum": "min-sum", "dissimilarity": Dissimilarity()}

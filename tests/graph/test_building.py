@@ -31,10 +31,10 @@ from patchfold.neighbors import ExactNeighbors, SharedNeighbors
 from patchfold.supervision import encode
 
 
-def setting(k, n, recipe=None, **others):
+def setting(k, n, patch=None, **others):
     """Return the setting that an estimator with this degree has by default."""
-    recipe = recommended_patch(n) if recipe is None else recipe
-    return GraphSetting(k, recipe=recipe, patch_size=recipe.reach(k, n), **others)
+    patch = recommended_patch(n) if patch is None else patch
+    return GraphSetting(k, patch=patch, patch_size=patch.reach(k, n), **others)
 
 
 def assert_same_rows(found, expected):
@@ -142,12 +142,12 @@ def test_a_pool_of_some_points_misses_some_of_the_nearest_patches():
 def test_labels_choose_from_a_pool_of_all_points_as_from_all_pairs(name):
     X, y = (rows[::2] for rows in load_iris(return_X_y=True))
     X = StandardScaler().fit_transform(X)
-    recipe = None if name == "euclidean" else GaussianPatch(size=7)
+    patch = None if name == "euclidean" else GaussianPatch(size=7)
     chosen = GraphSetting(
         20,  # each class is one component
         divergence=name,
-        recipe=recipe,
-        patch_size=0 if recipe is None else 7,
+        patch=patch,
+        patch_size=0 if patch is None else 7,
         pruned=False,
         by_divergence=True,
         supervision="dissimilarity",

@@ -136,7 +136,7 @@ def neighbor_likelihoods(
     >>> bool(near > far)
     True
     """
-    recipe = GaussianPatch(include_self=False, covariance="shrinkage", gamma=SHRINKAGE)
+    patch = GaussianPatch(include_self=False, covariance="shrinkage", gamma=SHRINKAGE)
     m = data.shape[1]
     widest = int(near.degrees.max(initial=1))
     rows = max(1, BLOCK_BYTES // (8 * m * (min(widest, 2 * m) + 3)))
@@ -145,7 +145,7 @@ def neighbor_likelihoods(
     some = np.flatnonzero(near.degrees > 0)
     for batch in gen_batches(len(some), rows):
         block = some[batch]
-        patches = recipe.gaussians(data, near[block], points=X[block], n_jobs=n_jobs)
+        patches = patch.gaussians(data, near[block], points=X[block], n_jobs=n_jobs)
         found[block] = log_likelihoods(patches, X[block])
     return found
 

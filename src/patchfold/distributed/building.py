@@ -65,7 +65,7 @@ def build_on_cluster(
             f"the approximate search found {recall:.0%} of the nearest rows; knn='exact' finds all."
         )
     patches, denoised = None, None
-    if setting.recipe is not None:
+    if setting.patch is not None:
         with stage("patches"):
             patches, denoised = fit_patches(cluster, shared, setting, found, scale, exact)
             cluster.wait(patches)
@@ -114,14 +114,14 @@ def fit_patches(
     exact: bool,
 ) -> tuple[list[Any], Denoised | None]:
     """Return futures of the patches of all rows, and what they have to know of denoised rows."""
-    recipe, each = cast("GaussianPatch", setting.recipe), cluster.each
+    patch, each = cast("GaussianPatch", setting.patch), cluster.each
     points, firsts = shared.points, shared.firsts
     rows = each(np.arange, firsts[:-1], firsts[1:])
     members = each(setting.members, found)
     halo = Halo(cluster, firsts, each(numbers_of, members, rows))
     near = halo.fetch(points)
-    how = {"recipe": recipe, "scale": scale}
-    if not recipe.denoise:
+    how = {"patch": patch, "scale": scale}
+    if not patch.denoise:
         none = [None] * len(points)
         return each(fitted_patches, halo.wanted, rows, members, near, none, **how), None
     places = each(denoised_rows, halo.wanted, rows, members, near, scale=scale)
@@ -157,7 +157,7 @@ def fitted_patches(
     members: Neighborhoods,
     pieces: list[Floats],
     origins: Floats | None,
-    recipe: GaussianPatch,
+    patch: GaussianPatch,
     scale: float,
 ) -> Patches:
     """Fit the patches of some rows, given all points that they consist of.
@@ -167,10 +167,10 @@ def fitted_patches(
     X, part = whole(pieces), Part(scale, np.searchsorted(wanted, rows))
     near = among(wanted, rows, members, X.dtype)
     if origins is None:
-        return recipe.gaussians(X, near, n_jobs=1, part=part)
+        return patch.gaussians(X, near, n_jobs=1, part=part)
     before = X.copy()  # nothing depends on where other points were before
     before[part.rows] = origins
-    return recipe.gaussians(before, near, denoised=(X, X), n_jobs=1, part=part)
+    return patch.gaussians(before, near, denoised=(X, X), n_jobs=1, part=part)
 
 
 def _with_neighbors(wanted: Indices, around: list[Neighborhoods]) -> Indices:

@@ -73,7 +73,7 @@ def fit(estimator: Any, X: Any, client: Any = "auto", y: Any = None) -> Any:
     shared = _shared_out(estimator, cluster, X, y)
     n = shared.n
     cut = estimator._cut_to(n, given=False)
-    estimator.patch_ = estimator._recipe(n) if estimator._has_patches() else None
+    estimator.patch_ = estimator._patch_for(n) if estimator._has_patches() else None
     if cut:
         counted = f"{n} samples" if n == len(shared.given) else f"{n} distinct samples"
         warn_user(f"{counted} have fewer neighbours than asked for: {'; '.join(cut)}.")

@@ -200,7 +200,7 @@ def chosen_edges(found: list[Neighborhoods], setting: GraphSetting) -> Chosen:
     check_degrees(near, setting)
     i, j, pairs = edges.undirected(replace(near))  # a copy keeps what is computed on the way
     pairs = _small(pairs)
-    if not setting.pruned or setting.recipe is None:
+    if not setting.pruned or setting.patch is None:
         return Chosen(near, pairs, Pairs(_small(i), _small(j)), None)
     i, j, own, close, common = Candidates.of(near, every, (i, j), setting)
     known = Candidates(_small(i), _small(j), own, close, _small(common))

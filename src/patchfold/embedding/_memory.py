@@ -43,7 +43,7 @@ def graph_bytes(X: Any, setting: GraphSetting) -> int:
     if setting.precomputed:
         return CACHE_BYTES + int(n * reach * (FOUND + PLAIN))
     needed = CACHE_BYTES + 16 * n + _search_bytes(X) + FOUND * n * reach
-    if setting.recipe is None:
+    if setting.patch is None:
         return int(needed + n * reach * PLAIN)
     needed += _patch_bytes(X, setting, reach)
     if setting.pruned:
@@ -74,16 +74,16 @@ def _search_bytes(X: Any) -> int:
 
 def _patch_bytes(X: Any, setting: GraphSetting, reach: float) -> int:
     n, m = X.shape
-    recipe: Any = setting.recipe
+    patch: Any = setting.patch
     size = setting.patch_size or int(reach)
     rank = max(1, size)
-    if recipe.covariance == "low-rank" and isinstance(recipe.rank, Integral):
-        rank = max(1, min(rank, int(recipe.rank)))
-    factored = rank < m and recipe.covariance != "diagonal-shrinkage"
+    if patch.covariance == "low-rank" and isinstance(patch.rank, Integral):
+        rank = max(1, min(rank, int(patch.rank)))
+    factored = rank < m and patch.covariance != "diagonal-shrinkage"
     if not factored:
-        check_full(m, recipe.covariance)
+        check_full(m, patch.covariance)
     numbers = m * (1 + (rank if factored else 2 * m))
     needed = n * numbers * X.itemsize
-    if recipe.denoise:
+    if patch.denoise:
         needed += n * m * X.itemsize + _search_bytes(X) + n * size * FOUND
     return int(needed)

@@ -184,7 +184,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         points = X if copies is None else X[copies.first]
         n = points.shape[0]
         cut = self._cut_to(n, given=is_sparse(X))
-        self.patch_ = self._recipe(n) if self._has_patches() else None
+        self.patch_ = self._patch_for(n) if self._has_patches() else None
         if cut:
             counted = f"{n} samples" if copies is None else f"{n} distinct samples"
             warn_user(f"{counted} have fewer neighbours than asked for: {'; '.join(cut)}.")
@@ -253,7 +253,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
             return []
         return [f"n_neighbors={self.n_neighbors_} instead of {wanted}"]
 
-    def _recipe(self, n: int) -> GaussianPatch:
+    def _patch_for(self, n: int) -> GaussianPatch:
         """Return the patch that is given, or the recommended one for ``n`` points."""
         if self.patch is None:
             return recommended_patch(n, sized=self.radius is None)
@@ -266,7 +266,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
             degree=k,
             radius=self.radius,
             divergence=self.divergence,
-            recipe=self.patch_,
+            patch=self.patch_,
             patch_size=0 if self.patch_ is None or k is None else self.patch_.reach(k, n),
             pruned=self.lengths == "pruned",
             by_divergence=self.graph == "divergence",

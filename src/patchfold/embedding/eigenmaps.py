@@ -351,7 +351,7 @@ class PatchEigenmaps(BasePatchEmbedding):
     def _pairwise_bandwidth(self, graph: PatchGraph) -> float:
         """Return a quantile of the lengths of all pairs, edges or not."""
         lengths = graph.lengths
-        if lengths.points is None or (lengths.patches is None) != (graph.setting.recipe is None):
+        if lengths.points is None or (lengths.patches is None) != (graph.setting.patch is None):
             raise ValueError(
                 f"bandwidth={self.bandwidth!r} needs points and patches, which given distances and "
                 "a cluster do not leave here; give a number, such as a quantile of a sample."

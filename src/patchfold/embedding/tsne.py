@@ -281,11 +281,11 @@ class PatchTSNE(BasePatchEmbedding):
             cut.append(f"perplexity={self.perplexity_:.3g} instead of {self.perplexity:.3g}")
         return cut
 
-    def _recipe(self, n: int) -> GaussianPatch:
-        recipe = super()._recipe(n)
-        if self.patch is None and recipe.size is not None:
-            recipe.set_params(size=min(recipe.size, PATCH_POINTS))
-        return recipe
+    def _patch_for(self, n: int) -> GaussianPatch:
+        patch = super()._patch_for(n)
+        if self.patch is None and patch.size is not None:
+            patch.set_params(size=min(patch.size, PATCH_POINTS))
+        return patch
 
     def _setting(self, n: int) -> GraphSetting:
         return replace(

@@ -279,14 +279,12 @@ def _patches(space: PatchSpace, X: Doubles) -> Patches:
     return cast("Patches", space.patches_)
 
 
-def _members(
-    estimator: Any, recipe: GaussianPatch, X: Doubles, n_jobs: int | None
-) -> Neighborhoods:
+def _members(estimator: Any, patch: GaussianPatch, X: Doubles, n_jobs: int | None) -> Neighborhoods:
     """Return the points that the patches of an estimator are made of, themselves left out."""
     if estimator.radius is not None:
         found = find_neighbors(X, radius=estimator.radius, n_jobs=n_jobs)
-        return found.nearest(recipe.size) if isinstance(recipe.size, int) else found
-    return find_neighbors(X, recipe.reach(estimator.n_neighbors_, len(X)), n_jobs=n_jobs)
+        return found.nearest(patch.size) if isinstance(patch.size, int) else found
+    return find_neighbors(X, patch.reach(estimator.n_neighbors_, len(X)), n_jobs=n_jobs)
 
 
 def _fit(estimator: Any, X: Doubles) -> tuple[str, ...]:

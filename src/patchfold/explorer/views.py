@@ -180,8 +180,8 @@ def ellipses(
     """Carry the Gaussians of patches into the plane: centre and covariance of every ellipse.
 
     ``A`` is the linear map that predicts the places y of a patch's points from their features x
-    best: ridge regression over the points that the patch was fitted to, smoothed ones where its
-    recipe denoises. The Gaussian ``N(mu, S)`` becomes ``N(mean(y) + A (mu - mean(x)), A S A')``.
+    best: ridge regression over the points that the patch was fitted to, smoothed if it denoises.
+    The Gaussian ``N(mu, S)`` becomes ``N(mean(y) + A (mu - mean(x)), A S A')``.
 
     Members are the points around each patch, beside its own: at least one each. The result has the
     shape (n, 5): x and y of the centre, and the variances xx, xy, yy.

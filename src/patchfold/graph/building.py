@@ -78,9 +78,9 @@ def build_graph(
     """
     found = _search(X, setting, stage)
     patches, denoised = None, None
-    if setting.recipe is not None:
+    if setting.patch is not None:
         with stage("patches"):
-            patches, denoised = _fit_patches(X, found, setting, setting.recipe)
+            patches, denoised = _fit_patches(X, found, setting, setting.patch)
     lengths = Lengths(X, patches, setting.divergence, setting.n_jobs, setting.rule, codes)
     near = _choose_edges(found, lengths, setting, stage)
     check_degrees(near, setting)
@@ -172,31 +172,31 @@ def search_for(X: Floats, setting: GraphSetting, n_neighbors: int | None) -> Nei
 
 
 def _fit_patches(
-    X: Floats, found: _Found, setting: GraphSetting, recipe: GaussianPatch
+    X: Floats, found: _Found, setting: GraphSetting, patch: GaussianPatch
 ) -> tuple[Patches, Denoised | None]:
     """Fit the patches; with a shared search, take equal ones that another estimator has fitted."""
     near = found.neighborhoods
     members = setting.members(near)
-    make = partial(_make_patches, X, members, found, setting, recipe)
+    make = partial(_make_patches, X, members, found, setting, patch)
     if isinstance(setting.knn, SharedNeighbors):
-        return setting.knn.once(X, (repr(recipe), int(members.degrees.max())), make)
+        return setting.knn.once(X, (repr(patch), int(members.degrees.max())), make)
     return make()
 
 
 def _make_patches(
-    X: Floats, members: Neighborhoods, found: _Found, setting: GraphSetting, recipe: GaussianPatch
+    X: Floats, members: Neighborhoods, found: _Found, setting: GraphSetting, patch: GaussianPatch
 ) -> tuple[Patches, Denoised | None]:
     search = None
     # Refining the neighbours of the points is as accurate as a second search, and faster.
     approximate = isinstance(getattr(found.search, "origin", found.search), ApproximateNeighbors)
-    if recipe.denoise and not approximate:
+    if patch.denoise and not approximate:
         size = None if setting.radius is not None else int(members.degrees.max())
         search = search_for(X, setting, size)
     denoised = None
-    if recipe.denoise:
-        patches, denoised = fit_denoised(recipe, X, members, search, setting.n_jobs)
+    if patch.denoise:
+        patches, denoised = fit_denoised(patch, X, members, search, setting.n_jobs)
     else:
-        patches = recipe.gaussians(X, members, n_jobs=setting.n_jobs)
+        patches = patch.gaussians(X, members, n_jobs=setting.n_jobs)
     return patches.fitted_to(Sample(X, np.arange(len(patches)), members)), denoised
 
 
@@ -361,7 +361,7 @@ def _join(
             f"closest pairs. A larger {which} may connect them, or treat them separately."
         )
     with stage("joining components"):
-        if setting.recipe is None:
+        if setting.patch is None:
             by_points = lengths.rule is None and not setting.precomputed
         else:
             by_points = setting.pruned or not all_pairs_fit(n, lengths.points.itemsize)

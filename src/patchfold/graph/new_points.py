@@ -113,14 +113,14 @@ def _patches_of_new(
 ) -> Patches:
     """Fit the patches of new points as those of the fitted ones were."""
     setting, fitted = graph.setting, graph.lengths.points
-    recipe = cast("GaussianPatch", setting.recipe)
+    patch = cast("GaussianPatch", setting.patch)
     members = setting.members(found)
     if graph.copies is not None:  # the ridge is that of the fitted patches, which count one of each
         part = Part.of(fitted[graph.copies.first])
     if graph.denoised is None:
-        patches = recipe.gaussians(fitted, members, points=X, n_jobs=setting.n_jobs, part=part)
+        patches = patch.gaussians(fitted, members, points=X, n_jobs=setting.n_jobs, part=part)
     else:
-        patches = graph.denoised.of_new(recipe, X, fitted, members, setting.n_jobs, part)
+        patches = graph.denoised.of_new(patch, X, fitted, members, setting.n_jobs, part)
     if not np.isfinite(patches.variances if patches.factored else patches.roots).all():
         raise np.linalg.LinAlgError("its variances are infinite")
     return patches

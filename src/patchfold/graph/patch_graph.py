@@ -50,7 +50,7 @@ class GraphSetting:
     degree: int | None  # None where a radius decides; a given sparse graph has its own
     radius: float | None = None  # join all points within this distance
     divergence: str | Divergence = "kl"
-    recipe: GaussianPatch | None = None  # None where there are no patches
+    patch: GaussianPatch | None = None  # None where there are no patches
     patch_size: int = 0  # neighbours that a patch has at most
     # Whether lengths are distances in a graph without short circuits, and not divergences
     pruned: bool = True

@@ -31,7 +31,7 @@ class Denoised:
 
     def of_new(
         self,
-        recipe: GaussianPatch,
+        patch: GaussianPatch,
         X: Floats,
         fitted: Floats,
         members: Neighborhoods,
@@ -45,11 +45,11 @@ class Denoised:
         else:
             near = _refined(self.places, self.members, denoised, members, n_jobs=n_jobs)
         both = self.places, denoised
-        return recipe.gaussians(fitted, near, points=X, denoised=both, n_jobs=n_jobs, part=part)
+        return patch.gaussians(fitted, near, points=X, denoised=both, n_jobs=n_jobs, part=part)
 
 
 def fit_denoised(
-    recipe: GaussianPatch,
+    patch: GaussianPatch,
     X: Floats,
     members: Neighborhoods,
     search: NeighborSearch | None = None,
@@ -63,8 +63,8 @@ def fit_denoised(
     >>> from patchfold.neighbors import ExactNeighbors, find_neighbors
     >>> from patchfold.patches import GaussianPatch
     >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [3.0, 1.0]])
-    >>> recipe = GaussianPatch(size=2, denoise=True)
-    >>> patches, denoised = fit_denoised(recipe, X, find_neighbors(X, 2), ExactNeighbors(2))
+    >>> patch = GaussianPatch(size=2, denoise=True)
+    >>> patches, denoised = fit_denoised(patch, X, find_neighbors(X, 2), ExactNeighbors(2))
     >>> denoised.places.round(2)[0]
     array([1., 0.])
     """
@@ -74,7 +74,7 @@ def fit_denoised(
         near, kept = search.query(), None
     else:
         near, kept = _refined(places, members, n_jobs=n_jobs), members
-    patches = recipe.gaussians(X, near, denoised=(places, places), n_jobs=n_jobs)
+    patches = patch.gaussians(X, near, denoised=(places, places), n_jobs=n_jobs)
     return patches, Denoised(places, search, kept)
 
 

@@ -1,4 +1,4 @@
-"""The recipe: how a neighbourhood becomes a Gaussian."""
+"""GaussianPatch: how a neighbourhood becomes a Gaussian."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ class Patches:
 
     @classmethod
     def concatenated(cls, parts: list[Patches]) -> Patches:
-        """Return the patches of several fits of one recipe, one after the other.
+        """Return the patches of several fits of one GaussianPatch, one after the other.
 
         Those with fewer directions get some of length zero, without variance.
 
