@@ -22,7 +22,7 @@ from patchfold.datasets import make_manifold
 from patchfold.metrics import rank_correlation
 
 SETTING = {"landmarks": 200, "random_state": 0}
-# Distances between so many points are compared.
+# Distances between COMPARED points are compared.
 COMPARED = 1000
 
 

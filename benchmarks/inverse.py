@@ -9,7 +9,7 @@ out, in units of that of PCA with as many components; "fitted" is the same for p
 "first" is the time of the first call, for one point, "inverse" that of a call for all points held
 out, and memory is the most that a process of its own gained in both (Linux). UMAP triangulates the
 embedding, which takes for ever in ten dimensions: it is stopped after LIMIT seconds. --held-out
-takes only so many of the points held out, and --triangulation counts the simplices that UMAP needs.
+takes that many of the points held out, and --triangulation counts the simplices that UMAP needs.
 What is chosen in the library was chosen on mnist, pendigits, satimage, segment, texture and
 mfeat-fourier and on rolls of the seeds 11 to 13, never on digits or fashion-mnist.
 """

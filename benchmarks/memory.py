@@ -2,7 +2,7 @@
 
     python -m benchmarks.memory [--case NAME]
 
-Points lie on a swiss roll, turned into so many features, with noise. The peak is that of the
+Points lie on a swiss roll, turned into more features, with noise. The peak is that of the
 resident memory (``VmHWM``), less what the process has before the fit; compiled code is compiled,
 and libraries are loaded, before that. Only Linux tells.
 """

@@ -64,7 +64,7 @@ class Peer(NamedTuple):
 
 
 def roll(n: int, n_features: int) -> tuple[Floats, Floats]:
-    """Return points on a swiss roll, turned into so many features, and their flat coordinates."""
+    """Return a swiss roll turned into ``n_features`` features, and its flat coordinates."""
     rng = np.random.default_rng(0)
     angle = 1.5 * np.pi * (1 + 2 * rng.random(n))
     height = 21 * rng.random(n)

@@ -38,7 +38,7 @@ FOLDER = Path("studies/regret-4")
 HALVES, FOLDS = 10, 5
 FIXED = 15
 DEGREES = (5, 10, 15, 20, 30, 40)
-# The data sets of the ranking: points in all, at least so many of each class.
+# The data sets of the ranking: their rows, and at least LEAST_CLASS of each class.
 LEAST_ROWS, MOST_ROWS, LEAST_CLASS = 60, 720, 4
 ESTIMATORS = {
     "PatchIsomap": PatchIsomap(n_neighbors=FIXED),
@@ -50,7 +50,7 @@ CRITERIA = tuple(name for name in NAMES if name != "cross-validation")
 
 
 def data_sets(most):
-    """Return the data sets of the ranking with at most so many points, the smallest first."""
+    """Return the data sets of the ranking with at most ``most`` points, the smallest first."""
     sizes = {
         entry.name: entry.shape[0]
         for entry, source in datasets.available()

@@ -46,9 +46,9 @@ TUNED = (
     *("bupa", "glass", "ionosphere", "newthyroid", "pendigits"),
     *("segment", "sonar", "synthetic_control", "wine"),
 )
-# One in so many of the fitted rows is a stranger.
+# One in ONE_IN of the fitted rows is a stranger.
 ONE_IN = 20
-# At most so many classes are left out, the smallest first.
+# At most CLASSES classes are left out, the smallest first.
 CLASSES, FEWEST = 3, 10
 
 

@@ -41,7 +41,7 @@ from patchfold.metrics import rank_correlation
 
 FOLDER = Path("studies/curvature-1")
 N, K, SEEDS, MAP_SEEDS = 4000, 20, tuple(range(10)), (0, 1, 2)
-# A sample without bad edges is drawn again, at most so many times.
+# A sample without bad edges is drawn again, at most ATTEMPTS times.
 ATTEMPTS = 100
 # Maps of benchmarks.geometry: those of the tuning half whose truth takes seconds.
 FEW = ("burster", "gait", "statue", "wifi", "grid-cells")

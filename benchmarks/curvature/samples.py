@@ -71,7 +71,7 @@ class Kind:
     """How to draw the points of a kind of data.
 
     ``noise`` is the deviation and the greatest length of noise. ``scale`` tells which edges within
-    a part are bad: those whose geodesic is so many times as long as the longest edge of an end.
+    a part are bad: those whose geodesic is ``scale`` times as long as the longest edge of an end.
     """
 
     draw: Callable[[np.random.Generator, int], Sample]

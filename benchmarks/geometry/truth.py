@@ -33,7 +33,7 @@ PIECES = 20_000
 # rank correlation with the truth from four times as many nodes is 0.9997 or more.
 NODES = {2: 13, 3: 14, 4: 14}
 NEIGHBORS = {2: 64, 3: 256, 4: 384}
-# Neighbours under the metric are chosen from so many times as many under its mean over all nodes.
+# Neighbours under the metric are chosen from CANDIDATES times as many under its mean.
 CANDIDATES = 4
 # Steps of the differences, as a share of each parameter's range.
 STEP = 1e-4

@@ -63,7 +63,7 @@ def graph(
     layer : str or None
         A layer to use instead of ``.X``.
     n_pcs : int or None
-        Use so many columns of the representation only, such as principal components.
+        Use the first ``n_pcs`` columns of the representation only, such as principal components.
     random_state : int, RandomState or None, default=0
     key_added : str, default="patch"
         What the names of all that is written begin with.

@@ -47,7 +47,7 @@ EMBEDDINGS = {
 
 
 def repeated(dtype="f8", times=3, seed=1):
-    """Every row so many times, mixed but for the first of each, and which row each is."""
+    """Every row several times, mixed but for the first of each, and which row each is."""
     which = np.random.default_rng(seed).permutation(np.repeat(np.arange(60), times - 1))
     which = np.concatenate([np.arange(60), which])
     return FITTED.astype(dtype)[which], which

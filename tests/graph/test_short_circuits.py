@@ -346,8 +346,8 @@ AROUND = 60
 def closed(value, common, long):
     """Return a closed band, cut by edges that disagree, and where these are.
 
-    Ends of the cut have so many neighbours in common, others six. So many of the edges across it
-    are longer than all others, the rest are as long as these.
+    Ends of the cut have ``common`` neighbours in common, others six. ``long`` of the edges across
+    it are longer than all others, the rest are as long as these.
     """
     edges = {
         (a * WIDTH + b, a * WIDTH + c) for a in range(AROUND) for b in range(4) for c in range(b)

@@ -16,7 +16,7 @@ from .judging import NEW_POINTS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Of 30 cases, so many are of each kind.
+# How many of 30 cases are of each kind.
 SHARES = {
     "table": 8,
     "new": 3,

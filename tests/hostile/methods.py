@@ -33,8 +33,8 @@ RELATIONS = ("batches", "n-jobs", "permuted-rows", "pickled", "called-twice")
 # regression of scikit-learn's may, which rounds by the number of rows.
 REORDERED, ROUNDING = 1e-3, 1e-9
 
-# Features that come back may leave the range of the fitted ones by so many times its width, and by
-# this share of the largest number.
+# Features that come back may leave the range of the fitted ones by BEYOND times its width, and by
+# SHARE of the largest number.
 BEYOND, SHARE = 3.0, 1e-4
 
 

@@ -62,7 +62,7 @@ class Worker:
 
 
 def verdicts(cases: list[Case], jobs: int) -> Iterator[tuple[Case, Verdict]]:
-    """Judge cases in so many processes, in any order."""
+    """Judge cases in several processes, in any order."""
     waiting = list(reversed(cases))
     workers = [Worker() for _ in range(min(jobs, len(cases)))]
     try:

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 TABLE = Path(__file__).with_name("table.npz")
 
-# Of data with more points than this only so many rows are kept, evenly spaced.
+# Of data with more points than this, that many rows are kept, evenly spaced.
 SMALL, KEPT_ROWS = 80, 40
 
 # Libraries whose other versions may round differently.

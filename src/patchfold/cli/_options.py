@@ -264,7 +264,7 @@ def call_of(estimator: Any) -> str:
 
 
 def threads(n: int) -> int | None:
-    """Return ``n_jobs`` for so many rows; numbers do not depend on it."""
+    """Return ``n_jobs`` for n rows; numbers do not depend on it."""
     return -1 if n > FEW_ROWS else None
 
 

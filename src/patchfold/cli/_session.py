@@ -159,7 +159,7 @@ def working(words: str, every: float = SECONDS_PER_LINE) -> Iterator[list[str]]:
 
 @contextmanager
 def _lines(words: Callable[[], str], every: float) -> Iterator[None]:
-    """Meanwhile, print words and the time so far, every so many seconds."""
+    """Meanwhile, print words and the time so far, every ``every`` seconds."""
     start, over = time.monotonic(), threading.Event()
 
     def tell() -> None:

@@ -54,9 +54,7 @@ Divergences = Annotated[
     ),
 ]
 Halves = Annotated[int, typer.Option(min=2, metavar="N", help="How often rows are split.")]
-Sample = Annotated[
-    int, typer.Option(min=FEWEST_ROWS, metavar="N", help="Use at most so many rows.")
-]
+Sample = Annotated[int, typer.Option(min=FEWEST_ROWS, metavar="N", help="Use at most N rows.")]
 Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="A page: .html or .md."),
@@ -227,7 +225,7 @@ def _tell(report: Report, output: Path | None, *, as_json: bool) -> None:
 
 
 def _neighbors(data: str, value: str | None, half: int, notes: list[str]) -> int | str:
-    """Return the number of neighbours for halves of so many rows."""
+    """Return the number of neighbours for halves of ``half`` rows."""
     k = options.neighbors(value)
     if value is None and half <= options.DEFAULT_NEIGHBORS:
         k = half - 1

@@ -30,7 +30,7 @@ WORKERS_SHARE = 0.8
 # where there are many parts.
 LEAST_MEMORY = 10**9
 
-# There are so many workers that each gets at least this, or one.
+# The memory is divided among as many workers as get LEAST_WORKER bytes each, at least one.
 LEAST_WORKER = 2 * 10**9
 
 

@@ -23,7 +23,7 @@ SPHERE_RADIUS = 10.0
 SPHERE_TOP = 0.85
 # A helix around a torus: its two radii, and how often it winds.
 TORUS_RADII, WINDINGS = (10.0, 5.0), 5
-# Length along the helix is summed over so many pieces: to 1e-8 of it.
+# Length along the helix is summed over HELIX_PIECES pieces: to 1e-8 of it.
 HELIX_PIECES = 200_000
 # Two rolls in each other: from this angle on, and half as far apart as one roll's sheets.
 TWO_ROLLS_START, TWO_ROLLS_GROWTH, TWO_ROLLS_WIDTH = np.pi, 2.0, 12.0

@@ -351,7 +351,7 @@ def check_data(X: Any, n: int, metric: MetricName, sources: Indices) -> Callable
 
 
 def check_size(n_neighbors: Any, embedding: Any) -> int:
-    """Return K if so many neighbours of every point can be ranked."""
+    """Return K if K neighbours of every point can be ranked."""
     k = check_count("n_neighbors", n_neighbors)
     n = len(check_points(embedding, name="embedding", min_samples=3))
     if k > n - 2:

@@ -40,7 +40,7 @@ SOURCES = 500
 # Neighbours that local criteria look at. Fixed, so that graphs of all degrees are compared alike.
 LOCAL_SIZE = 10
 
-# Stability: so many samples, each of this share of the points, are embedded again.
+# Stability: RESAMPLES samples, each of RESAMPLED_SHARE of the points, are embedded again.
 RESAMPLES, RESAMPLED_SHARE = 3, 0.8
 
 # Cross-validation: the classifier of the ranking in docs/reproduction.

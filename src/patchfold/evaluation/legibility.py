@@ -39,10 +39,10 @@ FEWEST = 20
 # Outliers that may be to blame, as a share of all points; at least one may.
 FEW = 0.02
 
-# Outliers are to blame if a plot without them tells apart so many times as many points.
+# Outliers are to blame if a plot without them tells apart GAIN times as many points.
 GAIN = 3.0
 
-# A message names at most so many rows.
+# A message names at most NAMED rows.
 NAMED = 5
 
 # So many numbers of outliers are tried.

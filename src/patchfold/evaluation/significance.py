@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # The level of significance of comparisons.
 ALPHA = 0.05
 
-# Normal values are at most so large, and so many nodes are enough for twelve digits of an integral.
+# Normal values up to NORMAL_RANGE, at NODES nodes, give an integral to twelve digits.
 NORMAL_RANGE, NODES = 9.0, 4001
 
 # What scores of repeated halves share: as many test as training rows.
@@ -107,7 +107,7 @@ def compare(
     control : str, default=""
         Compare the others with this method only, by the test of Bonferroni and Dunn.
     pairs : sequence of pairs of str, default=()
-        Compare these methods only, with Bonferroni's correction for so many comparisons. Without a
+        Compare these methods only, with Bonferroni's correction for their number. Without a
         control and pairs, Nemenyi's test compares all pairs.
 
     Returns
@@ -234,7 +234,7 @@ def nemenyi(scores: Any) -> Doubles:
 
 
 def bonferroni_dunn(scores: Any, control: int, n_comparisons: int | None = None) -> Doubles:
-    """Return the p-value of every method against one, corrected for so many comparisons.
+    """Return the p-value of every method against one, corrected for ``n_comparisons``.
 
     ``|R_i - R_control| / sqrt(k (k + 1) / (6 N))`` is compared with the normal distribution, and
     the p-value multiplied by the number of comparisons (Demšar, section 3.2.2).

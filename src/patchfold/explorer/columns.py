@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # The code of a missing text.
 MISSING = 2**32 - 1
-# Texts that repeat are classes to colour by while there are no more than so many of them.
+# Texts that repeat are classes to colour by while there are at most MOST_CLASSES.
 MOST_CLASSES = 20
 # Integers beyond are not exact as floating point numbers, and are shown as text.
 LARGEST_EXACT = 2**53

@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int, int, str], None]
 
-# The slider where the caller names no k: (up to so many points, values). Each step is a fit and a
-# share of the page, so there are fewer for many points.
+# The slider where the caller names no k: (largest number of points, values). Each step is a fit and
+# a share of the page, so there are fewer for many points.
 SLIDER = ((20_000, (6, 10, 15, 20, 30)), (100_000, (10, 15, 20)), (np.inf, (15,)))
 # The divergence that colours edges where the lengths are of none.
 COLOURING = "kl"
-# Patches of about so many directions, with more than so many bytes, are made of components instead.
+# Patches of more than MOST_BYTES, of about DIRECTIONS directions each, are made of components.
 DIRECTIONS, MOST_BYTES, COMPONENTS = 16, 2**30, 100
-# What patches know is shown of data of at most so many values.
+# What patches know is shown of data of at most MOST_KNOWN values.
 MOST_KNOWN = 5_000_000
 # Neighbours of the patches behind coordinates of others, fewer for few points, and what is said.
 GIVEN_NEIGHBORS = 15

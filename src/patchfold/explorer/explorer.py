@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from patchfold.base.types import Auto, Doubles, MethodName
 
 
-# Features are shown beside the other columns while there are no more than so many of them, and of
+# Features are shown beside the other columns while there are at most MOST_FEATURES, and MOST_VALUES
 # values in all: pixels of images say nothing one by one, and would be most of the page.
 MOST_FEATURES, MOST_VALUES = 100, 5_000_000
 # Of more values than this, points are kept in single precision. In double precision, their patches

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     Bytes = NDArray[np.uint8]
 
-# Small pictures have sides of at most so many pixels, and so many values together: at most about
+# Small pictures have sides of at most SIDE pixels, and MOST_VALUES values together: at most about
 # 20 MB of a page, and usually a third of that.
 SIDE, MOST_VALUES = 64, 32_000_000
-# The page unpacks so many pictures at once.
+# The page unpacks SHEET pictures at once.
 SHEET = 2048
-# A table is one of pixels where sides have so many, and a step to the next pixel changes the value
-# by less than this share of a step to any pixel (squared). Digits have 0.47 (8 x 8) and 0.20
+# A table is one of pixels if its sides have this many, and a step to the next pixel changes the
+# value by less than SMOOTH of a step to any pixel (squared). Digits have 0.47 (8 x 8) and 0.20
 # (28 x 28), columns in any other order 1.
 SMALLEST_SIDE, LARGEST_SIDE, SMOOTH = 8, 256, 0.7
 # Rows that are looked at for this.

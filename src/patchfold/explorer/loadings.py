@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Features that the page keeps of every point.
 STRONGEST = 5
-# A page has loadings of data of at most so many values, and of so many points in all its views.
+# A page has loadings of at most MOST_VALUES values and MOST_POINTS points in all its views.
 # They then take about a fifth of the time of the fits, and less than 4 MB before compression.
 MOST_VALUES, MOST_POINTS = 5_000_000, 200_000
 # Coordinates are kept by 8 bits, as shares of the longest move of a point.
@@ -39,7 +39,7 @@ class Loadings:
 
 
 def has_loadings(X: NDArray[Any], n_views: int) -> bool:
-    """Tell whether loadings of so many views are quick to find and take little room."""
+    """Tell whether loadings of ``n_views`` views are quick to find and take little room."""
     return X.size <= MOST_VALUES and len(X) * n_views <= MOST_POINTS
 
 

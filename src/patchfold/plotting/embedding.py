@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 # Classes with a colour of their own, at most, and in one column of the legend.
 MOST_CLASSES, IN_COLUMN = 60, 20
-# A plot shows all points, unless the square around them is so many times as wide as that around
+# A plot shows all points, unless the square around them is FAR times as wide as that around
 # what lies between the two quantiles in both components. The square of normal points is at most
 # 2.2 times as wide, for a million of them.
 FAR, QUANTILES = 3.0, (0.01, 0.99)
@@ -340,7 +340,7 @@ def plot_bridges(
     y : array of shape (n,) or None
         Classes or numbers to colour points by, as in :func:`plot_embedding`.
     most : int or None
-        Draw so many edges at most, the most suspicious ones.
+        Draw at most this many edges, the most suspicious ones.
     cmap : str or Colormap
         Colours of numbers.
     ax : Axes or None

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from patchfold.base.types import Doubles, Indices
 
-# Arrows of a place: so many at most, none shorter than the first share of its longest, nor than the
-# second share of the longest of all.
+# Arrows of a place: at most PER_PLACE, none shorter than SHORTEST times its longest, nor than TINY
+# times the longest of all.
 PER_PLACE, SHORTEST, TINY = 3, 0.35, 0.1
 
-# A place has at least so many points, and this share of those it would have if all had as many.
+# A place has at least FEWEST points, and LEAST_SHARE of those it would have if all had as many.
 FEWEST, LEAST_SHARE = 3, 0.25
 
 # The longest arrow, as a share of the distance of two places; and how wide arrows are, as a share

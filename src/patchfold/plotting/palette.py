@@ -35,7 +35,7 @@ SEEN = np.array(
 
 @cache
 def class_colors(count: int) -> tuple[str, ...]:
-    """Return colours for so many classes: each further one as far from all others as can be.
+    """Return colours for ``count`` classes: each further one as far from all others as can be.
 
     Examples
     --------

@@ -62,7 +62,7 @@ def plot_patches(
     colors : color, sequence of n colors, or None
         The colours of dots and ellipses, in any form that matplotlib knows.
     n_ellipses : int or None, default=50
-        Draw the ellipses of so many patches, chosen to cover the plane. None draws all of them.
+        Draw the ellipses of this many patches, chosen to cover the plane. None draws all of them.
     n_std : float, default=1.0
         Half axes of the ellipses, in standard deviations.
     nodes : {"points", "means"}, default="points"

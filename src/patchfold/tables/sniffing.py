@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # Separators in the order in which they are believed: a semicolon is rarely part of a number.
 SEPARATORS = ("\t", ";", "|", ",")
 SPACES = r"\s+"
-# The guesses are made from so many rows.
+# Guesses are made from the first SAMPLE_ROWS rows.
 SAMPLE_ROWS = 200
 # What files write for a missing value, in small or capital letters; "?" stands in ARFF and in older
 # collections. Python writes "None", while "none" may be a category.

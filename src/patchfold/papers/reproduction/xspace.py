@@ -88,7 +88,7 @@ GRID_RESTARTS = 5
 # features; elsewhere no more than what keeps a singular matrix solvable.
 LLE_REG, LLE_LEAST_REG = 1e-3, 1e-12
 
-# Above so many points t-SNE, and then everything, has a thinner grid.
+# Above MANY points t-SNE, and above VERY_MANY everything, has a thinner grid.
 MANY, VERY_MANY = 250, 1000
 
 # Dimensions tried, up to half the features.
