@@ -28,6 +28,7 @@ STUDIES = (
     "cluster",
     "inverse",
     "loadings",
+    "spectra",
     "growing",
     "ablation",
 )

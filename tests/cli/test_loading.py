@@ -131,6 +131,37 @@ def test_pixels_in_a_csv_are_seen_too(call):
     assert (summary["standardized"], summary["target"]) == (False, "target")
 
 
+def test_a_spectrum_is_taken_as_it_is_and_what_stands_beside_it_is_shown(call):
+    time, place = np.linspace(0, 1, 40), np.arange(400, 500, 2)
+    peaks = np.exp(-(((place - 450 - 20 * time[:, None]) / 9) ** 2))
+    frame = pd.DataFrame(peaks, columns=place.astype(str))
+    frame.insert(0, "minute", 3 * time)
+    frame.assign(batch=["a", "b"] * 20).to_csv("spectra.csv", index=False)
+    summary = json.loads(done(call("embed", "spectra.csv", "--json", "-o", "out.csv")).stdout)
+    assert (summary["standardized"], summary["target"]) == (False, "minute")
+    assert summary["features"] == place.astype(str).tolist()
+    notes = " ".join(summary["notes"])
+    assert "look like a spectrum or another curve, from '400' to '498': they are taken as" in notes
+    assert "shown and not embedded, as they stand beside the curve" in notes
+    words = ("embed", "spectra.csv", "--json", "-o", "other.csv", "--standardize")
+    assert json.loads(done(call(*words)).stdout)["standardized"] is True
+
+
+def test_counts_become_logarithms_and_wide_tables_get_a_hint(call):
+    rng = np.random.default_rng(0)
+    reads = rng.poisson(rng.lognormal(0, 1.5, 120), (40, 120))
+    pd.DataFrame(reads).add_prefix("gene").to_csv("reads.csv", index=False)
+    words = ("embed", "reads.csv", "-o", "out.csv", "--model", "m.skops")
+    result = done(call(*words))
+    assert "120 features: 120 of numbers (logarithms of counts)" in result.stderr
+    assert "the numbers look like counts: every row gets the same sum, then log" in result.stderr
+    done(call("apply", "m.skops", "reads.csv", "-o", "again.csv"))
+    assert pd.read_csv("again.csv").equals(pd.read_csv("out.csv"))
+    pd.DataFrame(np.log1p(reads)).add_prefix("gene").to_csv("log.csv", index=False)
+    result = done(call("embed", "log.csv", "-o", "logs.csv"))
+    assert "120 columns are standardised, as if each had a unit of its own" in result.stderr
+
+
 def test_images_are_on_the_page(call, folder):
     rng = np.random.default_rng(0)
     np.savez("photos.npz", X=rng.integers(0, 255, (30, 4, 5, 3), dtype=np.uint8))

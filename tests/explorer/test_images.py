@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from PIL import Image
-from scipy.sparse import csr_array
 from sklearn.datasets import load_digits
 
 from explorer_pages import data_of, unpacked
 from patchfold import explore
-from patchfold.explorer.images import SHEET, SIDE, pack_images, pixel_side
+from patchfold.explorer.images import SHEET, SIDE, pack_images
 from patchfold.explorer.packing import ArrayStore
 
 if TYPE_CHECKING:
@@ -25,21 +24,6 @@ def packed(images: Any, n: int) -> Any:
     found = pack_images(images, n, store)
     shape = (-1, found["height"], found["width"], found["channels"])
     return np.concatenate([unpacked(store, sheet).reshape(shape) for sheet in found["sheets"]])
-
-
-def test_pixels_are_recognised_only_in_tables_of_pixels() -> None:
-    digits = load_digits().data
-    rng = np.random.default_rng(0)
-    assert pixel_side(digits) == 8
-    assert pixel_side(digits / 16) == 8
-    assert pixel_side(digits[:, rng.permutation(64)]) is None
-    assert pixel_side(digits - 8) is None  # negative
-    assert pixel_side(digits[:, :63]) is None
-    assert pixel_side(digits[:, :16]) is None  # too few
-    assert pixel_side(rng.standard_normal((50, 64))) is None
-    assert pixel_side(rng.poisson(2, (50, 64))) is None
-    assert pixel_side(csr_array(digits)) is None
-    assert pixel_side(np.zeros((5, 64))) is None
 
 
 def test_a_page_says_that_it_took_columns_for_pictures() -> None:

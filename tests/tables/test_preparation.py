@@ -50,7 +50,7 @@ def test_numbers_are_standardised_and_categories_become_columns_of_ones():
     scaled = StandardScaler().fit_transform(features[["x", "yes"]])
     assert np.array_equal(points[:, :2], scaled)
     assert points[:, 2:].tolist() == [[0, 1], [1, 0], [0, 1], [0, 1]]
-    raw = preprocessor(features, standardize=False).fit_transform(features)
+    raw = preprocessor(features, scale="raw").fit_transform(features)
     assert raw[:, :2].tolist() == [[1, 1], [2, 0], [4, 1], [8, 1]]
 
 
@@ -76,7 +76,7 @@ def test_ordinal_codes_are_places_in_the_declared_or_alphabetical_order():
     declared = pd.Categorical(FRAME["kind"], categories=["b", "never", "a"])
     for kind, codes in ((FRAME["kind"], [1, 0, 1, 1]), (declared, [0, 1, 0, 0])):
         features = select(FRAME.assign(kind=kind), drop=["x", "yes", "name"]).features
-        coder = preprocessor(features, categories="ordinal", standardize=False)
+        coder = preprocessor(features, categories="ordinal", scale="raw")
         assert coder.fit_transform(features).ravel().tolist() == codes
         scaled = preprocessor(features, categories="ordinal").fit_transform(features)
         assert abs(scaled.mean()) < 1e-15
@@ -120,7 +120,7 @@ def test_rows_with_missing_values_are_left_out_on_request():
 
 def test_missing_values_become_the_median_and_the_most_frequent_category():
     selection = select(HOLES, ids="name", missing="impute")
-    coder = preprocessor(selection.features, standardize=False, impute=True)
+    coder = preprocessor(selection.features, scale="raw", impute=True)
     assert coder.fit_transform(selection.features)[:, 0].tolist() == [1, 4, 4, 8]
     assert coder.fit_transform(selection.features)[:, -1].tolist() == [1, 1, 1, 1]
     assert selection.notes == [

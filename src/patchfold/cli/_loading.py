@@ -19,6 +19,12 @@ NOTHING_ELSE = (
     "TfidfVectorizer and TruncatedSVD; patchfold.explore(numbers, text=texts) then shows both."
 )
 
+# What becomes of numbers that share a unit, and how a note calls it.
+SCALE_OF = {"pixels": "raw", "grid": "raw", "counts": "counts"}
+SCALED = {"standardize": "standardised", "raw": "as they are", "counts": "logarithms of counts"}
+# MANY_COLUMNS columns of numbers, or more, may well have one unit.
+MANY_COLUMNS = 100
+
 
 @dataclass(frozen=True)
 class TableOptions:
@@ -76,25 +82,23 @@ class TableOptions:
             check_rows(selection)
         selection = replace(selection, roles=roles, shape=table.shape, one_unit=table.one_unit)
         selection.notes[:0] = [*table.notes, *notes]
-        if self.standardize is None and pixels_of(selection):
-            size = " x ".join(map(str, pixels_of(selection)))
-            selection.notes.append(
-                f"the features look like the pixels of images of {size}: they are taken as they "
-                "are (--standardize gives every pixel the same weight)"
-            )
+        if self.standardize is None:
+            selection.notes.extend(_said_of_units(selection))
         return selection
 
-    def scaled(self, selection: Any) -> bool:
-        """Whether numbers are standardised: as asked for, else unless they have one unit."""
-        if self.standardize is None:
-            return not (selection.one_unit or pixels_of(selection))
-        return self.standardize
+    def scale(self, selection: Any) -> str:
+        """What becomes of numbers: as asked for, else by the unit that they share, if any."""
+        if self.standardize is not None:
+            return "standardize" if self.standardize else "raw"
+        if selection.one_unit:
+            return "raw"
+        return SCALE_OF.get(unit_of(selection), "standardize")
 
     def coding(self, selection: Any) -> dict[str, Any]:
         """How columns become points, as arguments of :func:`patchfold.tables.preprocessor`."""
         return {
             "categories": self.categories,
-            "standardize": self.scaled(selection),
+            "scale": self.scale(selection),
             "impute": self.missing == "impute",
         }
 
@@ -107,8 +111,7 @@ class TableOptions:
         numbers, texts = sum(kinds), len(kinds) - sum(kinds)
         parts = []
         if numbers:
-            scaled = "standardised" if self.scaled(selection) else "as they are"
-            parts.append(f"{numbers} of numbers ({scaled})")
+            parts.append(f"{numbers} of numbers ({SCALED[self.scale(selection)]})")
         if texts:
             parts.append(f"{texts} of categories ({self.categories})")
         name = "standard input" if self.data == "-" else self.data
@@ -131,6 +134,7 @@ class TableOptions:
 def _assigned(table: Any, given: Any, xy: Sequence[str]) -> tuple[Any, list[str]]:
     """Give every column its role; coordinates are only shown if there are other features."""
     from patchfold.tables import assign, check_column
+    from patchfold.tables.roles import beside_grid
 
     names = list(table.frame.columns)
     for name in given.features:
@@ -143,6 +147,8 @@ def _assigned(table: Any, given: Any, xy: Sequence[str]) -> tuple[Any, list[str]
     if roles.target is None:
         roles, said = _beside_pixels(table.frame, roles)
         notes += said
+    roles, said = beside_grid(table.frame, roles)
+    notes += said
     apart = {roles.target, roles.ids, *roles.info, *roles.drop}
     if set(names) - apart - shown:
         roles = replace(roles, info=(*roles.info, *(name for name in names if name in shown)))
@@ -250,15 +256,40 @@ def columns(selection: Any) -> dict[str, list[Any]]:
     return shown
 
 
+def unit_of(selection: Any) -> str:
+    """Return the unit that the features share; see :mod:`patchfold.tables.one_unit`."""
+    from patchfold.tables.one_unit import unit_of
+
+    return "pixels" if len(selection.shape) > 1 else unit_of(selection.features)
+
+
 def pixels_of(selection: Any) -> tuple[int, ...]:
     """Return the shape of the images whose pixels the features are; empty where they are none."""
-    from patchfold.explorer.images import pixel_side
-
     if len(selection.shape) > 1:
         return tuple(selection.shape)
-    kinds = {dtype.kind for dtype in selection.features.dtypes}
-    side = pixel_side(selection.features.to_numpy()) if kinds == {"f"} else None
-    return () if side is None else (side, side)
+    side = isqrt(selection.features.shape[1])
+    return (side, side) if unit_of(selection) == "pixels" else ()
+
+
+def _said_of_units(selection: Any) -> list[str]:
+    """Say why columns are not standardised, or are though there are many of them."""
+    unit, names = unit_of(selection), list(selection.features.columns)
+    said = {
+        "pixels": f"the features look like the pixels of images of "
+        f"{' x '.join(map(str, pixels_of(selection)))}: they are taken as they are (--standardize "
+        "gives every pixel the same weight)",
+        "grid": f"the features look like a spectrum or another curve, from '{names[0]}' to "
+        f"'{names[-1]}': they are taken as they are (--standardize gives every column the same "
+        "weight, also where there is no signal)",
+        "counts": "the numbers look like counts: every row gets the same sum, then log(1 + x) is "
+        "taken (--raw takes them as they are, --standardize gives every column the same weight)",
+    }
+    if not unit and selection.features.dtypes.eq(float).sum() >= MANY_COLUMNS:
+        said[""] = (
+            f"{len(names)} columns are standardised, as if each had a unit of its own; if they "
+            "have one, such as expression or intensity, use --raw"
+        )
+    return [said[unit]] if unit in said and not selection.one_unit else []
 
 
 def _beside_pixels(frame: Any, roles: Any) -> tuple[Any, list[str]]:
@@ -266,7 +297,7 @@ def _beside_pixels(frame: Any, roles: Any) -> tuple[Any, list[str]]:
 
     It is the one that is called otherwise than they are, as "digit" beside "pixel 1", "pixel 2".
     """
-    from patchfold.explorer.images import pixel_side
+    from patchfold.tables.one_unit import pixel_side
     from patchfold.tables.roles import MOST_CLASSES
 
     apart = {roles.ids, *roles.info, *roles.drop}

@@ -145,7 +145,7 @@ Standardize = Annotated[
     typer.Option(
         "--standardize/--raw",
         help="Give number columns mean 0 and variance 1, since units differ, or take them as they "
-        "are. [standardize, but pixels raw]",
+        "are. [standardize, but not pixels, spectra and counts]",
         show_default=False,
     ),
 ]
@@ -223,7 +223,7 @@ def pipeline(
     divergence: str,
     supervision: str | None,
     categories: str,
-    standardize: bool,
+    scale: str,
     impute: bool,
     **parameters: Any,
 ) -> Any:
@@ -238,7 +238,7 @@ def pipeline(
     if supervision is not None:
         own |= supervised_parameters(method)
     estimator = ESTIMATORS[method](n_jobs=threads(len(features)), **own, **parameters)
-    prepare = preprocessor(features, categories=categories, standardize=standardize, impute=impute)
+    prepare = preprocessor(features, categories=categories, scale=scale, impute=impute)
     return Pipeline([("columns", prepare), ("embedding", estimator)])
 
 

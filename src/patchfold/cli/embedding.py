@@ -227,6 +227,6 @@ def _summary(asked: EmbedOptions, done: _Done) -> dict[str, Any]:
         "neighbors": done.n_neighbors,
         "components": asked.components,
         "supervised": asked.supervised,
-        "standardized": asked.scaled(done.selection),
+        "standardized": asked.scale(done.selection) == "standardize",
     }
     return summary_of("embed", asked.data, done.selection, done.notes, asked.outputs) | told

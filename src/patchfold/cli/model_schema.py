@@ -44,6 +44,7 @@ from patchfold.neighbors.search import _FoundNeighbors
 from patchfold.patches.denoising import Denoised
 from patchfold.patches.gaussians import Patches
 from patchfold.patches.sample import Sample
+from patchfold.tables.coding import CountScaling
 
 # By name; a size that is not known is that of the first array that has it.
 Sizes = dict[str, int]
@@ -176,6 +177,7 @@ SCHEMA: dict[type, Attributes] = {
     DistanceScaler: {"center_": "f m", "unit_": check_positive},
     KernelRidge: {"X_fit_": "f n m", "dual_coef_": "f n d", "gamma": check_positive},
     StandardScaler: {"mean_": "f? m", "scale_": "f? m", "var_": "f? m"},
+    CountScaling: {"sum_": check_positive},
 }
 
 # What is stored and follows from the rest is what the class computes again.
@@ -381,7 +383,7 @@ def _check_step(step: Any) -> None:
                 _check_equal("columns", len(columns), inner.n_features_in_)
     elif isinstance(step, OneHotEncoder | OrdinalEncoder):
         _check_encoder(step)
-    elif isinstance(step, StandardScaler):
+    elif isinstance(step, StandardScaler | CountScaling):
         check_part(step, m=check_count("n_features_in_", step.n_features_in_))
     elif isinstance(step, SimpleImputer):  # numbers, or categories
         _check_equal("statistics_", step.statistics_.shape, (step.n_features_in_,))

@@ -24,7 +24,7 @@ from patchfold.cli.model_schema import SCHEMA, check_pipeline
 from patchfold.embedding.methods import METHODS
 from patchfold.patches import GaussianPatch
 from patchfold.supervision import Cut, Dissimilarity, MinSum
-from patchfold.tables.coding import feature_name
+from patchfold.tables.coding import CountScaling, feature_name
 from patchfold.tables.decoding import LIMIT, Limit, check_unpacked
 from patchfold.tables.problems import TableError
 
@@ -39,6 +39,7 @@ TRUSTED = frozenset(
     for kind in (
         *METHODS.values(),
         *SCHEMA,
+        CountScaling,
         Cut,
         Dissimilarity,
         GaussianPatch,

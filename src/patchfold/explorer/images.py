@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from patchfold.tables.one_unit import pixel_side
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -25,12 +27,6 @@ if TYPE_CHECKING:
 SIDE, MOST_VALUES = 64, 32_000_000
 # The page unpacks SHEET pictures at once.
 SHEET = 2048
-# A table is one of pixels if its sides have this many, and a step to the next pixel changes the
-# value by less than SMOOTH of a step to any pixel (squared). Digits have 0.47 (8 x 8) and 0.20
-# (28 x 28), columns in any other order 1.
-SMALLEST_SIDE, LARGEST_SIDE, SMOOTH = 8, 256, 0.7
-# Rows that are looked at for this.
-LOOKED_AT = 500
 GREY, COLOUR, WITH_ALPHA = 1, 3, 4
 
 
@@ -90,38 +86,6 @@ def pixel_names(shape: Sequence[int]) -> tuple[str, ...]:
     (('pixel 0, 0', 'pixel 0, 1'), 'pixel 0, 0, 2')
     """
     return tuple("pixel " + ", ".join(map(str, place)) for place in np.ndindex(*shape))
-
-
-def pixel_side(X: Any) -> int | None:
-    """Return the side of square pictures whose pixels are the columns of a table, or None.
-
-    Pixels have one range (whole numbers up to 255, or numbers from 0 to 1), and pixels side by side
-    are alike.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits, load_iris
-    >>> pixel_side(load_digits().data), pixel_side(load_iris().data)
-    (8, None)
-    """
-    n, *rest = getattr(X, "shape", (0,))
-    side = isqrt(rest[0]) if len(rest) == 1 else 0
-    if not n or not SMALLEST_SIDE <= side <= LARGEST_SIDE or side * side != rest[0]:
-        return None
-    rows = np.linspace(0, n - 1, min(n, LOOKED_AT)).astype(int)
-    table = np.asarray(X)
-    if table.ndim != 2 or table.dtype.kind not in "biuf":  # sparse matrices, tables with words
-        return None
-    some = table[rows].astype(np.float64)
-    least, largest = some.min(), some.max()
-    whole = largest > 1 and bool((some == np.round(some)).all())
-    if not (least >= 0 and 0 < largest <= (255 if whole else 1)):
-        return None
-    pictures = some.reshape(-1, side, side)
-    beside = np.mean([(np.diff(pictures, axis=axis) ** 2).mean() for axis in (1, 2)])
-    mixed = some[:, np.random.default_rng(0).permutation(some.shape[1])]
-    apart = (np.diff(mixed, axis=1) ** 2).mean()
-    return side if apart > 0 and beside < SMOOTH * apart else None
 
 
 def pack_images(images: Any, n: int, store: ArrayStore) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import numpy as np
 from patchfold.tables.columns import CODE, FEW_CATEGORIES, PLAIN_NUMBER
 from patchfold.tables.dates import are_dates
 from patchfold.tables.numbers import is_number, read_numbers
+from patchfold.tables.one_unit import grid_columns, is_smooth
 from patchfold.tables.problems import listed, quoted
 
 if TYPE_CHECKING:
@@ -98,6 +99,48 @@ def assign(table: Table, roles: Roles) -> tuple[Roles, list[str]]:
         )
         roles = replace(roles, info=(*roles.info, *apart))
     return roles, notes
+
+
+def beside_grid(frame: Any, roles: Roles) -> tuple[Roles, list[str]]:
+    """Show the columns beside a spectrum or another curve, and embed the curve alone.
+
+    Without a target, the first of them that varies becomes it: the time beside the spectra of a
+    reaction.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> place = np.arange(400, 500, 2)
+    >>> peaks = [np.exp(-(((place - center) / 9) ** 2)) for center in range(430, 470)]
+    >>> frame = pd.DataFrame(peaks, columns=place.astype(str))
+    >>> roles, notes = beside_grid(frame.assign(minute=np.arange(40) ** 2), Roles())
+    >>> roles.target
+    'minute'
+    """
+    apart = {roles.target, roles.ids, *roles.info, *roles.drop}
+    names = [str(name) for name in frame.columns if name not in apart]
+    curve = grid_columns([name for name in names if frame[name].dtype.kind in "iuf"])
+    beside = [name for name in names if name not in {*curve, *roles.features}]
+    # Beside more columns than its own it is one of several measurements.
+    most = len(curve) > len(beside) > 0
+    if not most or not is_smooth(frame[curve].to_numpy(dtype=float)):
+        return roles, []
+    notes = []
+    target = None if roles.target else next((b for b in beside if frame[b].nunique() > 1), None)
+    where = f"beside the curve from {quoted(curve[0])} to {quoted(curve[-1])}"
+    if target is not None:
+        beside.remove(target)
+        notes.append(
+            f"column {quoted(target)} stands {where} and is taken for --target, not embedded "
+            f"(--feature {quote(target)} embeds it)"
+        )
+    if beside:
+        notes.append(
+            f"shown and not embedded, as they stand {where}: {listed(beside)} "
+            f"(--feature {quote(beside[0])} embeds it)"
+        )
+    info = (*roles.info, *beside)
+    return replace(roles, target=target or roles.target, info=info), notes
 
 
 def _with_target(table: Table, roles: Roles, notes: list[str]) -> Roles:
