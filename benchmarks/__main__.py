@@ -14,6 +14,7 @@ NAMES = (
     "geodesics",
     "selection",
     "dimension",
+    "fisher_rao",
 )
 # These take long, and run only when they are named.
 STUDIES = (

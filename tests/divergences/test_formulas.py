@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.integrate import solve_ivp
 
 import reference
 from gaussians import NAMES, factored_patches, full_patches, random_covariances
@@ -13,7 +14,7 @@ from patchfold import GaussianPatch, Patches, divergences
 from patchfold.divergences import pairwise
 
 GAUSSIAN = NAMES[:-1]
-METRICS = ("hellinger", "wasserstein", "fisher-rao", "euclidean")
+METRICS = ("hellinger", "wasserstein", "calvo-oller", "euclidean")
 RIEMANN = ("jeffreys-riemann", "bhattacharyya-riemann")
 # The Cauchy-Schwarz divergence of Gaussians is among them: the determinant of the map cancels.
 INVARIANT = tuple(name for name in NAMES if name not in {"wasserstein", "euclidean"})
@@ -188,17 +189,64 @@ def test_kl_is_exactly_half_of_jeffreys(patches):
     assert np.array_equal(2 * pairwise(patches, "kl"), pairwise(patches, "jeffreys"))
 
 
-def test_fisher_rao_is_exact_between_equal_means_and_a_lower_bound_in_one_dimension():
+def test_fisher_rao_is_exact_in_one_dimension_and_calvo_oller_between_equal_means():
     patches = Patches.from_moments([[0.0], [0.0], [3.0]], [[[1.0]], [[4.0]], [[2.0]]])
-    D = pairwise(patches, "fisher-rao")
+    D, lower = pairwise(patches, "fisher-rao"), pairwise(patches, "calvo-oller")
     # Between N(m, s^2) and N(m', s'^2) the distance is sqrt(2) arcosh(1 + ...), half-plane geometry
     for i, j in [(0, 1), (0, 2), (1, 2)]:
         s, t = np.sqrt([patches.covariances()[p, 0, 0] for p in (i, j)])
         gap = patches.means[i, 0] - patches.means[j, 0]
         exact = np.sqrt(2) * np.arccosh(1 + (gap**2 / 2 + (s - t) ** 2) / (2 * s * t))
-        assert D[i, j] <= exact * (1 + 1e-12)
-        if gap == 0:
-            assert D[i, j] == pytest.approx(exact, rel=1e-12)
+        assert D[i, j] == pytest.approx(exact, rel=1e-12)
+        assert lower[i, j] == pytest.approx(exact, rel=1e-12 if gap == 0 else 0.2)
+        assert lower[i, j] <= exact * (1 + 1e-12)
+
+
+def test_fisher_rao_is_exact_where_the_gap_is_along_a_common_axis():
+    # A product of a plane (mean and variance along the axis) and of variances across it.
+    S = np.stack([np.eye(3), np.diag([4.0, 0.1, 9.0])])
+    value = divergences.paired(
+        Patches.from_moments([[0, 0, 0], [2.0, 0, 0]], S), [0], [1], "fisher-rao"
+    )
+    along = np.sqrt(2) * np.arccosh(1 + (2.0**2 / 2 + (1 - 2.0) ** 2) / (2 * 2.0))
+    exact = np.sqrt(along**2 + (np.log(0.1) ** 2 + np.log(9.0) ** 2) / 2)
+    assert value[0] == pytest.approx(exact, rel=1e-12)
+
+
+@pytest.mark.parametrize("m", [2, 3, 6])
+@pytest.mark.parametrize(("length", "error"), [(0.01, 1e-6), (1.0, 1e-3), (3.0, 0.03)])
+def test_the_length_of_a_geodesic_is_between_calvo_oller_and_fisher_rao(m, length, error):
+    rng = np.random.default_rng(m)
+    for _ in range(5):
+        x, B = rng.standard_normal(m), rng.standard_normal((m, m))
+        B = B + B.T
+        unit = length / np.sqrt(x @ x + np.trace(B @ B) / 2)
+        mean, S = end_of_geodesic(unit * x, unit * B)
+        patches = Patches.from_moments(np.stack([0 * mean, mean]), np.stack([np.eye(m), S]))
+        upper = divergences.paired(patches, [0], [1], "fisher-rao")[0]
+        lower = divergences.paired(patches, [0], [1], "calvo-oller")[0]
+        assert lower <= length * (1 + 1e-9)
+        assert length * (1 - 1e-9) <= upper <= length * (1 + error)
+
+
+def end_of_geodesic(x, B):
+    """Follow the geodesic from N(0, I) in the direction ``x`` of the mean, ``B`` of the covariance.
+
+    Its equations are ``mu'' = S' S^-1 mu'`` and ``S'' = S' S^-1 S' - mu' (mu')^T``; here ``'`` is
+    the derivative.
+    """
+    m = len(x)
+
+    def change(_, state):
+        _, S, dmean, dS = np.split(state, np.cumsum([m, m * m, m]))
+        S, dS = S.reshape(m, m), dS.reshape(m, m)
+        turn = dS @ np.linalg.inv(S)
+        ddS = turn @ dS - np.outer(dmean, dmean)
+        return np.concatenate([dmean, dS.ravel(), turn @ dmean, ddS.ravel()])
+
+    start = np.concatenate([0 * x, np.eye(m).ravel(), x, B.ravel()])
+    end = solve_ivp(change, (0, 1), start, rtol=1e-11, atol=1e-13).y[:, -1]
+    return end[:m], end[m : m + m * m].reshape(m, m)
 
 
 # ------------------------------------------------------------------ properties

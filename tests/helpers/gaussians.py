@@ -17,6 +17,7 @@ NAMES = (
     "wasserstein",
     "cauchy-schwarz",
     "fisher-rao",
+    "calvo-oller",
     "euclidean",
 )
 

@@ -53,7 +53,8 @@ def divergences(mean_a, S_a, mean_b, S_b):
             "bhattacharyya-riemann": mp.sqrt(pooled) + riemann,
             "wasserstein": mp.sqrt(length + _trace(S_a) + _trace(S_b) - 2 * cross),
             "cauchy-schwarz": (log_pp + log_qq) / 2 - log_pq,
-            "fisher-rao": _riemann(_embed(mean_a, S_a), _embed(mean_b, S_b)) / mp.sqrt(2),
+            "fisher-rao": _riemann(_lift(mean_a, S_a, mean_a), _lift(mean_b, S_b, mean_a)) / 2,
+            "calvo-oller": _riemann(_embed(mean_a, S_a), _embed(mean_b, S_b)) / mp.sqrt(2),
             "euclidean": mp.sqrt(length),
         }
 
@@ -73,6 +74,20 @@ def _embed(mean, S):
         for q in range(m):
             big[p, q] = outer[p, q]
     return big
+
+
+def _lift(mean, S, origin):
+    """Eriksen's matrix of 2 m + 1 rows, with another mean as origin."""
+    m, gap = mean.rows, mean - origin
+    shift, middle = mp.zeros(2 * m + 1), mp.zeros(2 * m + 1)
+    inverse = S**-1
+    middle[m, m] = 1
+    for p in range(m):
+        shift[m, p], shift[m + 1 + p, m] = gap[p], -gap[p]
+        for q in range(m):
+            middle[p, q], middle[m + 1 + p, m + 1 + q] = inverse[p, q], S[p, q]
+    shift = mp.eye(2 * m + 1) + shift + shift * shift / 2  # its exponential
+    return shift * middle * shift.T
 
 
 def _log_det(S):

@@ -45,6 +45,7 @@ DIVERGENCES = (
     "wasserstein",
     "cauchy-schwarz",
     "fisher-rao",
+    "calvo-oller",
     "euclidean",
 )
 COVARIANCES: dict[str, GaussianPatch | None] = {

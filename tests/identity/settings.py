@@ -242,6 +242,7 @@ DIVERGENCES = (
     "wasserstein",
     "cauchy-schwarz",
     "fisher-rao",
+    "calvo-oller",
 )
 for _name in DIVERGENCES:
     SETTINGS |= {

@@ -23,6 +23,7 @@ DIVERGENCES = (
     "wasserstein",
     "cauchy-schwarz",
     "fisher-rao",
+    "calvo-oller",
     "euclidean",
 )
 

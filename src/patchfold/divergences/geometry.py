@@ -94,6 +94,32 @@ def embedded_riemann(p: Pairs) -> Array:
     return _norm_of_logs(p, s)
 
 
+def lifted_riemann(p: Pairs) -> Array:
+    """The affine-invariant distance of two lifted Gaussians, over the root of two.
+
+    Eriksen (1987) lifts ``N(mu, L L')`` to ``G = F F'`` with ``2 m + 1`` rows, ``F = [[L^-T, 0, 0],
+    [mu' L^-T, 1, 0], [-mu mu' L^-T / 2, -mu, L]]``. Seen from ``a``, that is with the mean of ``a``
+    as origin and ``La`` as unit, ``Gb`` has the eigenvalues ``exp(t)``, ``exp(-t)`` and 1. Exchange
+    the first and the last ``m`` coordinates, and ``Gb`` becomes its inverse. So a part of ``Fb`` is
+    enough, that from vectors which change their sign to those which do not. Its singular values are
+    ``sinh(t / 2)``. Twice the part, up to signs, is ``[[N + w v' / 2], [sqrt(2) v']]`` with the
+    whitened gaps ``w = La^-1 u`` and ``v = Lb^-1 u``.
+
+    Far apart, the product of the gaps is far larger than all else, and would cost digits. A
+    rotation of either side moves it into one entry.
+    """
+    xp = array_namespace(p.gap)
+    turn_a, length_a = _turned(_whitened(p.whiteners_a, p.gap))
+    turn_b, length_b = _turned(_whitened(p.whiteners_b, p.gap))
+    N = xp.matrix_transpose(turn_a) @ contrast(p) @ turn_b
+    first = xp.eye(1, N.shape[-1], dtype=N.dtype)
+    corner = (length_a * length_b / 2)[..., None, None] * xp.matrix_transpose(first) * first
+    below = 2**0.5 * length_b[..., None, None] * first
+    batch = N.shape[:-2]  # that of b; the one of a may be a single patch
+    below = xp.broadcast_to(below, (*batch, *first.shape))
+    return _norm_of_logs(p, xp.linalg.svdvals(xp.concat([N + corner, below], axis=-2)))
+
+
 def mahalanobis(p: Pairs) -> Array:
     """``u'(Sa^-1 + Sb^-1) u`` for the gap ``u`` between the means."""
     xp = array_namespace(p.gap)
@@ -224,3 +250,12 @@ def _norm_of_logs(p: Pairs, s: Array) -> Array:
 
 def _whitened(whiteners: Array, gap: Array) -> Array:
     return (whiteners @ gap[..., None])[..., 0]
+
+
+def _turned(vectors: Array) -> tuple[Array, Array]:
+    """Return orthogonal matrices whose first column is along a vector, and the vector in it."""
+    xp = array_namespace(vectors)
+    d = vectors.shape[-1]
+    identity = xp.broadcast_to(xp.eye(d, dtype=vectors.dtype), (*vectors.shape, d))
+    Q, upper = xp.linalg.qr(xp.concat([vectors[..., None], identity], axis=-1))
+    return Q, upper[..., 0, 0]

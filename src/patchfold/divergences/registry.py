@@ -17,6 +17,7 @@ _REGISTRY: dict[str, formulas.Divergence] = {
     "wasserstein": formulas.wasserstein,
     "cauchy-schwarz": formulas.cauchy_schwarz,
     "fisher-rao": formulas.fisher_rao,
+    "calvo-oller": formulas.calvo_oller,
     "euclidean": formulas.euclidean,
 }
 
