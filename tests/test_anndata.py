@@ -278,3 +278,42 @@ def test_without_anndata_a_message_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "anndata", None)
     with pytest.raises(ImportError, match=r"needs anndata; .* pip install 'patchfold\[anndata\]'"):
         patchfold.anndata.isomap(None)
+
+
+# ------------------------------------------------------------------------------------ genes
+
+
+def test_genes_are_columns_of_raw_of_a_layer_or_of_x(small):
+    small.var_names = list("abcde")
+    found = patchfold.anndata.genes(small, ["d", "a"])
+    assert list(found) == ["d", "a"]
+    assert list(found.index) == list(small.obs_names)
+    np.testing.assert_array_equal(found["d"], small.X[:, 3])
+    twice = patchfold.anndata.genes(small, "d", layer="twice")
+    np.testing.assert_array_equal(twice["d"], 2 * small.X[:, 3])
+    small.raw = AnnData(csr_matrix(small.X + 1), var=small.var)
+    raw = patchfold.anndata.genes(small, "d")
+    np.testing.assert_array_equal(raw["d"], small.X[:, 3] + 1)
+    np.testing.assert_array_equal(patchfold.anndata.genes(small, "d", layer="X"), found[["d"]])
+
+
+def test_genes_are_found_by_their_symbols(small):
+    small.var["gene_symbols"] = ["CD3D", "CD8A", "MS4A1", "NKG7", "CST3"]
+    found = patchfold.anndata.genes(small, ["CD8A", "4"])
+    np.testing.assert_array_equal(found, small.X[:, [1, 4]])
+
+
+def test_a_gene_that_is_not_there_is_refused_with_those_that_are_like_it(small):
+    small.var_names = ["CD3D", "CD8A", "MS4A1", "NKG7", "CST3"]
+    with pytest.raises(ValueError, match="names='cd8' is none of the 5 genes; similar are 'CD8A'"):
+        patchfold.anndata.genes(small, "cd8")
+    with pytest.raises(ValueError, match="there are 'CD3D', 'CD8A'"):
+        patchfold.anndata.genes(small, "???")
+
+
+def test_genes_that_are_not_in_memory_are_refused(small, tmp_path):
+    small.write_h5ad(tmp_path / "cells.h5ad")
+    backed = read_h5ad(tmp_path / "cells.h5ad", backed="r")
+    with pytest.raises(ValueError, match="no values of genes in memory"):
+        patchfold.anndata.genes(backed, "0")
+    backed.file.close()

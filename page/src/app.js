@@ -2,8 +2,10 @@
 
 import { bindControls } from "./controls.js";
 import { Card } from "./card.js";
+import { fillSelect, firstChoices } from "./choices.js";
 import { coloringOf } from "./coloring.js";
-import { description } from "./data.js";
+import { Column, description, furtherColumns } from "./data.js";
+import { bindFinder } from "./finder.js";
 import { describeEdges, describePane } from "./foot.js";
 import { showLegend } from "./legend.js";
 import { paint, trustScale } from "./painting.js";
@@ -30,7 +32,6 @@ import {
 const STEP = 1400; // milliseconds between two k when they are played
 
 /**
- * @typedef {import("./data.js").Column} Column
  * @typedef {import("./types.js").At} At
  * @typedef {import("./types.js").Choice} Choice
  * @typedef {import("./types.js").Theme} Theme
@@ -51,6 +52,7 @@ export class App {
   constructor(columns, ids) {
     this.n = description().n;
     this.columns = columns;
+    this.further = furtherColumns();
     this.ids = ids;
     const { views, features, text, images } = description();
     this.views = views;
@@ -119,20 +121,6 @@ export class App {
   }
 
   // ------------------------------------------------------------------ panes
-
-  /**
-   * What the two panes show at first: the classical method beside that of patches.
-   * @returns {Choice[]}
-   */
-  firstChoices() {
-    const { methods, divergences } = this;
-    if (divergences.length < 2) {
-      return methods.slice(0, 2).map((method) => ({ method, divergence: divergences[0] }));
-    }
-    const last = (/** @type {string | null} */ name) => Number(name !== "euclidean");
-    const order = [...divergences].sort((a, b) => last(a) - last(b));
-    return order.slice(0, 2).map((divergence) => ({ method: methods[0], divergence }));
-  }
 
   /** @param {Choice} choice */
   addPane(choice) {
@@ -257,6 +245,23 @@ export class App {
     byId("legend").classList.toggle("fixed", trust);
     byId("colour").hidden = trust || !this.columns.length;
     ofKind(byId("colour-title").firstElementChild, "label").textContent = trust ? "Trust" : "Colour";
+  }
+
+  /**
+   * Colour by a column, which is unpacked where it is not there yet.
+   * @param {string} name
+   */
+  async colourBy(name) {
+    const packed = this.further.get(name);
+    if (packed && !this.columns.some((column) => column.name === name)) {
+      this.columns.push(await Column.load(packed));
+      byId("colour").append(new Option(named(name, 60)));
+      this.table.setColumns(this.columns);
+    }
+    const place = this.columns.findIndex((column) => column.name === name);
+    if (place < 0) return;
+    byId("colour", HTMLSelectElement).selectedIndex = place;
+    byId("colour").dispatchEvent(new Event("change"));
   }
 
   // ------------------------------------------------------------------ pointing and picking
@@ -414,13 +419,14 @@ export class App {
     byId("summary").textContent = `${counted(this.n)} points · ${many} · ${size}`;
     for (const column of this.columns) byId("colour").append(new Option(named(column.name, 60)));
     this.showSheet(Boolean(this.pictures));
-    for (const choice of this.firstChoices()) this.addPane(choice);
+    for (const choice of firstChoices(this.methods, this.divergences)) this.addPane(choice);
     this.order = [...this.panes];
     byId("compare").hidden = this.panes.length < 2;
     this.paneCount();
     this.setTheme(this.theme);
     this.dark.addEventListener("change", ({ matches }) => this.setTheme(matches ? "dark" : "light"));
     bindControls(this);
+    bindFinder(this);
     byId("loadings-switch").hidden = !this.features.length;
     byId("neighbors").hidden = this.ks.length < 2;
     byId("k", HTMLInputElement).max = String(this.ks.length - 1);
@@ -430,16 +436,4 @@ export class App {
     this.state.read();
     listenToParent(this);
   }
-}
-
-/**
- * @param {HTMLSelectElement} select
- * @param {string[]} values
- * @param {(value: string) => string} nameOf
- * @param {string} chosen
- */
-function fillSelect(select, values, nameOf, chosen) {
-  for (const value of values) select.append(new Option(nameOf(value), value));
-  select.value = chosen;
-  select.disabled = values.length < 2;
 }

@@ -17,6 +17,7 @@ const TYPES = {
   uint32: Uint32Array,
 };
 const MISSING = 0xffffffff;
+const ROUNDED = (/** @type {number} */ value) => (Number.isInteger(value) ? value : Number(value.toPrecision(6)));
 
 /** @type {Description | undefined} */
 let described;
@@ -115,6 +116,17 @@ function joinPlanes(planes, Type, length) {
   return new Type(bytes.buffer);
 }
 
+/**
+ * The columns that are unpacked when they are asked for, by name.
+ * @returns {Map<string, PackedColumn>}
+ */
+export function furtherColumns() {
+  const { names, whole, values } = description().further;
+  return new Map(
+    names.map((name, i) => [name, { name, kind: "number", whole: whole[i], values: values[i] }]),
+  );
+}
+
 /** A column: every cell as text, and as a number or the code of a category. */
 export class Column {
   /** @param {PackedColumn} packed */
@@ -133,6 +145,7 @@ export class Column {
     this.whole = Boolean(whole);
     this.texts = texts ?? []; // of the codes; none of numbers
     this.values = values;
+    this.exact = !(values instanceof Float32Array); // others are rounded where they are packed
   }
 
   /**
@@ -141,7 +154,7 @@ export class Column {
    */
   text(row) {
     const value = this.values[row];
-    if (this.numeric) return Number.isNaN(value) ? "" : String(value);
+    if (this.numeric) return Number.isNaN(value) ? "" : String(this.exact ? value : ROUNDED(value));
     return value === MISSING ? "" : this.texts[value];
   }
 

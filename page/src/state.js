@@ -19,7 +19,7 @@ export class State {
     this.waiting = undefined;
     this.written = "";
     addEventListener("hashchange", () => {
-      if (location.hash.slice(1) !== this.written) this.read();
+      if (location.hash.slice(1) !== this.written) void this.read();
     });
   }
 
@@ -40,9 +40,9 @@ export class State {
   }
 
   /** Show what the address says; what it does not say, or says wrongly, stays as it is. */
-  read() {
+  async read() {
     const words = new URLSearchParams(location.hash.slice(1));
-    if ([...words].length) restore(this.app, words);
+    if ([...words].length) await restore(this.app, words);
   }
 }
 
@@ -97,14 +97,10 @@ function writeLayers({ layers }, words) {
  * @param {App} app
  * @param {URLSearchParams} words
  */
-function restore(app, words) {
+async function restore(app, words) {
   const theme = words.get("theme");
   if (theme === "dark" || theme === "light") app.setTheme(theme);
-  const column = app.columns.findIndex(({ name }) => name === words.get("colour"));
-  if (column >= 0) {
-    byId("colour", HTMLSelectElement).selectedIndex = column;
-    byId("colour").dispatchEvent(new Event("change"));
-  }
+  await app.colourBy(words.get("colour") ?? "");
   restoreFilter(app, words);
   restoreLayers(words);
   restorePanes(app, words);

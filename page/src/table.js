@@ -56,7 +56,8 @@ export class Table {
   constructor(place, ids, columns, actions) {
     this.place = place;
     this.ids = ids;
-    this.columns = columns.slice(0, MOST_COLUMNS);
+    /** @type {Column[]} */
+    this.columns = [];
     this.actions = actions;
     /** @type {number[]} */
     this.rows = [];
@@ -65,14 +66,6 @@ export class Table {
     this.head.className = "row head";
     this.head.setAttribute("role", "row");
     this.head.setAttribute("aria-rowindex", "1");
-    this.head.append(cell(named(ids.name), false, "columnheader"));
-    for (const column of this.columns) {
-      this.head.append(cell(named(column.name), column.numeric, "columnheader"));
-    }
-    if (columns.length > MOST_COLUMNS) {
-      const more = `${columns.length - MOST_COLUMNS} more in the export`;
-      this.head.append(cell(more, false, "columnheader"));
-    }
     this.body = document.createElement("div");
     this.body.className = "rows";
     this.body.setAttribute("role", "rowgroup");
@@ -82,6 +75,20 @@ export class Table {
     place.addEventListener("scroll", () => this.draw());
     place.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.draw()).observe(place);
+    this.setColumns(columns);
+  }
+
+  /** @param {Column[]} columns */
+  setColumns(columns) {
+    // The last ones were asked for last.
+    const left = Math.max(columns.length - MOST_COLUMNS, 0);
+    this.columns = left ? [...columns.slice(0, MOST_COLUMNS / 2), ...columns.slice(-MOST_COLUMNS / 2)] : [...columns];
+    this.head.replaceChildren(cell(named(this.ids.name), false, "columnheader"));
+    for (const column of this.columns) {
+      this.head.append(cell(named(column.name), column.numeric, "columnheader"));
+    }
+    if (left) this.head.append(cell(`${left} more in the export`, false, "columnheader"));
+    this.draw();
   }
 
   /** @param {number[]} rows */

@@ -73,6 +73,8 @@
  * @property {number} n
  * @property {PackedColumn} ids
  * @property {PackedColumn[]} columns
+ * @property {{ names: string[], whole: boolean[], values: number[] }} further columns of numbers that
+ *   are unpacked when they are asked for
  * @property {number | null} text which of the columns is read in full
  * @property {PackedPictures | null} images
  * @property {string[]} features names of those that loadings are of

@@ -8,6 +8,8 @@ anndata, the extra ``patchfold[anndata]``; scanpy itself is not needed.
 
 from __future__ import annotations
 
+import difflib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,15 +21,23 @@ from patchfold.embedding import PatchIsomap, PatchSpace, PatchTSNE
 from patchfold.graph.edges import rows_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from anndata import AnnData
+    from pandas import DataFrame
     from scipy.sparse import csr_array
 
     from patchfold.analysis.bridges import Bridges
-    from patchfold.base.types import Auto, Floats
+    from patchfold.base.types import Auto, Doubles, Floats
 
 
 # With more variables than this, scanpy's principal components stand for them, as in scanpy.
 MOST_VARIABLES = 50
+
+# Columns of .var with the names that people use, where .var_names are numbers of a catalogue.
+SYMBOLS = ("feature_name", "gene_symbols", "gene_symbol", "gene_name", "gene_names", "symbol")
+# Names that a message suggests.
+MOST_SUGGESTED = 5
 
 # What names begin with, unless key_added says otherwise.
 KEY = "patch"
@@ -283,7 +293,106 @@ def bridges(
     return found
 
 
+def genes(adata: AnnData, names: str | Sequence[str], *, layer: str | None = None) -> DataFrame:
+    """Return the values of genes, to colour a page or a picture by.
+
+    Parameters
+    ----------
+    adata : AnnData
+        Cells by genes.
+    names : str or sequence of str
+        Names of ``.var_names``, or of a column of ``.var`` with symbols, such as
+        ``"feature_name"``.
+    layer : str or None
+        A layer to take the values from, or ``"X"``. None takes ``.raw`` where there is one, as
+        scanpy does, and else ``.X``.
+
+    Returns
+    -------
+    DataFrame
+        A column for each name, with the names of cells as its index.
+
+    Examples
+    --------
+    >>> from anndata import AnnData
+    >>> import numpy as np
+    >>> import patchfold
+    >>> adata = AnnData(np.eye(3))
+    >>> adata.var_names = ["CD3D", "CD8A", "MS4A1"]
+    >>> patchfold.anndata.genes(adata, ["CD8A"])
+       CD8A
+    0   0.0
+    1   1.0
+    2   0.0
+    """
+    adata = _target(adata, copy=False)
+    from pandas import DataFrame
+
+    found = expression(adata, layer)
+    if found is None:
+        raise ValueError(
+            "adata has no values of genes in memory; use adata.to_memory(), or name a layer."
+        )
+    wanted = [names] if isinstance(names, str) else list(names)
+    values = {name: found.column(name) for name in wanted}
+    return DataFrame(values, index=adata.obs_names.copy())
+
+
 # -------------------------------------------------------------------------------- what is read
+
+
+@dataclass(frozen=True, eq=False)
+class Expression:
+    """The values of the variables of an AnnData, found by name."""
+
+    names: list[str]  # as the AnnData has them
+    symbols: list[str]  # what people call them; the names where there is nothing else
+    values: Any  # cells by variables: an array or a sparse matrix
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names or name in self.symbols
+
+    def column(self, name: str) -> Doubles:
+        """Return the values of one variable."""
+        if name not in self:
+            known = [*self.names, *self.symbols]
+            lower = {one.lower(): one for one in known}
+            near = difflib.get_close_matches(name.lower(), lower, n=MOST_SUGGESTED)
+            some = [lower[one] for one in near] or self.titles[:MOST_SUGGESTED]
+            words = "similar are" if near else "there are"
+            raise ValueError(
+                f"names={name!r} is none of the {len(self.names)} genes; "
+                f"{words} {', '.join(map(repr, some))}."
+            )
+        place = (self.names if name in self.names else self.symbols).index(name)
+        column = self.values[:, [place]]
+        return np.asarray(column.toarray() if is_sparse(column) else column, dtype=float).ravel()
+
+    @property
+    def titles(self) -> list[str]:
+        """Names to show: the symbol, and the name in brackets where it is another."""
+        pairs = zip(self.symbols, self.names, strict=True)
+        return [name if symbol == name else f"{symbol} ({name})" for symbol, name in pairs]
+
+
+def expression(adata: Any, layer: str | None = None) -> Expression | None:
+    """Return the values of genes: of a layer, else of ``.raw``, else of ``.X``.
+
+    None where there are none, or where they are not in memory.
+    """
+    source = adata
+    if layer is not None and layer != "X":
+        values = adata.layers[_known("layer", layer, adata.layers, "X")]
+    elif layer is None and adata.raw is not None:
+        source, values = adata.raw, adata.raw.X
+    else:
+        values = adata.X
+    if not (isinstance(values, np.ndarray) or is_sparse(values)):
+        return None
+    names = [str(name) for name in source.var_names]
+    key = next((key for key in SYMBOLS if key in source.var), None)
+    symbols = names if key is None else [str(symbol) for symbol in source.var[key]]
+    return Expression(names, symbols, values)
 
 
 def _target(adata: Any, *, copy: bool) -> AnnData:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import sys
+import zlib
 
 import anndata
 import numpy as np
@@ -61,6 +63,68 @@ def test_coordinates_of_cells_stand_beside_a_method(call, folder, cells):
     assert "Coordinates as given: umap 1, umap 2, beside isomap" in result.stderr
     views = described(folder / "cells-explorer.html")["views"]
     assert [view["method"] for view in views] == ["umap 1, umap 2", "PatchIsomap"]
+
+
+def genes(folder):
+    """Write a file of cells with forty genes, and their counts in a layer."""
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(2.0, (N, 40)).astype(np.float32)
+    found = anndata.AnnData(np.log1p(counts), var=pd.DataFrame(index=[f"G{g}" for g in range(40)]))
+    found.obsm["X_pca"] = rng.normal(size=(N, 3))
+    found.layers["counts"] = counts
+    found.write_h5ad(folder / "genes.h5ad")
+    return counts
+
+
+def first_values(path):
+    text = path.read_text(encoding="utf-8")
+    column = described(path)["columns"][0]
+    packed = base64.b64decode(re.search(rf'id="array-{column["values"]}">(.*?)<', text)[1])
+    planes = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(8, -1)
+    return column["name"], np.ascontiguousarray(planes.T).view("<f8").ravel()
+
+
+def test_every_gene_is_on_the_page_and_one_colours_it(call, folder):
+    counts = genes(folder)
+    done(call("explore", "genes.h5ad", "--target", "G7", "--neighbors", 8, "--no-open"))
+    name, values = first_values(folder / "genes-explorer.html")
+    assert name == "G7"
+    np.testing.assert_allclose(values, np.log1p(counts[:, 7]), rtol=1e-6)
+    further = described(folder / "genes-explorer.html")["further"]["names"]
+    assert sorted(further) == sorted(f"G{g}" for g in range(40) if g != 7)
+
+
+def test_genes_are_those_of_a_layer(call, folder):
+    counts = genes(folder)
+    words = ("--layer", "counts", "--target", "G7", "--info", "G3", "--neighbors", 8, "--no-open")
+    done(call("explore", "genes.h5ad", *words))
+    _, values = first_values(folder / "genes-explorer.html")
+    np.testing.assert_array_equal(values, counts[:, 7])
+    names = [column["name"] for column in described(folder / "genes-explorer.html")["columns"]]
+    assert "G3" in names
+    refused = call("explore", "genes.h5ad", "--layer", "none", "--no-open")
+    assert "layer='none' is not in adata; choose from 'X', 'counts'" in told(refused)
+
+
+def test_a_layer_of_a_table_is_refused(call, folder):
+    pd.DataFrame({"a": range(9), "b": range(9)}).to_csv("plain.csv")
+    assert "--layer counts is for a file of cells" in told(
+        call("explore", "plain.csv", "--layer", "counts", "--no-open")
+    )
+
+
+def test_every_column_of_a_wide_table_is_on_the_page(call, folder):
+    values = np.random.default_rng(0).normal(5, 2, (N, 150))
+    table = pd.DataFrame(values, columns=[f"m{place}" for place in range(150)])
+    table.to_csv("wide.csv", index=False)
+    done(call("explore", "wide.csv", "--neighbors", 8, "--no-open"))
+    page = described(folder / "wide-explorer.html")
+    near = {column["name"] for column in page["columns"]}
+    assert {*page["further"]["names"]} | near >= {*table.columns}
+    # Numbers as in the table, not as standardised.
+    scale = page["arrays"][page["further"]["values"][0]]["scale"]
+    name = page["further"]["names"][0]
+    assert scale[0] == pytest.approx(table[name].min(), rel=1e-6)
 
 
 def test_cells_with_many_variables_alone_are_refused(call, folder):

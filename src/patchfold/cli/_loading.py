@@ -80,7 +80,10 @@ class TableOptions:
             except ColumnsError as error:
                 raise _refused(self.data, error) from error
             check_rows(selection)
-        selection = replace(selection, roles=roles, shape=table.shape, one_unit=table.one_unit)
+        genes = table.genes and replace(table.genes, values=table.genes.values[selection.rows])
+        selection = replace(
+            selection, roles=roles, shape=table.shape, one_unit=table.one_unit, genes=genes
+        )
         selection.notes[:0] = [*table.notes, *notes]
         if self.standardize is None:
             selection.notes.extend(_said_of_units(selection))
@@ -127,7 +130,12 @@ class TableOptions:
         named = [name for name in (given.target, given.ids) if name is not None]
         others = [*given.info, *given.drop, *given.features]
         return read_any(
-            self.data, header=self.header, expected=others, keep=named, decimal=self.decimal
+            self.data,
+            layer=getattr(self, "layer", None),  # of cells, where a command takes it
+            header=self.header,
+            expected=others,
+            keep=named,
+            decimal=self.decimal,
         )
 
 
@@ -155,19 +163,25 @@ def _assigned(table: Any, given: Any, xy: Sequence[str]) -> tuple[Any, list[str]
     return roles, notes
 
 
-def read_any(source: str, **words: Any) -> Any:
-    """Read a table as :func:`patchfold.tables.read_table` does, or a file of cells."""
-    from patchfold.tables import read_table
+def read_any(source: str, layer: str | None = None, **words: Any) -> Any:
+    """Read a table as :func:`patchfold.tables.read_table` does, or a file of cells.
+
+    Genes of the ``layer`` that are expected or kept are columns beside the points of cells.
+    """
+    from patchfold.tables import TableError, read_table
 
     if source != "-" and Path(source).is_file():
         with Path(source).open("rb") as file:
             if file.read(8) == b"\x89HDF\r\n\x1a\n":  # the first bytes of every HDF5 file
-                return _read_cells(Path(source))
+                named = [*words.get("keep", ()), *words.get("expected", ())]
+                return _read_cells(Path(source), named, layer)
+    if layer is not None:
+        raise TableError(f"--layer {layer} is for a file of cells (.h5ad); leave it out.")
     return read_table(source, **words)
 
 
-def _read_cells(path: Path) -> Any:
-    """Return the points of an AnnData, with its coordinates and observations beside them."""
+def _read_cells(path: Path, named: Sequence[str], layer: str | None) -> Any:
+    """Return the points of an AnnData; coordinates, observations and named genes beside them."""
     import pandas as pd
 
     from patchfold.base.validation import require
@@ -182,7 +196,7 @@ def _read_cells(path: Path) -> Any:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise TableError(f"this is no AnnData ({reason}); give one that anndata reads.") from error
     try:
-        source = source_of(cells, None)
+        source = source_of(cells, None, layer)
     except ValueError as error:
         raise TableError(str(error)) from error
     features = pd.DataFrame(source.points, columns=[str(name) for name in source.feature_names])
@@ -192,6 +206,9 @@ def _read_cells(path: Path) -> Any:
         for place, values in enumerate(coordinates.T, start=1)
     }
     beside = {str(name): series.to_numpy() for name, series in source.columns.items()} | seen
+    if source.genes is not None:
+        genes = [name for name in dict.fromkeys(named) if name in source.genes]
+        beside |= {name: source.genes.column(name) for name in genes if name not in beside}
     names = "cell" if "cell" not in {*features, *beside} else "cell (name)"
     frame = pd.concat([features, pd.DataFrame({**beside, names: source.ids})], axis=1)
     check_names(list(frame.columns))
@@ -202,7 +219,7 @@ def _read_cells(path: Path) -> Any:
             f"coordinates of the file are beside them (explore --xy '{first},{second}' shows them, "
             "with --method isomap beside a map of patches)"
         )
-    return Table(frame, notes, index=names, beside=tuple(beside), one_unit=True)
+    return Table(frame, notes, index=names, beside=tuple(beside), one_unit=True, genes=source.genes)
 
 
 def pair_of(words: str, names: Any) -> tuple[str, str]:
@@ -229,23 +246,34 @@ def pair_of(words: str, names: Any) -> tuple[str, str]:
     return check_column(first, list(names)), check_column(second, list(names))
 
 
-def columns(selection: Any) -> dict[str, list[Any]]:
+def columns(selection: Any) -> dict[str, Any]:
     """Return what a page shows of each row, the target first; None where nothing is.
 
     Numbers that are written with signs, as in "1.234,50 €", are numbers on the page, too.
     """
     from pandas.api.types import is_numeric_dtype
 
-    from patchfold.explorer.explorer import MOST_FEATURES
+    from patchfold.explorer.explorer import MOST_COLUMNS
 
-    frame, target = selection.others, selection.roles.target
+    frame, target, features = selection.others, selection.roles.target, set(selection.features)
     names = list(frame.columns)
-    if selection.features.shape[1] > MOST_FEATURES or pixels_of(selection):
-        names = [name for name in names if name not in selection.features.columns]
+    if pixels_of(selection):
+        names = [name for name in names if name not in features]
     # What says more than its number stands first.
-    order = sorted(names, key=lambda name: (name != target, name in selection.features.columns))
-    shown = {name: [_shown(value) for value in frame[name]] for name in order}
-    for name in set(order) & set(selection.features.columns):
+    order = sorted(names, key=lambda name: (name != target, name in features))
+    # The page keeps further numbers in little room: no list of a number each.
+    further = {
+        name
+        for name in order[MOST_COLUMNS:]
+        if name in features and frame[name].dtype == selection.features[name].dtype == float
+    }
+    shown = {
+        name: frame[name].to_numpy()
+        if name in further
+        else [_shown(value) for value in frame[name]]
+        for name in order
+    }
+    for name in (set(order) & features) - further:
         numbers = selection.features[name]
         if numbers.dtype != float or is_numeric_dtype(frame[name]):
             continue

@@ -42,7 +42,11 @@ SECONDS_PER_LINE = 10.0
 # The words of the command that is running.
 _arguments: ContextVar[tuple[str, ...]] = ContextVar("_arguments", default=())
 
-PARAMETERS = {"n_neighbors": "--neighbors", "n_components": "--components"}
+PARAMETERS = {
+    "n_neighbors": "--neighbors",
+    "n_components": "--components",
+    "columns={name: values} adds others": "--info NAME adds another",
+}
 
 EXIT_CODES = """\b
 Exit codes:

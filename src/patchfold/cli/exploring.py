@@ -81,6 +81,14 @@ Images = Annotated[
         help="A column of paths of images to show, relative to the folder of the table.",
     ),
 ]
+Layer = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Where genes of cells are from: a layer of the file, or X. [raw where it is, else X]",
+        show_default=False,
+    ),
+]
 PageFile = Annotated[
     Path | None,
     typer.Option(
@@ -105,6 +113,7 @@ class ExploreOptions(TableOptions):
     """What ``patchfold explore`` is asked for."""
 
     xy: Coordinates = None
+    layer: Layer = None
     text: Text = None
     images: Images = None
     method: Methods = None
@@ -182,6 +191,7 @@ def explore(asked: ExploreOptions) -> None:
 def _page(asked: ExploreOptions, selection: Any) -> tuple[Any, list[str]]:
     """Return the explorer and the warnings that building it gave."""
     from patchfold.explorer import explore as build
+    from patchfold.explorer.given import Source
     from patchfold.tables import preprocessor
 
     parameters: dict[str, Any] = {
@@ -201,7 +211,7 @@ def _page(asked: ExploreOptions, selection: Any) -> tuple[Any, list[str]]:
             bar.update(line, completed=done, total=total, description=what)
 
         built = build(
-            prepare.fit_transform(selection.features),
+            Source(prepare.fit_transform(selection.features), genes=selection.genes),
             selection.roles.target,
             embeddings=given or None,
             columns=columns(selection),

@@ -64,6 +64,13 @@ def with_text(text: Any, columns: dict[Any, Any]) -> tuple[dict[Any, Any], Any]:
     return {**columns, name: text}, name
 
 
+def numbers_of(name: Any, values: Any, n: int) -> Doubles | None:
+    """Return a column as numbers, NaN for missing; None where it holds something else."""
+    if isinstance(values, np.ndarray) and values.dtype == np.float64 and values.shape == (n,):
+        return values
+    return _as_numbers(_listed(f"column {str(name)!r}", values, n))
+
+
 def unused(name: Any, taken: Container[Any], ending: str) -> Any:
     """Return a name, with the ending as often as it takes to be none of those taken."""
     while name in taken:

@@ -12,7 +12,14 @@ from patchfold import divergences as known
 from patchfold.base.files import write_whole
 from patchfold.base.validation import check_choice, check_count, check_points
 from patchfold.embedding.methods import METHODS
-from patchfold.explorer.columns import best_to_colour, pack_column, pack_ids, unused, with_text
+from patchfold.explorer.columns import (
+    best_to_colour,
+    numbers_of,
+    pack_column,
+    pack_ids,
+    unused,
+    with_text,
+)
 from patchfold.explorer.embeddings import (
     Fitted,
     choose_k,
@@ -22,6 +29,7 @@ from patchfold.explorer.embeddings import (
     from_estimators,
     slider,
 )
+from patchfold.explorer.further import Further, pack_further
 from patchfold.explorer.given import OFFER, is_anndata, source_of
 from patchfold.explorer.images import pack_images, pictures_of
 from patchfold.explorer.packing import ArrayStore
@@ -33,12 +41,15 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Mapping
 
+    from patchfold.anndata import Expression
     from patchfold.base.types import Auto, Doubles, MethodName
 
 
-# Features are shown beside the other columns while there are at most MOST_FEATURES, and MOST_VALUES
-# values in all: pixels of images say nothing one by one, and would be most of the page.
+# Features stand in the table and on the card, like other columns, while there are at most
+# MOST_FEATURES, and MOST_VALUES values in all. Of more, each is found by its name and then loaded.
 MOST_FEATURES, MOST_VALUES = 100, 5_000_000
+# So are numbers in columns beyond this many.
+MOST_COLUMNS = 100
 # Of more values than this, points are kept in single precision. In double precision, their patches
 # would have more bytes than fitting.MOST_BYTES.
 MOST_DOUBLE = 2**23
@@ -198,6 +209,7 @@ def explore(
     methods: Iterable[MethodName] | None = None,
     divergences: Iterable[str] = ("euclidean", "kl"),
     title: str | None = None,
+    layer: str | None = None,
     n_jobs: int | None = None,
     random_state: Any = 0,
     progress: Callable[[int, int, str], None] | None = None,
@@ -218,7 +230,8 @@ def explore(
         of patches are all it shows. None takes the first of the ``embeddings`` for the points.
     y : array of shape (n_samples,), str or None
         Classes or values to colour the points by; they do not change the embeddings. A name is one
-        of the ``columns``. None takes a column of at most 20 classes, or else one that varies.
+        of the ``columns``, or a gene of an AnnData. None takes a column of at most 20 classes, or
+        else one that varies.
     embeddings : mapping of labels to coordinates, or None
         Coordinates that are computed already, (n_samples, n_components), or fitted estimators of
         any library that have ``embedding_``. They are shown instead of fits, or beside those of
@@ -226,14 +239,16 @@ def explore(
         ``X``, fitted once for all that has none of its own.
     columns : mapping of names to sequences of n_samples values, or None
         What else is known about the points: text, numbers, None for missing. Shown on hover and in
-        the table, and to colour and search by.
+        the table, and to colour and search by. Numbers beyond the first 100 columns are found by
+        typing their name.
     ids : sequence of n_samples values, or None
         What the points are called; None means the number of the row, from 0. The name of a series
         is the name of their column, and stands for the one of that name in ``columns``.
     feature_names : sequence of n_features names, or None
         None takes the names of a data frame's columns. Features are columns of the page, too,
-        unless there are more than 100 of them or more than 5 million values, ``columns`` has the
-        same name, or they have no names and points have a ``text``.
+        unless ``columns`` has the same name, they are pixels, or they have no names and points have
+        a ``text``. More than 100 of them, or more than 5 million values, are found by typing their
+        name, if need be only those that follow the map most closely; a note says so.
     images : array of n_samples pictures, sequence of n_samples paths, False or None
         Pictures to show beside the points: an array of shape (n_samples, height, width), with 1, 3
         or 4 channels behind, a table of square pictures, or files. The page holds small ones. None
@@ -252,6 +267,9 @@ def explore(
     divergences : sequence of names, default=("euclidean", "kl")
         Of :data:`patchfold.divergences.NAMES`; ``"euclidean"`` is the classical method.
     title : str or None
+    layer : str or None
+        Where the genes of an AnnData are taken from: one of its layers, or ``"X"``. None takes
+        ``.raw`` where there is one, and else ``.X``.
     n_jobs : int or None
         Number of threads.
     random_state : int, default=0
@@ -281,7 +299,7 @@ def explore(
     >>> explore(X, y, embeddings=both, methods=["isomap"])
     Explorer(150 points, 3 embeddings, ... kB)
     """
-    source = source_of(X, embeddings)
+    source = source_of(X, embeddings, layer)
     given = len(source.embeddings) > 0
     pictures = pictures_of(source.points, images)
     points = check_points(pictures.points, min_samples=2 if given else 3)
@@ -289,16 +307,19 @@ def explore(
     points = points.astype(np.float32 if points.size > MOST_DOUBLE else np.float64, copy=False)
     known_names = source.feature_names if feature_names is None else feature_names
     names = _feature_names(source.points, points.shape[1], known_names, pictures.names)
-    columns = source.columns | dict(columns or {})
-    columns = columns if y is None else _coloured(y, columns)
+    columns = source.columns | dict({} if columns is None else columns)
+    columns = columns if y is None else _coloured(y, columns, source.genes)
     parts: dict[str, Any] = {
         "columns": columns,
+        "genes": source.genes,
         "ids": source.ids if ids is None else ids,
         "images": pictures.images,
         "pixels": pictures.pixels,
         "text": text,
         "coloured": y is not None,
-        "unread": text is not None and known_names is None and not hasattr(X, "columns"),
+        "unread": text is not None
+        and known_names is None
+        and not hasattr(source.points, "columns"),
         "title": title,
         "notes": [*source.notes, *pictures.notes],
     }
@@ -314,12 +335,8 @@ def explore(
         if is_anndata(X) and not (fits or embeddings):
             said = (*said, OFFER)
     else:
-        ks = slider(len(points)) if n_neighbors is None else _listed("n_neighbors", n_neighbors)
-        if "auto" in ks:
-            chosen = choose_k(points, fits, divergences, **common)
-            ks = [chosen if k == "auto" else k for k in ks]
+        ks = _stops(n_neighbors, points, fits, divergences, common)
         fewer, said = compressed(points)
-        ks = _check_neighbors(list(ks), len(points))
         fitted = fit_all(fewer, fits, divergences, ks, tell, **common)
     parts["notes"] += said
     return _page_of(fitted, points, names, parts, n_jobs, random_state)
@@ -338,17 +355,19 @@ def _page_of(
     given = getattr(ids, "name", None)
     columns, text = with_text(parts["text"], parts["columns"])
     columns = {name: cells for name, cells in columns.items() if given is None or name != given}
-    if (
-        not (parts["pixels"] or parts["unread"])
-        and X.size <= MOST_VALUES
-        and X.shape[1] <= MOST_FEATURES
-    ):
-        features = {name: X[:, place] for place, name in enumerate(feature_names)}
+    shown = {given, *columns}
+    columns, further = _split(columns, text, n)
+    if parts["genes"] is not None:
+        genes = Further(parts["genes"].titles, parts["genes"].values).without(shown)
+        shown |= {*genes.names}
+        further.append(genes)
+    if not (parts["pixels"] or parts["unread"]):
         # Others may have a feature, or the category that it is 1 for, as in "colour = red".
-        shown = {given, *columns}
-        columns = columns | {
-            k: v for k, v in features.items() if not {k, k.partition(" = ")[0]} & shown
-        }
+        features = Further(feature_names, X).without(shown)
+        if X.size <= MOST_VALUES and X.shape[1] <= MOST_FEATURES:
+            columns = columns | dict(zip(features.names, features.values.T, strict=True))
+        else:
+            further.append(features)
     if not parts["coloured"]:
         columns = best_to_colour(columns, n)
     known = next((one.known for one in fitted if one.known), {})
@@ -358,17 +377,32 @@ def _page_of(
         key = unused("row" if ids is None else "id", set(map(str, columns)), " number")
     named = not parts["unread"]
     views = views_of(fitted, X, named=named, n_jobs=n_jobs, random_state=random_state)
+    found, said = pack_further(further, fitted[0].graph, store)
     description = {
         "title": "patchfold" if parts["title"] is None else str(parts["title"]),
         "n": n,
         "ids": pack_ids(key, np.arange(n) if ids is None else ids, n, store),
         "columns": [pack_column(name, cells, n, store) for name, cells in columns.items()],
+        "further": found,
         "text": list(columns).index(text) if text in columns else None,
         "images": None if images is None else pack_images(images, n, store),
         **pack_views(views, feature_names, store),
     }
-    notes = [*parts["notes"], *_notes(fitted)]
+    notes = [*parts["notes"], *said, *_notes(fitted)]
     return Explorer(assemble(description, store), n, len(fitted), notes)
+
+
+def _split(columns: dict[Any, Any], text: Any, n: int) -> tuple[dict[Any, Any], list[Further]]:
+    """Return the columns that a page always has, and numbers beyond the first MOST_COLUMNS."""
+    numbers = {
+        name: found
+        for name in list(columns)[MOST_COLUMNS:]
+        if name != text and (found := numbers_of(name, columns[name], n)) is not None
+    }
+    near = {name: cells for name, cells in columns.items() if name not in numbers}
+    if not numbers:
+        return near, []
+    return near, [Further([str(name) for name in numbers], np.column_stack([*numbers.values()]))]
 
 
 def _notes(fitted: list[Fitted]) -> list[str]:
@@ -382,12 +416,23 @@ def _notes(fitted: list[Fitted]) -> list[str]:
     return [f"{fits[0]}{more[note]}: {note}" for note, fits in said.items()]
 
 
-def _check_neighbors(n_neighbors: list[Any], n: int) -> list[int]:
-    ks = sorted({check_count("n_neighbors", k) for k in n_neighbors})
-    if ks[-1] >= n:
+def _stops(
+    n_neighbors: Iterable[int | Auto] | None,
+    X: Doubles,
+    methods: list[str],
+    divergences: list[str],
+    common: dict[str, Any],
+) -> list[int]:
+    """Return the values of k of the slider."""
+    values = slider(len(X)) if n_neighbors is None else _listed("n_neighbors", n_neighbors)
+    if "auto" in values:
+        chosen = choose_k(X, methods, divergences, **common)
+        values = [chosen if k == "auto" else k for k in values]
+    ks = sorted({check_count("n_neighbors", k) for k in values})
+    if ks[-1] >= len(X):
         raise ValueError(
-            f"n_neighbors={ks[-1]} needs more than {ks[-1]} samples, got {n}; give values of at "
-            f"most {n - 1}."
+            f"n_neighbors={ks[-1]} needs more than {ks[-1]} samples, got {len(X)}; give values of "
+            f"at most {len(X) - 1}."
         )
     return ks
 
@@ -412,12 +457,17 @@ def _feature_names(
     return names
 
 
-def _coloured(y: Any, columns: dict[Any, Any]) -> dict[Any, Any]:
-    """Put what colours the points before the other columns: values, or one of these by its name."""
+def _coloured(y: Any, columns: dict[Any, Any], genes: Expression | None) -> dict[Any, Any]:
+    """Put what colours the points before the other columns: values, or one of these by its name.
+
+    A name may also be that of a gene.
+    """
     if not isinstance(y, str):
         name = getattr(y, "name", None)
         name = unused("target" if name is None else str(name), columns, " (target)")
         return {name: y, **columns}
+    if y not in columns and genes is not None and y in genes:
+        return {y: genes.column(y), **columns}
     if y not in columns:
         known = ", ".join(repr(str(name)) for name in list(columns)[:MOST_NAMED]) or "none"
         raise ValueError(f"y={y!r} is none of the columns ({known}); give one, or the values.")

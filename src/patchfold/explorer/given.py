@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold.anndata import MOST_VARIABLES
+from patchfold.anndata import MOST_VARIABLES, Expression, expression
 from patchfold.base.arrays import to_doubles
 from patchfold.base.validation import check_points
 
@@ -36,6 +36,7 @@ class Source:
     ids: Any = None
     feature_names: Any = None
     notes: list[str] = field(default_factory=list)  # what was decided
+    genes: Expression | None = None  # of cells
 
 
 def is_anndata(X: Any) -> bool:
@@ -43,16 +44,23 @@ def is_anndata(X: Any) -> bool:
     return all(hasattr(X, name) for name in ("obs", "obsm", "obs_names", "var_names"))
 
 
-def source_of(X: Any, embeddings: Mapping[Any, Any] | None) -> Source:
+def source_of(X: Any, embeddings: Mapping[Any, Any] | None, layer: str | None = None) -> Source:
     """Return the points, and the embeddings to show beside those that are given.
 
-    An AnnData has both. Without any ``X`` the first coordinates are the points themselves.
+    An AnnData has both, and genes, which are those of the ``layer``. Without any ``X`` the first
+    coordinates are the points themselves.
     """
+    if layer is not None and not is_anndata(X):
+        raise ValueError(
+            f"layer={layer!r} is for an AnnData and X is a {type(X).__name__}; leave layer out."
+        )
     given = dict(embeddings or {})
     if embeddings is not None and not given:
         raise ValueError("embeddings is empty; give at least one, {label: coordinates}.")
+    if isinstance(X, Source):
+        return replace(X, embeddings=X.embeddings | given)
     if is_anndata(X):
-        return _cells(X, given)
+        return _cells(X, given, layer)
     if X is not None:
         return Source(X, given)
     if not given:
@@ -95,8 +103,8 @@ def coordinates(label: Any, given: Any, n: int | None = None) -> Doubles:
     return array
 
 
-def _cells(adata: Any, given: dict[Any, Any]) -> Source:
-    """Take the points, the coordinates and the annotations of an AnnData."""
+def _cells(adata: Any, given: dict[Any, Any], layer: str | None) -> Source:
+    """Take the points, the coordinates, the annotations and the genes of an AnnData."""
     key = next((key for key in REDUCTIONS if key in adata.obsm), None)
     seen = {
         str(name).removeprefix("X_"): np.asarray(values)
@@ -125,4 +133,7 @@ def _cells(adata: Any, given: dict[Any, Any]) -> Source:
     if seen:
         notes.append(f"the maps of the AnnData are {', '.join(seen)}")
     columns = {name: adata.obs[name] for name in adata.obs.columns}
-    return Source(points, seen | given, columns, list(adata.obs_names), names, notes)
+    genes = expression(adata, layer)
+    if key is None and layer is None and adata.raw is None:
+        genes = None  # the points are the genes, and columns as such
+    return Source(points, seen | given, columns, list(adata.obs_names), names, notes, genes)

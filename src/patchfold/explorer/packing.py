@@ -64,8 +64,14 @@ class ArrayStore:
         step = (high - low) / LARGEST
         if step and np.diff(np.quantile(values, [0.01, 0.99]))[0] < LEAST_STEPS * step:
             return self.add(values.astype(np.float32))
-        codes = np.round((values - low) / (step or 1.0)).astype(np.uint16)
-        return self._keep(codes, {"delta": False, "scale": [low, step]})
+        return self._codes(np.round((values - low) / (step or 1.0)), low, step)
+
+    def add_codes(self, codes: NDArray[Any], low: float) -> int:
+        """Keep whole numbers from 0 to 65535 that are added to ``low``."""
+        return self._codes(codes, low, 1.0)
+
+    def _codes(self, codes: NDArray[Any], low: float, step: float) -> int:
+        return self._keep(codes.astype(np.uint16), {"delta": False, "scale": [low, step]})
 
     def add_positive(self, values: NDArray[Any]) -> int:
         """Keep numbers from zero on by 16 bits, in equal steps of their logarithm; 0 stays 0.

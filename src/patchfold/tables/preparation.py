@@ -59,6 +59,7 @@ class Selection:
     # Whether the features are compared as they are, such as principal components.
     one_unit: bool = False
     roles: Roles = field(default_factory=Roles)  # what the columns are for
+    genes: Any = None  # the values of genes beside points that are made of them, of the same rows
 
 
 def select(

@@ -26,6 +26,7 @@ class Table:
     shape: tuple[int, ...] = ()
     # Whether the points are compared as they are, such as principal components.
     one_unit: bool = False
+    genes: Any = None  # the values of genes beside points that are made of them
 
 
 @dataclass(frozen=True)
