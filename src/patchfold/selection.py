@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from sklearn.base import clone
 
+from patchfold.base.row_metric import in_metric
 from patchfold.base.validation import (
     check_choice,
     check_count,
@@ -24,6 +25,7 @@ from patchfold.base.validation import (
 from patchfold.evaluation.criteria import CRITERIA, Setting, agreement
 from patchfold.graph.short_circuits import recommended_patch
 from patchfold.neighbors import SharedNeighbors
+from patchfold.neighbors.given import are_given
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -175,6 +177,7 @@ def select_n_neighbors(
             "X is sparse, and the degree of a given graph cannot be chosen; give points, or all "
             "distances as a dense array."
         )
+    points = in_metric(points, estimator.metric, n_jobs)
     criteria = _check_criteria(criterion)
     _check_labels(criteria, y)
     chosen = _check_candidates(candidates, len(points))
@@ -229,7 +232,7 @@ def select_patch_size(
     (True, 20, ['energy'])
     """
     _check_estimator(estimator)
-    points = check_points(X)
+    points = in_metric(check_points(X), estimator.metric, n_jobs)
     if estimator.divergence in ("euclidean", "precomputed"):
         raise ValueError(
             f"divergence={estimator.divergence!r} has no patches; give an estimator with another "
@@ -392,6 +395,11 @@ def _check_estimator(estimator: Any) -> None:
         raise TypeError(
             f"estimator={estimator!r} is no embedding with n_neighbors; give a PatchIsomap, "
             "PatchLLE, PatchEigenmaps or PatchTSNE, of a pipeline its last step."
+        )
+    if are_given(estimator.knn):
+        raise ValueError(
+            "knn=(indices, distances) are neighbours of one set of rows, and candidates are "
+            "compared on several; give an estimator with a search, such as knn='auto'."
         )
     if estimator.radius is not None:
         raise ValueError(

@@ -185,6 +185,7 @@ CHANGED = {
     "radius": [1.5],
     "supervision": ["cut"],
     "out_of_sample": ["krr"],
+    "metric": ["cosine"],
     "knn": ["exact"],
     "landmarks": [20],
     "weights": ["entropic"],

@@ -162,6 +162,7 @@ SHARED: dict[str, Any] = {
     "graph": "neighbors",
     "radius": None,
     "supervision": None,
+    "metric": "euclidean",
     "knn": "auto",
     "n_jobs": None,
     "random_state": 0,

@@ -1,12 +1,23 @@
-"""A transformer of scikit-learn's serves as a search."""
+"""A transformer of scikit-learn's serves as a search, and so do arrays of neighbours."""
 
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer
+from sklearn.neighbors import (
+    KNeighborsTransformer,
+    NearestNeighbors,
+    RadiusNeighborsTransformer,
+)
 
 from neighbor_rows import DATA, as_rows
-from patchfold.neighbors import ExactNeighbors, TransformerNeighbors, find_neighbors
+from patchfold.neighbors import (
+    ExactNeighbors,
+    GivenNeighbors,
+    TransformerNeighbors,
+    find_neighbors,
+)
+from patchfold.neighbors.copies import Copies
+from patchfold.neighbors.fitted_rows import RowTable
 
 
 def test_a_transformer_gives_the_exact_neighbours_and_stays_unfitted():
@@ -69,3 +80,64 @@ def test_error_of_a_given_search_names_it_and_what_to_do():
         ValueError, match=r"knn=KN.* shape \(9, 9\) \(Expected.*\); .*use knn='auto'"
     ):
         search.query()
+
+
+def arrays(X, k):
+    """The k nearest of every row, itself the first, as libraries return them."""
+    distances, indices = NearestNeighbors(n_neighbors=k).fit(X).kneighbors(X)
+    return indices, distances
+
+
+def test_arrays_give_the_neighbours_of_an_exact_search():
+    X = DATA["gaussian in a tree"]
+    indices, distances = arrays(X, 9)
+    shuffled = np.random.default_rng(0).permuted(np.arange(9)[None].repeat(len(X), 0), axis=1)
+    indices, distances = (np.take_along_axis(one, shuffled, 1) for one in (indices, distances))
+    exact = find_neighbors(X, 5)
+    for knn in (
+        (indices, distances),
+        (indices, distances, None),
+        GivenNeighbors(indices, distances),
+    ):
+        found = find_neighbors(X, 5, knn=knn)
+        np.testing.assert_array_equal(found.indices, exact.indices)
+        np.testing.assert_allclose(found.distances, exact.distances)
+
+
+def test_new_points_are_searched_among_the_built_ones():
+    X = DATA["gaussian in a tree"]
+    search = GivenNeighbors(*arrays(X, 6)).build(X)
+    assert as_rows(search.query(X[:4] + 0.1)) == as_rows(
+        ExactNeighbors(5).build(X).query(X[:4] + 0.1)
+    )
+
+
+def test_missing_and_repeated_neighbours_do_not_count():
+    indices = [[1, -1, 2, 1], [0, 0, 1, 2], [-1, 0, 1, 0]]
+    distances = [[3, np.inf, 4, 2], [2, 5, 0, 1], [np.nan, 4, 1, 4]]
+    found = GivenNeighbors(indices, distances).build(np.arange(3.0)[:, None]).query()
+    assert as_rows(found) == [[(2, 1), (4, 2)], [(1, 2), (2, 0)], [(1, 1), (4, 0)]]
+
+
+def test_copies_of_a_row_are_one_neighbour():
+    X = np.array([[0.0], [0.0], [1.0], [1.0], [3.0]])
+    copies = Copies.of(RowTable(X))
+    found = GivenNeighbors(*arrays(X, 5)).of_distinct(copies).build(X[copies.first]).query()
+    assert as_rows(found) == as_rows(find_neighbors(X[copies.first], 2))
+
+
+@pytest.mark.parametrize(
+    ("knn", "message"),
+    [
+        (([[0.5]], [[1]]), "arrays of float64"),
+        (([[1], [0]], [[1.0, 2.0], [1.0, 2.0]]), r"\(2, 1\) and float64 \(2, 2\); give integers"),
+        (([[1], [2]], [[1.0], [1.0]]), "indices from 1 to 2 for 2 rows; give rows from 0 to 1"),
+        (([[1], [0]], [[1.0], [-1.0]]), "negative or no finite numbers"),
+        (([[1], [0]], [[1.0], [np.nan]]), "negative or no finite numbers"),
+        (([[1], [0]],), "fewer than two arrays"),
+        (([[1], [0]], [[1.0], [1.0]]), "neighbours of 2 rows, and X has 3; give those of the rows"),
+    ],
+)
+def test_arrays_that_are_no_neighbours_are_refused(knn, message):
+    with pytest.raises(ValueError, match=message):
+        find_neighbors(np.arange(3.0)[:, None], 1, knn=knn)

@@ -91,6 +91,10 @@ def _refuse(estimator: Any) -> None:
         "graph": (estimator.graph != "neighbors", "use graph='neighbors'"),
         "supervision": (plain, "use a divergence of patches"),
         "out_of_sample": (not estimator._by_graph(), "use 'nystrom'"),
+        "metric": (
+            estimator.metric != "euclidean",
+            "use 'euclidean' and divide rows by their length first",
+        ),
         "knn": (not isinstance(estimator.knn, str), "use 'auto', 'exact' or 'approximate'"),
     }
     for name, (unknown, remedy) in refused.items():

@@ -30,6 +30,7 @@ from patchfold.mapping import check_map, fit_map, predict_map
 from patchfold.mapping.inverse import fit_inverse
 from patchfold.mapping.kernel_ridge import check_kernel_memory
 from patchfold.mapping.loadings import fitted_slopes, map_slopes, neighbors_to_fit
+from patchfold.neighbors.given import are_given
 
 if TYPE_CHECKING:
     from patchfold.base.types import Floats, Indices
@@ -321,6 +322,11 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         True
         """
         X = self._points("stability", "give points instead of distances")
+        if are_given(self.knn):
+            raise ValueError(
+                "stability fits samples of the rows, and knn=(indices, distances) are neighbours "
+                "of all of them; fit with a search, such as knn='auto'."
+            )
         n_refits = check_count("n_refits", n_refits, minimum=FEWEST_REFITS)
         if len(X) < FEWEST_POINTS:
             raise ValueError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from patchfold.base.engine import check_engine
 from patchfold.base.estimators import BaseEstimator, TransformerMixin
 from patchfold.base.memory import check_memory
 from patchfold.base.progress import shown
+from patchfold.base.row_metric import check_row_metric, in_metric
 from patchfold.base.validation import (
     can_change,
     check_choice,
@@ -39,7 +41,7 @@ from patchfold.graph.patch_graph import GraphSetting, PatchGraph
 from patchfold.graph.short_circuits import recommended_patch
 from patchfold.neighbors.copies import Copies
 from patchfold.neighbors.fitted_rows import RowTable
-from patchfold.neighbors.given import check_distances
+from patchfold.neighbors.given import are_given, as_search, check_distances
 from patchfold.patches.gaussian_patch import GaussianPatch
 from patchfold.supervision import encode, label_rule
 
@@ -66,6 +68,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
     graph: Any
     radius: Any
     supervision: Any
+    metric: Any
     knn: Any
     engine: Any
     n_jobs: Any
@@ -111,6 +114,8 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
                 "another order of columns would go unnoticed; flatten them, e.g. by X.columns = "
                 "['_'.join(map(str, names)) for names in X.columns]."
             )
+        if not precomputed:
+            points = in_metric(points, self.metric, self.n_jobs)
         if reset and not precomputed and can_change(points) and not isinstance(X, list):
             # What is kept must not change when the user's array does.
             points = points.copy() if np.may_share_memory(points, np.asarray(X)) else points
@@ -139,6 +144,12 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         check_choice("lengths", self.lengths, LENGTHS)
         if not callable(self.divergence):
             check_choice("divergence", self.divergence, (*divergences.NAMES, "precomputed"))
+        check_row_metric(self.metric)
+        if self.metric != "euclidean" and self._precomputed():
+            raise ValueError(
+                f"metric={self.metric!r} is a distance of rows, and divergence='precomputed' has "
+                "distances already; use metric='euclidean'."
+            )
         if self.patch is not None and not isinstance(self.patch, GaussianPatch):
             raise TypeError(
                 f"patch={self.patch!r} must be a GaussianPatch, e.g. GaussianPatch(size=20), or "
@@ -151,6 +162,11 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
                     f"n_neighbors='auto' and radius={self.radius} exclude each other, a radius "
                     "leaves no degree to choose; leave n_neighbors at its default, or use "
                     "radius=None."
+                )
+            if are_given(self.knn):
+                raise ValueError(
+                    "n_neighbors='auto' compares several degrees, also on samples, and "
+                    "knn=(indices, distances) are of all rows; give a number, or knn='auto'."
                 )
         else:
             check_count("n_neighbors", self.n_neighbors)
@@ -189,6 +205,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
             counted = f"{n} samples" if copies is None else f"{n} distinct samples"
             warn_user(f"{counted} have fewer neighbours than asked for: {'; '.join(cut)}.")
         setting = self._setting(n)
+        setting = replace(setting, knn=as_search(setting.knn, copies))
         self._check_memory(points, setting, merged=copies is not None)
         if copies is None or rows is None:
             graph = build_graph(X, setting, codes, self._stage, rows)
@@ -297,8 +314,11 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         self.fit_report_ = {"choosing n_neighbors": choosing, **fitted.fit_report_}
 
     def _plain(self) -> Any:
-        """Return an estimator whose fit, with the chosen ``n_neighbors``, is the one wanted."""
-        return clone(self).set_params(verbose=0)
+        """Return an estimator whose fit, with the chosen ``n_neighbors``, is the one wanted.
+
+        It is fitted to rows that are already what ``metric`` makes of them.
+        """
+        return clone(self).set_params(verbose=0, metric="euclidean")
 
     def _draft(self) -> Any:
         """Return an estimator that is quicker to fit, to judge ``n_neighbors`` by; None for none.

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Indices,
         LengthName,
         OutOfSample,
+        RowMetricName,
         RuleName,
         Seed,
     )
@@ -111,9 +112,14 @@ class PatchEigenmaps(BasePatchEmbedding):
         patches. The other values map them by a regression from points to the embedding: kernel
         ridge (``"krr"``, which needs n x n memory), :class:`~patchfold.GRNN`, or any scikit-learn
         regressor with several outputs.
-    knn : str or object, default="auto"
+    metric : {"euclidean", "cosine", "correlation"}, default="euclidean"
+        The distance of rows. For ``"cosine"`` rows are divided by their length first; for
+        ``"correlation"`` they lose their mean before. Everything after is the same, of these rows:
+        patches, ``inverse_transform`` and loadings, too.
+    knn : str, object or (indices, distances), default="auto"
         Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
-        scikit-learn's ``KNeighborsTransformer``.
+        scikit-learn's ``KNeighborsTransformer``. Or the neighbours themselves, as two arrays of
+        shape (n_samples, at least k): new rows are then searched exactly.
     kernel : {"gaussian", "exponential"}, default="gaussian"
         ``exp(-d^2 / t)`` or ``exp(-d / t)``.
     bandwidth : float or str, default=inf
@@ -193,6 +199,7 @@ class PatchEigenmaps(BasePatchEmbedding):
         radius: float | None = None,
         supervision: RuleName | LabelRule | None = None,
         out_of_sample: OutOfSample = "nystrom",
+        metric: RowMetricName = "euclidean",
         knn: Knn = "auto",
         kernel: KernelName = "gaussian",
         bandwidth: float | BandwidthName = np.inf,
@@ -211,6 +218,7 @@ class PatchEigenmaps(BasePatchEmbedding):
         self.radius = radius
         self.supervision = supervision
         self.out_of_sample = out_of_sample
+        self.metric = metric
         self.knn = knn
         self.kernel = kernel
         self.bandwidth = bandwidth

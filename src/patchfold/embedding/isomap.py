@@ -18,6 +18,7 @@ from patchfold.embedding.base_embedding import BasePatchEmbedding, widened
 from patchfold.embedding.base_graph import ordinary_arithmetic
 from patchfold.graph.geodesics import by_point, shortest_paths
 from patchfold.mapping.nystrom import Triangulation, drift
+from patchfold.neighbors.given import are_given
 from patchfold.solvers.scaling import classical_mds, least_stress, triangulation
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         Indices,
         LengthName,
         OutOfSample,
+        RowMetricName,
         RuleName,
         Seed,
     )
@@ -72,6 +74,11 @@ def _can_grow(isomap: PatchIsomap) -> bool:
         raise ValueError(
             "partial_fit adds points, and divergence='precomputed' has distances; fit all of them "
             "again."
+        )
+    if are_given(isomap.knn):
+        raise ValueError(
+            "partial_fit adds rows, and knn=(indices, distances) are neighbours of the first ones; "
+            "fit all rows again with the neighbours of all, or use knn='auto'."
         )
     return True
 
@@ -137,9 +144,14 @@ class PatchIsomap(BasePatchEmbedding):
         patches. The other values map them by a regression from points to the embedding: kernel
         ridge (``"krr"``, which needs n x n memory), :class:`~patchfold.GRNN`, or any scikit-learn
         regressor with several outputs.
-    knn : str or object, default="auto"
+    metric : {"euclidean", "cosine", "correlation"}, default="euclidean"
+        The distance of rows. For ``"cosine"`` rows are divided by their length first; for
+        ``"correlation"`` they lose their mean before. Everything after is the same, of these rows:
+        patches, ``inverse_transform`` and loadings, too.
+    knn : str, object or (indices, distances), default="auto"
         Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
-        scikit-learn's ``KNeighborsTransformer``.
+        scikit-learn's ``KNeighborsTransformer``. Or the neighbours themselves, as two arrays of
+        shape (n_samples, at least k): new rows are then searched exactly.
     landmarks : int, "auto" or None, default="auto"
         Number of points from which geodesics are computed. These points are scaled, and all others
         are placed by their geodesics to them. This needs memory for n x ``landmarks`` values
@@ -214,6 +226,7 @@ class PatchIsomap(BasePatchEmbedding):
         radius: float | None = None,
         supervision: RuleName | LabelRule | None = None,
         out_of_sample: OutOfSample = "nystrom",
+        metric: RowMetricName = "euclidean",
         knn: Knn = "auto",
         landmarks: int | Auto | None = "auto",
         engine: Engine = "auto",
@@ -231,6 +244,7 @@ class PatchIsomap(BasePatchEmbedding):
         self.radius = radius
         self.supervision = supervision
         self.out_of_sample = out_of_sample
+        self.metric = metric
         self.knn = knn
         self.landmarks = landmarks
         self.engine = engine

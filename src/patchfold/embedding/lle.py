@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         GraphName,
         LengthName,
         OutOfSample,
+        RowMetricName,
         RuleName,
         Seed,
     )
@@ -103,9 +104,14 @@ class PatchLLE(BasePatchEmbedding):
         patches. The other values map them by a regression from points to the embedding: kernel
         ridge (``"krr"``, which needs n x n memory), :class:`~patchfold.GRNN`, or any scikit-learn
         regressor with several outputs.
-    knn : str or object, default="auto"
+    metric : {"euclidean", "cosine", "correlation"}, default="euclidean"
+        The distance of rows. For ``"cosine"`` rows are divided by their length first; for
+        ``"correlation"`` they lose their mean before. Everything after is the same, of these rows:
+        patches, ``inverse_transform`` and loadings, too.
+    knn : str, object or (indices, distances), default="auto"
         Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
-        scikit-learn's ``KNeighborsTransformer``.
+        scikit-learn's ``KNeighborsTransformer``. Or the neighbours themselves, as two arrays of
+        shape (n_samples, at least k): new rows are then searched exactly.
     weights : {"euclidean", "entropic"}, default="euclidean"
         What the weights of the neighbours are computed from: the centres of the patches, or the
         lengths of the edges to the neighbours.
@@ -167,6 +173,7 @@ class PatchLLE(BasePatchEmbedding):
         radius: float | None = None,
         supervision: RuleName | LabelRule | None = None,
         out_of_sample: OutOfSample = "nystrom",
+        metric: RowMetricName = "euclidean",
         knn: Knn = "auto",
         weights: WeightName = "euclidean",
         reg: float = 0.1,
@@ -184,6 +191,7 @@ class PatchLLE(BasePatchEmbedding):
         self.radius = radius
         self.supervision = supervision
         self.out_of_sample = out_of_sample
+        self.metric = metric
         self.knn = knn
         self.weights = weights
         self.reg = reg

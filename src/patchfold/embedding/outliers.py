@@ -55,9 +55,10 @@ class PatchOutliers(OutlierMixin, BaseEstimator):
     contamination : float or "auto", default="auto"
         Share of outliers among the fitted points, above 0 and at most 0.5. With ``"auto"``, a point
         is an outlier if it is stranger than 99 of 100 fitted points.
-    knn : str or object, default="auto"
+    knn : str, object or (indices, distances), default="auto"
         Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
-        scikit-learn's ``KNeighborsTransformer``.
+        scikit-learn's ``KNeighborsTransformer``. Or the neighbours themselves, as two arrays of
+        shape (n_samples, at least k): new rows are then searched exactly.
     n_jobs : int or None, default=None
         Number of threads; None takes all cores that this process may use, unless a context of
         joblib says otherwise. Results do not depend on it.

@@ -17,7 +17,16 @@ from patchfold.graph import edges
 from patchfold.neighbors.neighborhoods import Neighborhoods
 
 if TYPE_CHECKING:
-    from patchfold.base.types import Auto, Engine, Floats, GraphName, LengthName, RuleName, Seed
+    from patchfold.base.types import (
+        Auto,
+        Engine,
+        Floats,
+        GraphName,
+        LengthName,
+        RowMetricName,
+        RuleName,
+        Seed,
+    )
     from patchfold.divergences import Divergence
     from patchfold.neighbors.search import Knn
     from patchfold.patches import GaussianPatch
@@ -71,9 +80,14 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
     supervision : {"dissimilarity", "cut", "min-sum"}, object or None, default=None
         How the classes ``y`` in ``fit`` change the lengths of edges: a rule of
         :mod:`patchfold.supervision`, by name or as an object such as ``Dissimilarity(alpha=0.2)``.
-    knn : str or object, default="auto"
+    metric : {"euclidean", "cosine", "correlation"}, default="euclidean"
+        The distance of rows. For ``"cosine"`` rows are divided by their length first; for
+        ``"correlation"`` they lose their mean before. Everything after is the same, of these rows:
+        patches and distances, too.
+    knn : str, object or (indices, distances), default="auto"
         Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
-        scikit-learn's ``KNeighborsTransformer``.
+        scikit-learn's ``KNeighborsTransformer``. Or the neighbours themselves, as two arrays of
+        shape (n_samples, at least k): new rows are then searched exactly.
     engine : {"auto", "threads"}, default="auto"
         Where the work runs. ``"auto"`` follows the type of X, and means threads on this machine.
     n_jobs : int or None, default=None
@@ -125,6 +139,7 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         graph: GraphName = "neighbors",
         radius: float | None = None,
         supervision: RuleName | LabelRule | None = None,
+        metric: RowMetricName = "euclidean",
         knn: Knn = "auto",
         engine: Engine = "auto",
         n_jobs: int | None = None,
@@ -138,6 +153,7 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         self.graph = graph
         self.radius = radius
         self.supervision = supervision
+        self.metric = metric
         self.knn = knn
         self.engine = engine
         self.n_jobs = n_jobs

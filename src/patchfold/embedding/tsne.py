@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         GraphName,
         LengthName,
         OutOfSample,
+        RowMetricName,
         RuleName,
         Seed,
     )
@@ -139,9 +140,14 @@ class PatchTSNE(BasePatchEmbedding):
         patches. The other values map them by a regression from points to the embedding: kernel
         ridge (``"krr"``, which needs n x n memory), :class:`~patchfold.GRNN`, or any scikit-learn
         regressor with several outputs.
-    knn : str or object, default="auto"
+    metric : {"euclidean", "cosine", "correlation"}, default="euclidean"
+        The distance of rows. For ``"cosine"`` rows are divided by their length first; for
+        ``"correlation"`` they lose their mean before. Everything after is the same, of these rows:
+        patches, ``inverse_transform`` and loadings, too.
+    knn : str, object or (indices, distances), default="auto"
         Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
-        scikit-learn's ``KNeighborsTransformer``.
+        scikit-learn's ``KNeighborsTransformer``. Or the neighbours themselves, as two arrays of
+        shape (n_samples, at least k): new rows are then searched exactly.
     perplexity : float, default=30.0
         Effective number of neighbours of a point, at least 1. A value above a third of
         ``n_samples - 1`` is lowered to it, with a warning.
@@ -213,6 +219,7 @@ class PatchTSNE(BasePatchEmbedding):
         radius: float | None = None,
         supervision: RuleName | LabelRule | None = None,
         out_of_sample: OutOfSample = "nystrom",
+        metric: RowMetricName = "euclidean",
         knn: Knn = "auto",
         perplexity: float = 30.0,
         learning_rate: float | Auto = "auto",
@@ -232,6 +239,7 @@ class PatchTSNE(BasePatchEmbedding):
         self.radius = radius
         self.supervision = supervision
         self.out_of_sample = out_of_sample
+        self.metric = metric
         self.knn = knn
         self.perplexity = perplexity
         self.learning_rate = learning_rate

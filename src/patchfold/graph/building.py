@@ -17,7 +17,7 @@ from patchfold.graph.patch_graph import GraphSetting, PatchGraph
 from patchfold.graph.short_circuits import RECIPE, Evidence, Typical, common_neighbors, verdict
 from patchfold.neighbors.approximate import ApproximateNeighbors
 from patchfold.neighbors.fitted_rows import RowTable
-from patchfold.neighbors.given import given_neighbors, nearest_by_value
+from patchfold.neighbors.given import GivenNeighbors, given_neighbors, nearest_by_value
 from patchfold.neighbors.protocol import check_found
 from patchfold.neighbors.search import SharedNeighbors, neighbor_search
 from patchfold.patches.denoising import fit_denoised
@@ -146,9 +146,11 @@ def _search(X: Any, setting: GraphSetting, stage: Stage) -> _Found:
     fewest = int(near.degrees.min())
     # An approximate search of ours may miss some neighbours of a few points.
     if fewest < reach and not isinstance(setting.knn, str | SharedNeighbors):
+        given = isinstance(setting.knn, GivenNeighbors)
+        which = "(indices, distances) has" if given else f"{type(setting.knn).__name__} found"
         raise ValueError(
-            f"knn={type(setting.knn).__name__} found only {fewest} neighbours of a point, and "
-            f"{reach} are needed; give a search for as many, or lower n_neighbors."
+            f"knn={which} only {fewest} neighbours of a point, and {reach} are needed "
+            f"(n_neighbors={k}, size of patches {setting.patch_size}); give as many, or lower both."
         )
     return _Found(near.nearest(reach), search, reach, pooled)
 
@@ -188,7 +190,8 @@ def _make_patches(
 ) -> tuple[Patches, Denoised | None]:
     search = None
     # Refining the neighbours of the points is as accurate as a second search, and faster.
-    approximate = isinstance(getattr(found.search, "origin", found.search), ApproximateNeighbors)
+    origin = getattr(found.search, "origin", found.search)
+    approximate = isinstance(origin, ApproximateNeighbors | GivenNeighbors)
     if patch.denoise and not approximate:
         size = None if setting.radius is not None else int(members.degrees.max())
         search = search_for(X, setting, size)

@@ -6,7 +6,7 @@ sorted by (distance, index).
 
 from patchfold.neighbors.approximate import ApproximateNeighbors
 from patchfold.neighbors.exact import ExactNeighbors, RadiusNeighbors
-from patchfold.neighbors.given import TransformerNeighbors
+from patchfold.neighbors.given import GivenNeighbors, TransformerNeighbors
 from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.neighbors.protocol import GraphTransformer, NeighborSearch
 from patchfold.neighbors.search import (
@@ -20,6 +20,7 @@ __all__ = [
     "DEFAULT_NEIGHBORS",
     "ApproximateNeighbors",
     "ExactNeighbors",
+    "GivenNeighbors",
     "GraphTransformer",
     "NeighborSearch",
     "Neighborhoods",

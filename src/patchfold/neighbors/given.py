@@ -1,7 +1,8 @@
-"""Neighbours that others found: a scikit-learn transformer, given distances, a given graph."""
+"""Neighbours that others found: by a scikit-learn transformer, as arrays, distances or a graph."""
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -10,7 +11,8 @@ from sklearn.base import clone
 
 from patchfold.base.threads import map_blocks
 from patchfold.base.validation import check_count, check_points, is_sparse
-from patchfold.neighbors.neighborhoods import Neighborhoods
+from patchfold.neighbors.exact import ExactNeighbors
+from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
 from patchfold.neighbors.points import check_features
 from patchfold.neighbors.protocol import GraphTransformer, built, check_fewer_than_samples
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from patchfold.base.types import Floats, Indices
+    from patchfold.neighbors.copies import Copies
 
 
 class TransformerNeighbors:
@@ -104,6 +107,110 @@ class TransformerNeighbors:
                 f"knn={self.transformer!r} fails on points of shape {X.shape} ({error}); change "
                 "it, e.g. lower its own n_neighbors, or use knn='auto'."
             ) from error
+
+
+class GivenNeighbors:
+    """Neighbours as arrays; those of new points are searched among the built ones, exactly.
+
+    Parameters
+    ----------
+    indices : array of shape (n, k)
+        The neighbours of every row, in any order. The row itself does not count. -1 stands for no
+        neighbour.
+    distances : array of shape (n, k)
+        How far they are. They are taken as they are, whatever their metric.
+
+    Examples
+    --------
+    >>> search = GivenNeighbors([[0, 1], [1, 0], [2, 1]], [[0, 1], [0, 1], [0, 2]])
+    >>> search.build([[0.0], [1.0], [3.0]]).query().indices
+    array([1, 0, 1])
+    """
+
+    def __init__(self, indices: Any, distances: Any) -> None:
+        self.near = _read(indices, distances)
+        self._points: Any = None
+
+    def __repr__(self) -> str:
+        return f"GivenNeighbors(<of {len(self.near)} rows>)"
+
+    def build(self, X: Any) -> Self:
+        """Check that these are the neighbours of as many rows, and return the search."""
+        X = check_points(X, accept_sparse=True)
+        if X.shape[0] != len(self.near):
+            raise ValueError(
+                f"knn=(indices, distances) has neighbours of {len(self.near)} rows, and X has "
+                f"{X.shape[0]}; give those of the rows of X."
+            )
+        self._points = X
+        return self
+
+    def query(self, X: Any = None) -> Neighborhoods:
+        """Return the neighbours of the built points, or of new points ``X``."""
+        points, near = built(self, self._points), self.near
+        if X is None:
+            distances = near.distances.astype(points.dtype, copy=False)
+            return Neighborhoods(near.indptr, near.indices, distances)
+        return ExactNeighbors(max(1, int(near.degrees.max()))).build(points).query(X)
+
+    def of_distinct(self, copies: Copies) -> GivenNeighbors:
+        """Return the neighbours of the first row of every point, copies of a row counted once."""
+        near = copies.numbered(self.near[copies.first])
+        distinct = copy(self)
+        distinct.near = _each_once(near.sources, near.indices, near.distances, len(near))
+        return distinct
+
+
+def _read(indices: Any, distances: Any) -> Neighborhoods:
+    """Return given arrays as neighbourhoods, or say what is wrong with them."""
+    i, d = np.asarray(indices), np.asarray(distances)
+    if i.dtype.kind not in "iu" or d.dtype.kind not in "iuf" or i.ndim != 2 or i.shape != d.shape:
+        raise ValueError(
+            f"knn=(indices, distances) has arrays of {i.dtype} {i.shape} and {d.dtype} {d.shape}; "
+            "give integers and distances of one shape, (n_samples, k). "
+            "(scikit-learn's kneighbors returns them the other way round.)"
+        )
+    n = len(i)
+    if i.size and (i.max() >= n or i.min() < -1):
+        raise ValueError(
+            f"knn=(indices, distances) has indices from {i.min()} to {i.max()} for {n} rows; give "
+            f"rows from 0 to {n - 1}, and -1 for no neighbour."
+        )
+    rows, columns = np.repeat(np.arange(n), i.shape[1]), i.ravel().astype(np.intp)
+    keep = np.flatnonzero((columns >= 0) & (columns != rows))
+    values = d.ravel()[keep].astype(d.dtype if d.dtype.kind == "f" else np.float64)
+    if not (np.isfinite(values) & (values >= 0)).all():
+        raise ValueError(
+            "knn=(indices, distances) has distances that are negative or no finite numbers; give "
+            "the index -1 where there is no neighbour."
+        )
+    return _each_once(rows[keep], columns[keep], values, n)
+
+
+def _each_once(rows: Indices, columns: Indices, distances: Floats, n: int) -> Neighborhoods:
+    """Return neighbourhoods without a row itself, and without repetitions of a neighbour."""
+    other = columns != rows
+    near = Neighborhoods.from_edges(rows[other], columns[other], distances[other], n)
+    _, first = np.unique(near.sources * n + near.indices, return_index=True)
+    first.sort()
+    starts = edge_starts(np.bincount(near.sources[first], minlength=n))
+    return Neighborhoods(starts, near.indices[first], near.distances[first])
+
+
+def are_given(knn: Any) -> bool:
+    """Tell whether the parameter ``knn`` are the neighbours of some rows, and no way to search."""
+    return isinstance(knn, tuple | GivenNeighbors)
+
+
+def as_search(knn: Any, copies: Copies | None = None) -> Any:
+    """Return a pair of arrays as a search of the distinct points, and anything else as it is."""
+    if isinstance(knn, tuple):
+        if len(knn) < 2:
+            raise ValueError("knn is a tuple of fewer than two arrays; give (indices, distances).")
+        knn = GivenNeighbors(*knn[:2])  # umap-learn's has an index as a third
+    if isinstance(knn, GivenNeighbors) and copies is not None:
+        return knn.of_distinct(copies)
+    return knn
 
 
 def at_zero(X: Any) -> Indices:

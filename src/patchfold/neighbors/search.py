@@ -13,7 +13,7 @@ from patchfold.base.types import KnnName
 from patchfold.base.validation import check_choice, check_count, check_points
 from patchfold.neighbors.approximate import ApproximateNeighbors
 from patchfold.neighbors.exact import ExactNeighbors, RadiusNeighbors
-from patchfold.neighbors.given import TransformerNeighbors
+from patchfold.neighbors.given import TransformerNeighbors, as_search
 from patchfold.neighbors.points import TREE_FEATURES
 from patchfold.neighbors.protocol import (
     GraphTransformer,
@@ -113,7 +113,7 @@ class SharedNeighbors:
 
 
 # What the parameter ``knn`` may be.
-Knn: TypeAlias = KnnName | NeighborSearch | GraphTransformer | SharedNeighbors
+Knn: TypeAlias = KnnName | NeighborSearch | GraphTransformer | SharedNeighbors | tuple[Any, ...]
 
 
 class _FoundNeighbors:
@@ -155,12 +155,12 @@ def neighbor_search(
 
     Parameters
     ----------
-    knn : {"auto", "exact", "approximate"} or object, default="auto"
+    knn : {"auto", "exact", "approximate"}, object or (indices, distances), default="auto"
         ``"auto"`` is exact up to 30 000 samples; up to 47 000 with 200 features, 54 000 with 100
         and 59 000 with 50; and up to 300 000 with at most 6, where a tree keeps exact search
         quick. Beyond that it is approximate if pynndescent is installed. An object shaped like
         ``KNeighborsTransformer`` is cloned and used, a copy of a :class:`NeighborSearch` is
-        used, and has to find enough neighbours.
+        used, and has to find enough neighbours. A pair of arrays is :class:`GivenNeighbors`.
     n_neighbors : int, default=15
         Neighbours of a point, itself not counted.
     radius : float, optional
@@ -182,6 +182,7 @@ def neighbor_search(
     >>> type(neighbor_search(n_samples=500, n_features=4)).__name__
     'ExactNeighbors'
     """
+    knn = as_search(knn)
     if isinstance(knn, str):
         check_choice("knn", knn, KNN_NAMES)
     elif isinstance(knn, type) or not isinstance(
@@ -189,7 +190,8 @@ def neighbor_search(
     ):
         raise TypeError(
             f"knn={knn!r} is neither one of {', '.join(map(repr, KNN_NAMES))} nor an object with "
-            "fit and transform, such as sklearn.neighbors.KNeighborsTransformer()."
+            "fit and transform, such as sklearn.neighbors.KNeighborsTransformer(), nor a pair of "
+            "arrays (indices, distances)."
         )
     if radius is not None:
         return _radius_search(knn, n_neighbors, radius, n_jobs)

@@ -1,0 +1,75 @@
+"""Cosine and correlation: the Euclidean distance of rows that are normalised, or centred, first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+
+from patchfold.base.threads import map_blocks
+from patchfold.base.types import RowMetricName
+from patchfold.base.validation import check_choice
+
+if TYPE_CHECKING:
+    from patchfold.base.types import Floats, Mask
+
+
+NAMES = get_args(RowMetricName)
+
+
+def check_row_metric(metric: Any) -> None:
+    """Refuse a metric that has no name here, and say how to use others."""
+    if isinstance(metric, str) and metric in NAMES:
+        return
+    if isinstance(metric, str) and metric == "precomputed":
+        raise ValueError("metric='precomputed' is not known; use divergence='precomputed'.")
+    try:
+        check_choice("metric", metric, NAMES)
+    except ValueError as error:
+        raise ValueError(
+            f"{error} Patches need one of these. For Isomap without patches by another metric, use "
+            "divergence='euclidean' with knn=KNeighborsTransformer(metric=...), or give all "
+            "distances with divergence='precomputed'."
+        ) from None
+
+
+def in_metric(X: Floats, metric: RowMetricName, n_jobs: int | None = None) -> Floats:
+    """Return the rows whose Euclidean distance is ``sqrt(2 d)`` for the distance ``d`` of a metric.
+
+    For ``"cosine"``, one minus the cosine, these are rows of length one. For ``"correlation"``, one
+    minus Pearson's correlation, rows lose their mean before. Rows that are exact multiples of each
+    other become equal.
+
+    Examples
+    --------
+    >>> in_metric(np.array([[3.0, 4.0], [6.0, 8.0]]), "cosine")
+    array([[0.6, 0.8],
+           [0.6, 0.8]])
+    """
+    if metric == "euclidean":
+        return X
+
+    def directions(block: slice) -> tuple[Floats, Mask]:
+        rows = X[block].astype(np.float64)
+        lost = (rows == (rows[:, :1] if metric == "correlation" else 0.0)).all(axis=1)
+        # By powers of two, which change no digit: sums and squares then do not overflow.
+        rows = np.ldexp(rows, -np.frexp(np.abs(rows).max(axis=1))[1][:, None])
+        if metric == "correlation":
+            # m times the row without its mean: exact for whole numbers, as a mean is not.
+            rows = rows.shape[1] * rows - rows.sum(axis=1, keepdims=True)
+        rows[lost] = 1.0
+        # The quotient of a multiple is the same number; its length would be rounded differently.
+        rows /= np.abs(rows).max(axis=1, keepdims=True)
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        return rows.astype(X.dtype), lost
+
+    parts = map_blocks(directions, len(X), 4 * 8 * X.shape[1], n_jobs)
+    lost = np.flatnonzero(np.concatenate([part[1] for part in parts]))
+    if len(lost):
+        which = "only zeros" if metric == "cosine" else "one value only"
+        more = f", as {len(lost) - 1} other rows do" if len(lost) > 1 else ""
+        raise ValueError(
+            f"row {lost[0]} of X has {which}{more}, and so no direction, which "
+            f"metric={metric!r} compares; drop such rows, or use metric='euclidean'."
+        )
+    return np.concatenate([part[0] for part in parts])
