@@ -95,7 +95,7 @@ BAD_PARAMETERS: dict[str, tuple[Any, ...]] = {
     "patch": ("ridge", 15, GaussianPatch, {"size": 3}),
     "lengths": ("long", None, 1),
     "graph": ("knn", None, 0),
-    "radius": (0.0, -1.0, np.nan, np.inf, "wide"),
+    "radius": (0.0, -1.0, np.nan, "wide"),
     "supervision": ("cutt", 3, object()),
     "out_of_sample": ("nystroem", None, 3, GaussianPatch()),
     "knn": ("brute", None, 5, KNeighborsTransformer(n_neighbors=2), object()),

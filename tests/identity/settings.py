@@ -201,6 +201,8 @@ def setting(
 
     def make() -> tuple[Any, Any, Any, Any]:
         chosen = recipe() if patches is None else patches
+        if "radius" in changes:
+            chosen = chosen | {"n_neighbors": None}
         X, y, X_new = data()
         model = estimator(**(SHARED | OWN[estimator] | chosen | changes))
         return model, X, y if model.supervision is not None else None, X_new

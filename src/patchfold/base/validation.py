@@ -210,6 +210,13 @@ def check_positive(parameter: str, value: Any) -> float:
     return float(value)
 
 
+def check_radius(radius: Any) -> float:
+    """Return a radius as a float: a positive number, or infinity, within which all points are."""
+    if isinstance(radius, numbers.Real) and float(radius) == np.inf:
+        return float(radius)
+    return check_positive("radius", radius)
+
+
 def can_change(array: Any) -> bool:
     """Whether the numbers of an array may be changed, be it through the array it is a view of.
 

@@ -29,7 +29,7 @@ from sklearn.preprocessing import (
 )
 
 from patchfold import divergences
-from patchfold.base.validation import check_choice, check_count, check_positive
+from patchfold.base.validation import check_choice, check_count, check_positive, check_radius
 from patchfold.graph.lengths import Lengths, PrunedLengths
 from patchfold.graph.patch_graph import GraphSetting, PatchGraph
 from patchfold.graph.short_circuits import Typical
@@ -151,7 +151,10 @@ SCHEMA: dict[type, Attributes] = {
     RowTable: {"_points": "f n m"},
     SearchedPoints: {"points": "f n m"},
     ExactNeighbors: DEGREE,
-    RadiusNeighbors: {"radius": check_positive, "_space": Part("n m", SearchedPoints)},
+    RadiusNeighbors: {
+        "radius": lambda _, radius: check_radius(radius),
+        "_space": Part("n m", SearchedPoints),
+    },
     ApproximateNeighbors: DEGREE | {"_descent": _none},  # is built when it is asked for
     DistinctNeighbors: {
         "copies": Part("n distinct", Copies),

@@ -27,7 +27,7 @@ from patchfold.base.validation import (
     check_count,
     check_jobs,
     check_points,
-    check_positive,
+    check_radius,
     check_seed,
     is_sparse,
     warn_user,
@@ -39,6 +39,7 @@ from patchfold.graph.lengths import KINDS as LENGTHS
 from patchfold.graph.patch_graph import KINDS as GRAPHS
 from patchfold.graph.patch_graph import GraphSetting, PatchGraph
 from patchfold.graph.short_circuits import recommended_patch
+from patchfold.neighbors import DEFAULT_NEIGHBORS
 from patchfold.neighbors.copies import Copies
 from patchfold.neighbors.fitted_rows import RowTable
 from patchfold.neighbors.given import are_given, as_search, check_distances
@@ -123,11 +124,6 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
             # Entries of a sparse matrix are matrices themselves, those of an array are numbers.
             points = csr_array(points) if is_sparse(points) else points
             check_distances(points, square=reset)
-            if self.radius is not None and is_sparse(points):
-                raise ValueError(
-                    f"radius={self.radius} has no meaning for a sparse graph, whose entries are "
-                    "the edges; leave it at None."
-                )
             if reset and self.n_neighbors == AUTO and is_sparse(points):
                 raise ValueError(
                     "n_neighbors='auto' has nothing to choose in a sparse graph, whose entries are "
@@ -155,6 +151,9 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
                 f"patch={self.patch!r} must be a GaussianPatch, e.g. GaussianPatch(size=20), or "
                 "None for the recommended settings."
             )
+        self._check_neighbors()
+
+    def _check_neighbors(self) -> None:
         if isinstance(self.n_neighbors, str):
             check_choice("n_neighbors", self.n_neighbors, (AUTO,))
             if self.radius is not None:
@@ -168,10 +167,15 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
                     "n_neighbors='auto' compares several degrees, also on samples, and "
                     "knn=(indices, distances) are of all rows; give a number, or knn='auto'."
                 )
-        else:
+        elif self.n_neighbors is not None or self.radius is None:
             check_count("n_neighbors", self.n_neighbors)
         if self.radius is not None:
-            check_positive("radius", self.radius)
+            check_radius(self.radius)
+            if self.n_neighbors not in (None, DEFAULT_NEIGHBORS):
+                raise ValueError(
+                    f"n_neighbors={self.n_neighbors} and radius={self.radius} exclude each other; "
+                    "use n_neighbors=None, or radius=None."
+                )
             if self.graph == "divergence":
                 raise ValueError(
                     f"radius={self.radius} and graph='divergence' exclude each other, a radius is "

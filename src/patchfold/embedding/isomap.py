@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, get_args
 import numpy as np
 from sklearn.utils import gen_batches
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from patchfold.base.memory import check_memory
 from patchfold.base.sampling import drawn_rows
@@ -106,7 +107,7 @@ class PatchIsomap(BasePatchEmbedding):
     ----------
     n_components : int, default=2
         Dimensions of the embedding.
-    n_neighbors : int or "auto", default=15
+    n_neighbors : int, "auto" or None, default=15
         Number k of neighbours of a point in the graph; a point is not its own neighbour. A number
         above ``n_samples - 1`` is lowered to it, with a warning. ``"auto"`` chooses the best of 5,
         10, 20 and 40 by a criterion that needs no labels, see :mod:`patchfold.selection`.
@@ -135,7 +136,8 @@ class PatchIsomap(BasePatchEmbedding):
         nearest patches are searched among all points if all pairs fit into scikit-learn's
         ``working_memory``, otherwise among the 10 k nearest points.
     radius : float or None, default=None
-        Join all points within this distance, instead of the k nearest.
+        Join all points within this distance, instead of the k nearest. Leave ``n_neighbors`` at its
+        default then, or set it to None. With infinity all points are joined.
     supervision : {"dissimilarity", "cut", "min-sum"}, object or None, default=None
         How the classes ``y`` in ``fit`` change the lengths of edges: a rule of
         :mod:`patchfold.supervision`, by name or as an object such as ``Dissimilarity(alpha=0.2)``.
@@ -146,8 +148,7 @@ class PatchIsomap(BasePatchEmbedding):
         regressor with several outputs.
     metric : {"euclidean", "cosine", "correlation"}, default="euclidean"
         The distance of rows. For ``"cosine"`` rows are divided by their length first; for
-        ``"correlation"`` they lose their mean before. Everything after is the same, of these rows:
-        patches, ``inverse_transform`` and loadings, too.
+        ``"correlation"`` they lose their mean before. Everything after is about these rows.
     knn : str, object or (indices, distances), default="auto"
         Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
         scikit-learn's ``KNeighborsTransformer``. Or the neighbours themselves, as two arrays of
@@ -178,6 +179,8 @@ class PatchIsomap(BasePatchEmbedding):
         landmarks. With ``scaling="stress"``, those of the classical start.
     landmarks_ : array of shape (n_landmarks,) or None
         The rows of the landmarks; None if geodesics were computed from all points.
+    dist_matrix_ : array of shape (n_samples, n_samples)
+        The geodesics between all points, found each time they are asked for.
     drift_ : float
         How far rows added by :meth:`partial_fit` have drifted from the landmarks' frame; 0 after
         ``fit``.
@@ -217,7 +220,7 @@ class PatchIsomap(BasePatchEmbedding):
         self,
         n_components: int = 2,
         *,
-        n_neighbors: int | Auto = 15,
+        n_neighbors: int | Auto | None = 15,
         divergence: str | Divergence = "kl",
         patch: GaussianPatch | None = None,
         lengths: LengthName = "pruned",
@@ -308,6 +311,56 @@ class PatchIsomap(BasePatchEmbedding):
             self.__dict__ = before
             raise
         return self
+
+    @property
+    def dist_matrix_(self) -> Floats:
+        """The geodesics between all fitted points, (n, n), found each time they are asked for."""
+        check_is_fitted(self)
+        return self._geodesics(None)
+
+    def reconstruction_error(self) -> float:
+        """Return how badly the embedding shows the geodesics, as scikit-learn's Isomap does.
+
+        ``||K(D) - K(D_Y)|| / n`` (Frobenius) with the geodesics ``D``, the distances ``D_Y`` in the
+        embedding, and ``K(D) = -H D^2 H / 2``. With landmarks, over the landmarks.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from patchfold import PatchIsomap
+        >>> X = load_iris().data
+        >>> errors = [PatchIsomap(d).fit(X).reconstruction_error() for d in (1, 2)]
+        >>> errors[1] < errors[0]
+        True
+        """
+        check_is_fitted(self)
+        landmarks = self.landmarks_
+        geodesics = self._geodesics(landmarks).astype(np.float64)
+        places = self.embedding_ if landmarks is None else self.embedding_[landmarks]
+        kernel = geodesics if landmarks is None else geodesics[:, landmarks]
+        unit = float(kernel.max()) or 1.0  # so that squares neither overflow nor vanish
+        kernel = -np.square(kernel / unit) / 2
+        kernel -= kernel.mean(axis=0)
+        kernel -= kernel.mean(axis=1, keepdims=True)
+        centred = (places.astype(np.float64) - places.mean(axis=0, dtype=np.float64)) / unit
+        return float(np.linalg.norm(kernel - centred @ centred.T) / len(kernel) * unit * unit)
+
+    def _geodesics(self, sources: Indices | None) -> Floats:
+        """Return the geodesics from some fitted points, None for all, to all."""
+        if self._on_cluster is not None:
+            raise AttributeError(
+                "a fit on a cluster has its graph there; bring it here with "
+                "patchfold.distributed.gather(estimator) for its geodesics."
+            )
+        matrix = self.patch_graph_.matrix
+        n, count = matrix.shape[0], matrix.shape[0] if sources is None else len(sources)
+        what = f"geodesics from {count} of {n} points"
+        check_memory(3 * 8 * n * count, what, "ask shortest_paths(graph_, sources) for some")
+        return shortest_paths(matrix, sources, n_jobs=self.n_jobs)
 
     def _grow(self, X: Any) -> None:
         """Build the graph of all rows, and place the new ones among the others."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from scipy.sparse import csr_array, eye_array
+from sklearn.utils.validation import check_is_fitted
 
 from patchfold.base.types import WeightName
 from patchfold.base.validation import check_choice, check_positive, warn_user
@@ -72,7 +73,7 @@ class PatchLLE(BasePatchEmbedding):
     ----------
     n_components : int, default=2
         Dimensions of the embedding.
-    n_neighbors : int or "auto", default=15
+    n_neighbors : int, "auto" or None, default=15
         Number k of neighbours of a point in the graph; a point is not its own neighbour. A number
         above ``n_samples - 1`` is lowered to it, with a warning. ``"auto"`` chooses the best of 5,
         10, 20 and 40 by a criterion that needs no labels, see :mod:`patchfold.selection`.
@@ -95,7 +96,8 @@ class PatchLLE(BasePatchEmbedding):
         nearest patches are searched among all points if all pairs fit into scikit-learn's
         ``working_memory``, otherwise among the 10 k nearest points.
     radius : float or None, default=None
-        Join all points within this distance, instead of the k nearest.
+        Join all points within this distance, instead of the k nearest. Leave ``n_neighbors`` at its
+        default then, or set it to None. With infinity all points are joined.
     supervision : {"dissimilarity", "cut", "min-sum"}, object or None, default=None
         How the classes ``y`` in ``fit`` change the lengths of edges: a rule of
         :mod:`patchfold.supervision`, by name or as an object such as ``Dissimilarity(alpha=0.2)``.
@@ -106,8 +108,7 @@ class PatchLLE(BasePatchEmbedding):
         regressor with several outputs.
     metric : {"euclidean", "cosine", "correlation"}, default="euclidean"
         The distance of rows. For ``"cosine"`` rows are divided by their length first; for
-        ``"correlation"`` they lose their mean before. Everything after is the same, of these rows:
-        patches, ``inverse_transform`` and loadings, too.
+        ``"correlation"`` they lose their mean before. Everything after is about these rows.
     knn : str, object or (indices, distances), default="auto"
         Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
         scikit-learn's ``KNeighborsTransformer``. Or the neighbours themselves, as two arrays of
@@ -135,6 +136,8 @@ class PatchLLE(BasePatchEmbedding):
     embedding_ : array of shape (n_samples, n_components)
     eigenvalues_ : array of shape (n_components,)
         The eigenvalues of ``(I - W)'(I - W)`` that belong to the embedding, smallest first.
+    reconstruction_error_ : float
+        How badly places are written in their neighbours: the sum of ``eigenvalues_``.
     n_neighbors_ : int or None
         The number of neighbours, as given, lowered or chosen; None with a radius.
     patch_ : GaussianPatch or None
@@ -165,7 +168,7 @@ class PatchLLE(BasePatchEmbedding):
         self,
         n_components: int = 2,
         *,
-        n_neighbors: int | Auto = 15,
+        n_neighbors: int | Auto | None = 15,
         divergence: str | Divergence = "kl",
         patch: GaussianPatch | None = None,
         lengths: LengthName = "pruned",
@@ -199,6 +202,12 @@ class PatchLLE(BasePatchEmbedding):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    @property
+    def reconstruction_error_(self) -> float:
+        """How badly places are written in their neighbours: the sum of ``eigenvalues_``."""
+        check_is_fitted(self)
+        return float(self.eigenvalues_.sum())
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -107,7 +107,7 @@ class PatchTSNE(BasePatchEmbedding):
     ----------
     n_components : int, default=2
         Dimensions of the embedding. With more than three scikit-learn computes all pairs.
-    n_neighbors : int or "auto", default=15
+    n_neighbors : int, "auto" or None, default=15
         Number of neighbours in a patch, if you give a ``patch`` without a size of its own; a point
         is not its own neighbour. A number above ``n_samples - 1`` is lowered to it, with a warning.
         ``"auto"`` chooses the best of 5, 10, 20 and 40 by a criterion that needs no labels, see
@@ -132,6 +132,7 @@ class PatchTSNE(BasePatchEmbedding):
         scikit-learn's ``working_memory``, otherwise among ten times as many nearest points.
     radius : float or None, default=None
         Only points within this distance are neighbours; the nearest ``3 perplexity`` of them count.
+        Leave ``n_neighbors`` at its default then, or set it to None.
     supervision : {"dissimilarity", "cut", "min-sum"}, object or None, default=None
         How the classes ``y`` in ``fit`` change the lengths of edges: a rule of
         :mod:`patchfold.supervision`, by name or as an object such as ``Dissimilarity(alpha=0.2)``.
@@ -142,8 +143,7 @@ class PatchTSNE(BasePatchEmbedding):
         regressor with several outputs.
     metric : {"euclidean", "cosine", "correlation"}, default="euclidean"
         The distance of rows. For ``"cosine"`` rows are divided by their length first; for
-        ``"correlation"`` they lose their mean before. Everything after is the same, of these rows:
-        patches, ``inverse_transform`` and loadings, too.
+        ``"correlation"`` they lose their mean before. Everything after is about these rows.
     knn : str, object or (indices, distances), default="auto"
         Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
         scikit-learn's ``KNeighborsTransformer``. Or the neighbours themselves, as two arrays of
@@ -211,7 +211,7 @@ class PatchTSNE(BasePatchEmbedding):
         self,
         n_components: int = 2,
         *,
-        n_neighbors: int | Auto = 15,
+        n_neighbors: int | Auto | None = 15,
         divergence: str | Divergence = "kl",
         patch: GaussianPatch | None = None,
         lengths: LengthName = "pruned",

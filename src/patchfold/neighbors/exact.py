@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from patchfold.base.validation import check_count, check_points, check_positive
+from patchfold.base.validation import check_count, check_points, check_radius
 from patchfold.neighbors.points import SearchedPoints, all_within, k_nearest
 from patchfold.neighbors.protocol import built, check_fewer_than_samples
 
@@ -60,7 +60,8 @@ class RadiusNeighbors:
     Parameters
     ----------
     radius : float
-        Largest distance of a neighbour; a point at exactly this distance is one.
+        Largest distance of a neighbour; a point at exactly this distance is one. With infinity all
+        points are neighbours.
     n_jobs : int, optional
         Threads, as in scikit-learn. The result does not depend on it.
 
@@ -71,7 +72,7 @@ class RadiusNeighbors:
     """
 
     def __init__(self, radius: float, *, n_jobs: int | None = None) -> None:
-        self.radius = check_positive("radius", radius)
+        self.radius = check_radius(radius)
         self.n_jobs = n_jobs
         self._space: SearchedPoints | None = None
 

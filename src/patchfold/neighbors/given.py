@@ -227,13 +227,18 @@ def at_zero(X: Any) -> Indices:
 
 
 def given_neighbors(X: Any, k: int | None, radius: Any, *, own: bool) -> Neighborhoods:
-    """Neighbours by given distances: the entries of a sparse graph, the k least, or a radius."""
+    """Neighbours by given distances: the entries of a sparse graph, the k least, or a radius.
+
+    A radius leaves out longer entries of a sparse graph, too.
+    """
     n = X.shape[0]
     if not is_sparse(X) and k is not None:
         return nearest_by_value(X, k, own=own)
     if is_sparse(X):
         X = csr_array(X)
         rows, columns, values = np.repeat(np.arange(n), np.diff(X.indptr)), X.indices, X.data
+        near = values <= (np.inf if radius is None else radius)
+        rows, columns, values = rows[near], columns[near], values[near]
     else:
         rows, columns = np.nonzero(radius >= X)
         values = X[rows, columns]
