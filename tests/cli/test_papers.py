@@ -15,7 +15,7 @@ import fake_paper
 from patchfold import cli, datasets
 from patchfold.base.files import UNFINISHED
 from patchfold.cli import papers
-from patchfold.papers.reproduction import PAPERS, cells, storage, workers
+from patchfold.papers.reproduction import PAPERS, cells, figures, storage, workers
 
 
 @pytest.fixture
@@ -139,6 +139,22 @@ def test_only_what_is_asked_for_and_in_the_table_is_computed(call, computed):
     assert f"\npatchfold reproduce pelle {' '.join(words)}\n" in report
 
 
+@pytest.mark.slow
+def test_figures_are_drawn_and_their_files_named(call):
+    result = call("reproduce", "figures", "--datasets", "corral", "--output", "drawn")
+    assert result.exit_code == 0, result.output
+    files = [str(Path("drawn") / name) for name in ("figures.md", "figure-pelle-1.png")]
+    assert result.stdout.split() == files
+    assert all(Path(file).is_file() for file in files)
+
+
+def test_programs_are_told_which_figures_were_drawn(call, monkeypatch):
+    monkeypatch.setattr(figures, "PLATES", figures.PLATES[4:5])
+    told = json.loads(call("reproduce", "figures", "--quick", "--json").stdout)
+    assert told["paper"] == "figures"
+    assert [Path(file).name for file in told["outputs"]] == ["figures.md", "figure-elap-1.png"]
+
+
 def test_a_failure_is_told_stored_reported_and_tried_again(call, computed, monkeypatch):
     monkeypatch.setenv("FAKE_TROUBLE", "raise")
     result = call("reproduce", "pelle", "--account", "published")
@@ -176,6 +192,8 @@ def test_results_of_another_protocol_are_named_once_and_computed_anew(call, comp
         (["pelle", "--datasets", "bolts,irys"], "--datasets='irys' is not known; did you"),
         (["pelle", "--datasets", "iris"], "nothing to compute with these options"),
         (["pelle", "--jobs", "0"], "--jobs"),
+        (["figures", "--table", "1"], "figures have no --table; leave it out"),
+        (["figures", "--datasets", "corrall"], "did you mean 'corral'?"),
         (["pelle", "--output", "file"], "--output"),
         ([], "PAPER"),
     ],

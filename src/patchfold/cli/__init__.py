@@ -84,7 +84,8 @@ EXAMPLES: dict[Callable[..., None], str] = {
     reproduce: """
   patchfold reproduce isomap-kl --quick
   patchfold reproduce elap --table I --account published --account equations
-  patchfold reproduce xspace --datasets iris,wine --jobs 2 --output results""",
+  patchfold reproduce xspace --datasets iris,wine --jobs 2 --output results
+  patchfold reproduce figures""",
     list_datasets: """
   patchfold datasets
   PATCHFOLD_DATA=data patchfold datasets | grep elap""",

@@ -33,12 +33,16 @@ if TYPE_CHECKING:
 # Those of patchfold.papers.reproduction, which takes long to import where only help is wanted.
 PAPERS = ("isomap-kl", "xspace", "pelle", "elap", "ranking")
 ACCOUNTS = ("published", "equations", "honest")
+# What draws the papers' figures in place of a paper's tables.
+FIGURES = "figures"
 
 # A file that is written and removed again, to see whether the folder takes any.
 PROBE = "probe"
 
 
-PaperName = Annotated[str, typer.Argument(metavar="PAPER", help=f"One of: {', '.join(PAPERS)}.")]
+PaperName = Annotated[
+    str, typer.Argument(metavar="PAPER", help=f"One of: {', '.join((*PAPERS, FIGURES))}.")
+]
 Tables = Annotated[
     list[str] | None,
     typer.Option(metavar="T", help="A table of the paper; repeat for several. [all]"),
@@ -82,11 +86,16 @@ def reproduce(
 
     Every finished cell is stored at once in OUTPUT/PAPER, and a command that was stopped or killed
     goes on from there. The report, OUTPUT/PAPER.md and OUTPUT/PAPER.html, has all that is stored:
-    what several commands compute in parts becomes one report.
+    what several commands compute in parts becomes one report. FIGURES as PAPER draws the papers'
+    figures again, on the page OUTPUT/figures.md.
 
     The exit code is 0 when all is computed, 1 when something failed (the report names it, and the
     same command tries it again), 2 for wrong arguments.
     """
+    if paper == FIGURES:
+        given = {"--table": table, "--account": account, "--jobs": jobs}
+        _draw(_names(datasets), given, output, quick=quick, as_json=as_json)
+        return
     import joblib
 
     from patchfold.papers.reproduction.report import render
@@ -148,6 +157,31 @@ def list_datasets(as_json: options.Json = False) -> None:
     ]
     lines = [tuple(map(str, entry.values())) for entry in shown]
     print_table(list(entries[0]), lines, ("name", "papers", "source"))
+
+
+def _draw(
+    names: list[str], given: dict[str, Any], output: Path, *, quick: bool, as_json: bool
+) -> None:
+    """Draw the figures of all data sets at hand, or of those that are named."""
+    from patchfold.base.validation import check_choice
+    from patchfold.papers.reproduction import figures
+
+    if useless := [option for option, value in given.items() if value is not None]:
+        raise typer.BadParameter(f"figures have no {useless[0]}; leave it out.")
+    known = sorted({name for plate in figures.PLATES for name in plate.data})
+    try:
+        for name in names:
+            check_choice("--datasets", name, known)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    with about(output):
+        output.mkdir(parents=True, exist_ok=True)
+        files = figures.draw_all(output, names or None, quick=quick)
+    paths = [str(output / file) for file in files]
+    if as_json:
+        print_json({"command": "reproduce", "paper": FIGURES, "outputs": paths})
+    else:
+        print_result("".join(f"{path}\n" for path in paths))
 
 
 def _write(report: dict[str, str], output: Path, paper: str) -> list[str]:

@@ -127,7 +127,7 @@ def test_the_honest_account_has_an_interval_around_its_mean(method):
 
 @pytest.mark.parametrize("table", ["I", "II"])
 def test_the_honest_account_chooses_k_among_points_of_the_training_half(table):
-    _, y = isomap_kl._points("iris")
+    _, y = isomap_kl.points("iris")
     ((train, test),) = halves(y)
     chosen_by = np.concatenate(isomap_kl._inner(table, y, train))
     assert set(chosen_by) == set(train)

@@ -126,7 +126,7 @@ def compute(task: Task, *, grid: tuple[int, ...] = GRID, n_halves: int = HALVES)
         warnings.simplefilter("ignore")
         if task.account == "honest":
             return _honest(task, rows, n_halves)
-        _, y = _points(task.dataset)
+        _, y = points(task.dataset)
         k = _neighbors(task.dataset, task.method, task.account, grid)
         if task.method == "ISO-KL" and task.account == "published":
             k = MISPRINTED.get((task.table, task.dataset), k)
@@ -181,7 +181,7 @@ def _divergences(means: Doubles, S: Doubles, i: Any, j: Any) -> Doubles:
 
 
 @lru_cache(maxsize=1)
-def _points(name: str) -> tuple[Doubles, NDArray[np.str_]]:
+def points(name: str) -> tuple[Doubles, NDArray[np.str_]]:
     """Standardised points, and labels as text: their order decides where classifiers have a tie."""
     loaded = data.load(name)
     return scale(loaded.X), np.array(loaded.labels)[loaded.y]
@@ -189,7 +189,7 @@ def _points(name: str) -> tuple[Doubles, NDArray[np.str_]]:
 
 @lru_cache(maxsize=len(HONEST_GRID))
 def _embedding(name: str, method: str, account: str, k: int | None) -> Doubles:
-    X, _ = _points(name)
+    X, _ = points(name)
     if method == "ISO-KL":
         if account == "published":
             return published_isomap_kl(X, k or BASELINE_NEIGHBORS)
@@ -208,7 +208,7 @@ def _neighbors(name: str, method: str, account: str, grid: tuple[int, ...]) -> i
         return None
     if method != "ISO-KL":
         return BASELINE_NEIGHBORS
-    _, y = _points(name)
+    _, y = points(name)
     given = {c.k for table in ("II", "III") for c in printed(PAPER, table) if c.data_set == name}
     if given and (account == "published" or len(y) > LARGE):
         return given.pop()
@@ -244,7 +244,7 @@ def _mean_accuracy(Y: Doubles, y: Any, train: Any, test: Any) -> float:
 
 
 def _honest(task: Task, rows: dict[str, str], n_halves: int) -> list[Result]:
-    _, y = _points(task.dataset)
+    _, y = points(task.dataset)
     grid: list[int | None] = [k for k in HONEST_GRID if k < len(y) // 2]
     if task.method in {"PCA", "KPCA"}:
         grid = [None]
