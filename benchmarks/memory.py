@@ -91,7 +91,7 @@ def points(n: int, m: int, dtype: str, copies: int = 0) -> Any:
 def estimate(estimator: Any, X: Any, *, merged: bool = False) -> int:
     """Return what the estimator will ask for before the first stage of a fit."""
     estimator._cut_to(len(X), given=False)
-    estimator.patch_ = estimator._recipe(len(X)) if estimator._has_patches() else None
+    estimator.patch_ = estimator._patch_for(len(X)) if estimator._has_patches() else None
     return int(estimator._needed(X, estimator._setting(len(X)), merged=merged))
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn.covariance import ledoit_wolf, oas
 
 from patchfold.patches import covariances
-from patchfold.patches.covariances import ESTIMATES, Setting, principal, singular
+from patchfold.patches.covariances import ESTIMATES, SHARES, Setting, principal, singular
 from patchfold.patches.hazan import GAP, hazan_weights
 
 SETTING = Setting(gamma=None, rank=2, scale=1.0)
@@ -61,10 +61,40 @@ def test_each_formula_is_the_one_its_docstring_gives(n_points, m):
 
 def test_every_estimate_has_a_test_of_its_formula():
     tested = {"empirical", "ridge", "ridge-if-singular", "shrinkage", "diagonal-shrinkage"}
-    assert set(ESTIMATES) == tested | {"low-rank", "ledoit-wolf", "oas", "hazan"}
+    tested |= {"low-rank", "ledoit-wolf", "oas", "hazan", "graphical-lasso"}
+    assert set(ESTIMATES) == tested
 
 
-@pytest.mark.parametrize("name", ["shrinkage", "diagonal-shrinkage", "ledoit-wolf", "oas"])
+@pytest.mark.parametrize(("n_points", "m"), [(9, 3), (5, 8)])
+def test_the_graphical_lasso_solves_its_equations_in_correlations(n_points, m):
+    P = points(3, n_points, m, stretch=100.0)
+    got = covariance("graphical-lasso", P, n_points - 1, Setting(0.3, None, scale=1.0))
+    C = P.T @ P / (n_points - 1) + covariances.AUTO_RIDGE * np.eye(m)
+    units = np.sqrt(np.diag(C))
+    R, W = C / np.outer(units, units), got / np.outer(units, units)
+    # At the optimum of ln det T - tr(R T) - 0.3 sum |T_pq| off the diagonal, its inverse W has
+    # W = R + 0.3 sign(T) where T is not zero, |W - R| <= 0.3 elsewhere, and the diagonal of R.
+    T = np.linalg.inv(W)
+    off, kept = ~np.eye(m, dtype=bool), np.abs(T) > 1e-3
+    np.testing.assert_allclose(np.diag(W), 1.0, rtol=1e-9)
+    assert (np.abs(W - R)[off] <= 0.3 + 5e-3).all()
+    np.testing.assert_allclose((W - R)[off & kept], 0.3 * np.sign(T[off & kept]), atol=5e-3)
+    assert (off & ~kept).any()
+
+
+def test_the_graphical_lasso_of_one_feature_is_its_variance():
+    P = points(0, 6, 1)
+    got = covariance("graphical-lasso", P, 5)
+    np.testing.assert_allclose(got, P.T @ P / 5 + covariances.AUTO_RIDGE, rtol=1e-12)
+
+
+def test_a_penalty_that_is_too_small_gets_a_message():
+    P = points(1, 4, 30)
+    with pytest.raises(ValueError, match=r"gamma=1e-12; use a larger gamma"):
+        covariance("graphical-lasso", P, 3, Setting(1e-12, None, scale=1e-12))
+
+
+@pytest.mark.parametrize("name", [*SHARES, "ledoit-wolf", "oas"])
 def test_shrinking_equal_points_leaves_a_positive_definite_covariance(name):
     estimate = covariance(name, np.zeros((5, 3)), 4, Setting(gamma=None, rank=None, scale=7.0))
     assert np.linalg.eigvalsh(estimate).min() > 0

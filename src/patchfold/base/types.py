@@ -32,6 +32,7 @@ CovarianceName: TypeAlias = Literal[
     "oas",
     "low-rank",
     "hazan",
+    "graphical-lasso",
 ]
 CriterionName: TypeAlias = Literal[
     "energy",

@@ -16,7 +16,7 @@ from patchfold.base.threads import CACHE_BYTES
 from patchfold.base.validation import is_sparse
 from patchfold.graph.short_circuits import RECIPE
 from patchfold.neighbors.points import TREE_FEATURES
-from patchfold.patches.covariances import check_full
+from patchfold.patches.covariances import FULL, check_full
 
 if TYPE_CHECKING:
     from patchfold.graph.patch_graph import GraphSetting
@@ -79,7 +79,7 @@ def _patch_bytes(X: Any, setting: GraphSetting, reach: float) -> int:
     rank = max(1, size)
     if patch.covariance == "low-rank" and isinstance(patch.rank, Integral):
         rank = max(1, min(rank, int(patch.rank)))
-    factored = rank < m and patch.covariance != "diagonal-shrinkage"
+    factored = rank < m and patch.covariance not in FULL
     if not factored:
         check_full(m, patch.covariance)
     numbers = m * (1 + (rank if factored else 2 * m))

@@ -10,15 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 from array_api_compat import array_namespace, device
 
 from patchfold.base.arrays import Array, to_numpy
+from patchfold.base.validation import ignored_warnings
 
 # gamma="auto": the ridge as a share of the mean variance of the features
 # (docs/evidence/recipe.md), and the intensity of a shrinkage (the one scikit-learn's
 # ShrunkCovariance has).
 AUTO_RIDGE = 7e-3
 AUTO_INTENSITY = 0.1
+
+# gamma="auto" of the graphical lasso: the penalty, in correlations. At 0.2, 57 % of the inverse are
+# zero in patches of wine, and 88 % in patches of digits.
+AUTO_PENALTY = 0.2
 
 # A shrunk patch of equal points has a zero covariance, and a feature that is constant in a patch
 # has a zero on the diagonal. Such variances are raised to this share of the data's mean variance,
@@ -47,6 +53,11 @@ class Setting:
     def intensity(self) -> float:
         """Gamma read as an intensity between 0 and 1."""
         return AUTO_INTENSITY if self.gamma is None else self.gamma
+
+    @property
+    def penalty(self) -> float:
+        """Gamma read as the penalty of the graphical lasso, between 0 and 1."""
+        return AUTO_PENALTY if self.gamma is None else self.gamma
 
     @property
     def floor(self) -> float:
@@ -177,6 +188,36 @@ def hazan(Y: Array, counts: Array, setting: Setting) -> Spread:
     return Spread(_constant(Y, setting.ridge), axes=(directions, variances))
 
 
+def sparse_precision(Y: Array, counts: Array, setting: Setting) -> Spread:
+    """Graphical lasso: features that tell nothing of each other have a zero in the inverse.
+
+    It is a Gaussian Markov random field. scikit-learn's ``graphical_lasso``, with the penalty
+    ``gamma``, gets the correlations of ``C`` plus the automatic ridge, so that units do not matter.
+    """
+    from sklearn.covariance import graphical_lasso
+
+    xp = array_namespace(Y)
+    Z = to_numpy(Y).astype("float64")
+    least = AUTO_RIDGE * setting.scale * np.eye(Z.shape[2])
+    C = Z.swapaxes(1, 2) @ Z + least
+    units = np.sqrt(np.diagonal(C, axis1=1, axis2=2))
+    correlations = C / (units[:, :, None] * units[:, None, :])
+    if Z.shape[2] > 1:
+        try:
+            # A last step that is not small enough is of no account beside the penalty.
+            with ignored_warnings():
+                found = [graphical_lasso(one, setting.penalty)[0] for one in correlations]
+            correlations = np.stack(found)
+        except FloatingPointError as error:
+            raise ValueError(
+                f"covariance='graphical-lasso' found no solution with gamma={setting.penalty}; "
+                "use a larger gamma, below 1, or covariance='shrinkage'."
+            ) from error
+    roots = units[:, :, None] * np.linalg.cholesky(correlations)
+    rows = xp.asarray(roots.swapaxes(1, 2), dtype=Y.dtype, device=device(Y))
+    return Spread(_constant(Y, 0.0), rows)
+
+
 ESTIMATES: dict[str, Estimate] = {
     "empirical": empirical,
     "ridge": ridge,
@@ -187,7 +228,14 @@ ESTIMATES: dict[str, Estimate] = {
     "oas": oas,
     "low-rank": low_rank,
     "hazan": hazan,
+    "graphical-lasso": sparse_precision,
 }
+
+# Estimates that have full covariances, whatever the rank of the patch.
+FULL = ("diagonal-shrinkage", "graphical-lasso")
+
+# Estimates for which gamma is a share between 0 and 1.
+SHARES = ("shrinkage", "diagonal-shrinkage", "graphical-lasso")
 
 
 def singular(Y: Array) -> Array:

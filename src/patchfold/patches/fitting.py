@@ -133,7 +133,7 @@ class PatchFit:
         self.rank = max(1, self.widest - int(self.center == "mean" or self.include_self))
         if self.covariance in _OF_RANK and rank is not None:
             self.rank = min(self.rank, rank)
-        self.factored = self.rank < X.shape[1] and self.covariance != "diagonal-shrinkage"
+        self.factored = self.rank < X.shape[1] and self.covariance not in covariances.FULL
 
     def run(
         self,

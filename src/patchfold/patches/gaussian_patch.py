@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 CENTERS = get_args(CenterName)
 
 
-_INTENSITIES = ("shrinkage", "diagonal-shrinkage")
-
-
 # The size that is chosen for each point.
 ADAPTIVE = "adaptive"
 
@@ -66,11 +63,14 @@ class GaussianPatch(BaseEstimator):
         - ``"ledoit-wolf"``, ``"oas"``: shrinkage of estimated intensity;
         - ``"low-rank"``: the leading ``rank`` directions of ``C``, plus ``gamma I``;
         - ``"hazan"``: the same, found by Algorithm 1 of X-space. It stops at a duality gap of
-          0.001, where each variance is within about 4.5 %, or after 100 000 steps.
+          0.001, where each variance is within about 4.5 %, or after 100 000 steps;
+        - ``"graphical-lasso"``: a sparse inverse covariance, a Markov random field, by
+          scikit-learn. The penalty ``gamma`` is one of correlations. Always a full matrix; a patch
+          of 13 features takes 5 ms, one of 64 takes 0.1 s.
     gamma : float or "auto", default="auto"
-        The ridge, in squared units of the data; for the two shrinkages the intensity, between 0
-        and 1. ``"auto"``: 0.007 of the mean variance of the features, so that rescaling the data
-        changes nothing; as an intensity, 0.1.
+        The ridge, in squared units of the data; for the two shrinkages the intensity and for the
+        graphical lasso the penalty, between 0 and 1. ``"auto"``: 0.007 of the mean variance of the
+        features, so that rescaling the data changes nothing; as an intensity 0.1, as a penalty 0.2.
     rank : int or None, default=None
         Directions kept by ``"low-rank"`` (required there) and by ``"hazan"`` (None: all).
     denoise : bool, default=False
@@ -279,7 +279,7 @@ class GaussianPatch(BaseEstimator):
         if isinstance(self.gamma, str):
             check_choice("gamma", self.gamma, ("auto",))
             return
-        intensity = self.covariance in _INTENSITIES
+        intensity = self.covariance in covariances.SHARES
         top = 1.0 if intensity else np.inf
         gamma: Any = self.gamma
         number = isinstance(gamma, Real) and not isinstance(gamma, bool)
