@@ -78,7 +78,7 @@ def test_patches_that_would_fill_memory_are_of_principal_components() -> None:
 
 def test_the_classical_view_shows_the_patches_of_the_other() -> None:
     X, _ = roll(60)
-    silent = {"n_jobs": None, "random_state": 0, "progress": lambda *_: None}
+    silent = {"n_jobs": None, "random_state": 0, "step": lambda _: None}
     (alone,) = embeddings.fit_all(X, ["isomap"], ["euclidean"], [8], **silent)
     both = embeddings.fit_all(X, ["isomap"], ["euclidean", "kl"], [8], **silent)
     assert [one.divergence for one in both] == ["euclidean", "kl"]
@@ -89,7 +89,7 @@ def test_the_classical_view_shows_the_patches_of_the_other() -> None:
 @pytest.mark.parametrize("copies", [1, 3])
 def test_a_page_knows_what_patches_know_once(copies: int) -> None:
     X = np.repeat(roll(60)[0], copies, axis=0)
-    silent = {"n_jobs": None, "random_state": 0, "progress": lambda *_: None}
+    silent = {"n_jobs": None, "random_state": 0, "step": lambda _: None}
     fits = embeddings.fit_all(X, ["isomap"], ["euclidean", "kl"], [8, 12], **silent)
     (known,) = [one.known for one in fits if one.known]
     space = PatchSpace(n_neighbors=12).fit(X)

@@ -110,18 +110,24 @@ def test_a_notebook_shows_the_page_in_a_frame_of_its_own(page: Explorer) -> None
     assert not {"allow-same-origin", "allow-top-navigation", "allow-forms"} & allowed
 
 
-def test_progress_is_told_before_every_fit_and_at_the_end() -> None:
+def test_progress_is_told_before_every_fit_and_every_stage_and_at_the_end() -> None:
     X, _ = roll(30)
     told: list[tuple[int, int, str]] = []
     explore(X, n_neighbors=[4, 6], progress=lambda *step: told.append(step))
-    assert [step[0] for step in told] == [0, 0, 1, 2, 3, 4]
-    assert {step[1] for step in told} == {4}
+    assert [step[:2] for step in told] == [(done, 6) for done in range(7)]
     # The largest first, and patches before the method that has none.
-    assert [step[2] for step in told[1:4]] == [
+    assert [step[2] for step in told] == [
         "isomap, kl, k = 6",
         "isomap, euclidean, k = 6",
         "isomap, kl, k = 4",
+        "isomap, euclidean, k = 4",
+        "patches",
+        "trust",
+        "page",
     ]
+    told.clear()
+    explore(X, embeddings={"flat": X[:, :2]}, progress=lambda *step: told.append(step))
+    assert told == [(0, 2, "patches"), (1, 2, "trust"), (2, 2, "page")]
 
 
 def test_names_of_columns_come_from_the_data() -> None:

@@ -51,7 +51,7 @@ def test_an_ellipse_is_the_fitted_patch_under_the_least_squares_map(
     plane = rng.standard_normal((40, 2))
     near = find_neighbors(X, 8)
     patches = recipe.fit(X, near)
-    got = ellipses(patches, near, plane)
+    got = ellipses(patches, near, [plane])[0]
     points = np.asarray(patches.points)  # smoothed where the recipe denoises
     for i in range(40):
         who = [i, *near.indices[8 * i : 8 * i + 8]]
@@ -73,7 +73,7 @@ def test_an_ellipse_is_the_fitted_patch_under_the_least_squares_map(
 def test_the_ellipse_of_a_recommended_patch_is_no_larger_than_its_points(divergence: str) -> None:
     X, _ = roll(300)
     fits = fit_all(
-        X, ["isomap"], [divergence], [15], n_jobs=None, random_state=0, progress=lambda *_: None
+        X, ["isomap"], [divergence], [15], n_jobs=None, random_state=0, step=lambda _: None
     )
     near = find_neighbors(X, 15).indices.reshape(300, 15)
     spread = fits[0].plane[near].std(axis=1).max(axis=1)
@@ -88,7 +88,7 @@ def test_a_linear_embedding_shows_the_patch_itself() -> None:
     X = np.random.default_rng(0).standard_normal((60, 2))
     near = find_neighbors(X, 10)
     patches = GaussianPatch(gamma=1e-12).fit(X, near)
-    got = ellipses(patches, near, X)
+    (got,) = ellipses(patches, near, [X])
     np.testing.assert_allclose(got[:, :2], patches.means)
     covariances = patches.covariances()
     np.testing.assert_allclose(got[:, [2, 3, 4]], covariances[:, [0, 0, 1], [0, 1, 1]], rtol=0.02)
@@ -101,7 +101,7 @@ def test_ellipses_turn_with_their_plane() -> None:
     patches = GaussianPatch().fit(X, near)
     by = np.array([[0.6, 0.8], [0.8, -0.6]])
     np.testing.assert_allclose(
-        turned_ellipses(ellipses(patches, near, plane), by),
-        ellipses(patches, near, plane @ by),
+        turned_ellipses(ellipses(patches, near, [plane])[0], by),
+        ellipses(patches, near, [plane @ by])[0],
         atol=1e-12,
     )

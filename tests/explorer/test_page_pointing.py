@@ -12,7 +12,6 @@ from scipy.sparse.csgraph import dijkstra
 from page_reader import N, Reader, alone, exported
 from patchfold import PatchIsomap
 from patchfold.explorer.views import ellipses
-from patchfold.neighbors import find_neighbors
 
 # One worker has the browser.
 pytestmark = pytest.mark.xdist_group("browser")
@@ -41,7 +40,8 @@ def test_pointing_shows_the_row_and_its_patch_in_both_panes(
             pane,
         )
         # The fitted patch, also of the classical pane, by the map that fits its points best.
-        got = ellipses(fit.patches_, find_neighbors(roll["X"], 10), np.array(plane))[row]
+        (drawn,) = ellipses(fit.patches_, fit.patches_.sample.members, [np.array(plane)])
+        got = drawn[row]
         variances, axes = np.linalg.eigh(got[[2, 3, 3, 4]].reshape(2, 2))
         expected = np.maximum(2 * np.sqrt(variances[::-1].clip(0)) * zoom, 1)
         np.testing.assert_allclose(ellipse["half"], expected, rtol=2e-3, atol=0.05)

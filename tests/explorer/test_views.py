@@ -26,7 +26,7 @@ def test_the_reference_is_the_middle_k_of_the_first_divergence_of_patches() -> N
         [5, 7, 9],
         n_jobs=None,
         random_state=0,
-        progress=lambda *_: None,
+        step=lambda _: None,
     )
     assert views._reference(fits) == 4
     made = views.views_of(fits, X)
@@ -96,7 +96,7 @@ def test_a_graph_of_too_many_edges_is_left_out_and_counted(
 ) -> None:
     X, _ = roll(30)
     fits = embeddings.fit_all(
-        X, ["isomap"], ["kl"], [5], n_jobs=None, random_state=0, progress=lambda *_: None
+        X, ["isomap"], ["kl"], [5], n_jobs=None, random_state=0, step=lambda _: None
     )
     (view,) = views.views_of(fits, X)
     n_edges = fits[0].graph.nnz

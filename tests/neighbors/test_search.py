@@ -131,9 +131,7 @@ def test_masked_values_are_missing_values():
 
 
 def test_what_two_ask_for_at_once_is_made_once():
-    X = np.random.default_rng(0).random((20, 2))
     shared = SharedNeighbors()
-    shared.search(3, n_samples=20, n_features=2).build(X)
     everyone, made = threading.Barrier(2), []
 
     def make():
@@ -143,13 +141,15 @@ def test_what_two_ask_for_at_once_is_made_once():
 
     def ask():
         everyone.wait()
-        return shared.once(X, "key", make)
+        return shared.once("patches", "key", make)
 
     with ThreadPoolExecutor(2) as threads:
         first, second = [running.result() for running in [threads.submit(ask) for _ in range(2)]]
     assert first is second
     assert len(made) == 1
-    assert shared.once(X, "another", make) is not first
+    assert shared.once("divergences", "key", make) is not first
+    assert shared.once("patches", "key", make) is first
+    assert shared.once("patches", "another", make) is not first
 
 
 class Broken:

@@ -33,8 +33,8 @@ NEIGHBORS, SHRINKAGE = 15, 0.03
 # Beyond the strangest fitted point, likelihoods fall off as they do among this share of the points.
 TAIL = 0.05
 
-# Bytes of patches that are held at a time.
-BLOCK_BYTES = 2**28
+# Bytes of patches that are held at a time: so few that every block takes the memory of the last.
+BLOCK_BYTES = 2**24
 
 # Likelihoods stay above this, so that sums and differences of them are finite.
 LEAST = -1e300
@@ -74,7 +74,12 @@ class Strangers:
             search = neighbor_search(
                 n_neighbors=judges, n_samples=n, n_features=m, n_jobs=n_jobs
             ).build(points)
-        return cls.among(points, search, n_jobs=n_jobs)
+        sample = None if graph.patches is None else graph.patches.sample
+        # The members of patches are the nearest points, and need no search.
+        if sample is None or graph.copies is not None or (sample.members.degrees < judges).any():
+            return cls.among(points, search, n_jobs=n_jobs)
+        own = neighbor_likelihoods(points, points, sample.members.nearest(judges), n_jobs)
+        return cls(points, search, own, n_jobs=n_jobs)
 
     def likelihoods(self, X: Floats, same: Indices) -> Doubles:
         """Return the log-likelihoods of points; ``same`` tells which are fitted, -1 for none."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,14 +13,12 @@ from scipy.sparse import triu
 from sklearn.decomposition import PCA
 
 from patchfold.base.arrays import to_numpy
-from patchfold.divergences import paired
 from patchfold.embedding import PatchSpace
 from patchfold.embedding.methods import METHODS, divergence_parameters
 from patchfold.explorer.columns import unused
 from patchfold.explorer.given import coordinates
 from patchfold.explorer.views import ellipses, placed
 from patchfold.neighbors import SharedNeighbors, find_neighbors
-from patchfold.patches import GaussianPatch
 from patchfold.selection import select_n_neighbors
 
 if TYPE_CHECKING:
@@ -28,11 +27,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from patchfold.base.types import Doubles
-    from patchfold.neighbors.neighborhoods import Neighborhoods
+    from patchfold.base.types import Doubles, Floats, Indices
+    from patchfold.graph.patch_graph import PatchGraph
     from patchfold.patches.gaussians import Patches
 
-    Progress = Callable[[int, int, str], None]
+    Step = Callable[[str], None]  # is told what comes next
 
 # The slider where the caller names no k: (largest number of points, values). Each step is a fit and
 # a share of the page, so there are fewer for many points.
@@ -60,7 +59,7 @@ class Fitted:
     graph: csr_array  # the edges above the diagonal, with their lengths
     measure: str  # what edges are coloured by
     # The divergence of the patches at the ends of each edge, or its length where there are none.
-    colours: Doubles
+    colours: Floats
     ellipses: Doubles | None  # the patches in the plane, (n, 5)
     notes: tuple[str, ...] = ()  # what the fit had to say
     # What patches know of every point; empty where another embedding of the page has it.
@@ -78,36 +77,49 @@ def fit_all(
     methods: Sequence[str],
     divergences: Sequence[str],
     ks: Sequence[int],
-    progress: Progress,
+    step: Step,
     **common: Any,
 ) -> list[Fitted]:
-    """Fit one estimator per method, divergence and k, all on the same neighbours and patches."""
-    # What has patches first: the classical method shows the same, fitted to the same points.
-    pairs = sorted(product(methods, divergences), key=lambda pair: pair[1] == "euclidean")
-    total = len(ks) * len(pairs)
-    progress(0, total, "neighbours and patches")
+    """Fit one estimator per method, divergence and k.
+
+    All share neighbours. Those whose patches are alike share these, and the divergences of pairs.
+    """
+    # t-SNE has smaller patches: its fits come last. What has patches comes before the classical
+    # method, which shows the same, and the largest k first: what it finds serves the others.
+    grid = sorted(
+        product(methods, divergences, ks),
+        key=lambda fit: (fit[0] == "tsne", -fit[2], fit[1] == "euclidean"),
+    )
     shared = SharedNeighbors()
-    near = find_neighbors(X, max(ks), knn=shared, **common)
     colouring = _of_patches(divergences, COLOURING)
-    n_jobs, fitted = common["n_jobs"], list[Fitted]()
-    # The largest first: what it finds serves the others.
-    for k in sorted(ks, reverse=True):
-        members, patches = near.nearest(k), None
-        for method, divergence in pairs:
-            progress(len(fitted), total, f"{method}, {divergence}, k = {k}")
-            estimator = _estimator(method, divergence, n_neighbors=k, knn=shared, **common)
-            notes = _fit(estimator, X)
-            if estimator.patches_ is not None:
-                patches = estimator.patches_
-            if patches is None:
-                space = PatchSpace(n_neighbors=k, divergence=colouring, knn=shared, n_jobs=n_jobs)
-                patches = _patches(space, X)
-            measure = colouring if divergence == "euclidean" else divergence
-            places, lengths = estimator.embedding_, estimator.graph_
-            found = _found(places, lengths, patches, members, measure, n_jobs)
-            known = {} if any(one.known for one in fitted) else known_of(estimator, X)
-            fitted.append(Fitted(method, divergence, k, *found, notes, known))
-    progress(total, total, "page")
+    fitted: list[Fitted] = []
+    alike: list[tuple[PatchGraph, list[int]]] = []
+    graph, of = None, (False, 0)
+    for method, divergence, k in grid:
+        step(f"{method}, {divergence}, k = {k}")
+        estimator = _estimator(method, divergence, n_neighbors=k, knn=shared, **common)
+        notes = _fit(estimator, X)
+        if estimator.patch_graph_.patches is not None:
+            graph, of = estimator.patch_graph_, (method == "tsne", k)
+        elif graph is None or of != (method == "tsne", k):
+            graph = _graph_of_patches(
+                X, n_neighbors=k, divergence=colouring, knn=shared, n_jobs=common["n_jobs"]
+            )
+            of = method == "tsne", k
+        if not alike or alike[-1][0].patches is not graph.patches:
+            alike.append((graph, []))
+        alike[-1][1].append(len(fitted))
+        measure = colouring if divergence == "euclidean" else divergence
+        lengths = replace(graph.lengths, divergence=measure)
+        compare = partial(lengths.divergences_once, shared)
+        found = _found(estimator.embedding_, estimator.graph_, measure, compare)
+        known = {} if any(one.known for one in fitted) else known_of(estimator, X)
+        fitted.append(Fitted(method, divergence, k, *found, None, notes, known))
+    step("patches")
+    for graph, rows in alike:
+        planes = [fitted[row].plane for row in rows]
+        for row, drawn in zip(rows, _drawn(graph, planes, common["n_jobs"]), strict=True):
+            fitted[row] = replace(fitted[row], ellipses=drawn)
     order: dict[Any, int] = {
         fit: place for place, fit in enumerate(product(ks, methods, divergences))
     }
@@ -120,7 +132,7 @@ def fit_beside(
     methods: Sequence[str],
     divergences: Sequence[str],
     n_neighbors: int | str | None,
-    progress: Progress,
+    step: Step,
     **common: Any,
 ) -> tuple[dict[Any, Any], tuple[str, ...]]:
     """Fit one estimator per method, and put them behind the first of the embeddings of others.
@@ -131,8 +143,8 @@ def fit_beside(
     divergence = _of_patches(divergences, "euclidean")
     fits: dict[Any, Any] = {}
     notes: list[str] = []
-    for place, method in enumerate(methods):
-        progress(place, len(methods), f"{method}, {divergence}, k = {k}")
+    for method in methods:
+        step(f"{method}, {divergence}, k = {k}")
         label = unused(METHODS[method].__name__, embeddings, " (fitted)")
         fits[label] = _estimator(method, divergence, n_neighbors=k, **common)
         notes += [f"{label}: {note}" for note in _fit(fits[label], X)]
@@ -171,33 +183,37 @@ def compressed(X: NDArray[Any]) -> tuple[NDArray[Any], tuple[str, ...]]:
 
 
 def from_estimators(
-    estimators: Mapping[Any, Any], X: Doubles, n_jobs: int | None = None
+    estimators: Mapping[Any, Any], X: Doubles, step: Step, n_jobs: int | None = None
 ) -> list[Fitted]:
     """Take what estimators of any library have found, or coordinates.
 
     What has no patches gets the recommended ones of ``X``, fitted once for all.
     """
+    step("patches")
     fitted: list[Fitted] = []
     space = None
     for label, estimator in estimators.items():
         places = coordinates(label, estimator, len(X))
         notes: tuple[str, ...] = ()
-        if hasattr(estimator, "embedding_") and hasattr(estimator, "patch_graph_"):
-            found, knowing = _own(estimator, X, n_jobs), (estimator, X)
+        own = hasattr(estimator, "embedding_") and hasattr(estimator, "patch_graph_")
+        if own:
+            knowing, points = estimator, X
         else:
             if space is None:
-                points, said = compressed(X)
+                fewer, said = compressed(X)
                 k = max(min(GIVEN_NEIGHBORS, len(X) // 2), 1)
                 space = PatchSpace(
                     n_neighbors=k, divergence=COLOURING, n_jobs=n_jobs, random_state=0
                 )
-                patches = _patches(space, points)
-                members = _members(space, cast("GaussianPatch", space.patch_), points, n_jobs)
+                _fit(space, fewer)
                 said = (GIVEN_NOTE.format(k=space.n_neighbors_), *said)
-            found = _found(places, space.graph_, patches, members, COLOURING, n_jobs)
-            notes, knowing = said, (space, points)
-        known = {} if any(one.known for one in fitted) else known_of(*knowing)
-        fitted.append(Fitted(str(label), None, None, *found, notes, known))
+            knowing, points, notes = space, fewer, said
+        graph, measure = _shown(knowing, points)
+        compare = None if graph is None else graph.lengths.divergences
+        found = _found(places, knowing.graph_, measure, compare)
+        drawn = None if graph is None else _drawn(graph, [found[0]], n_jobs)[0]
+        known = {} if any(one.known for one in fitted) else known_of(knowing, points)
+        fitted.append(Fitted(str(label), None, None, *found, drawn, notes, known))
     return fitted
 
 
@@ -220,43 +236,65 @@ def known_of(estimator: Any, X: Doubles) -> dict[str, Doubles]:
     }
 
 
-def _own(
-    estimator: Any, X: Doubles, n_jobs: int | None
-) -> tuple[Doubles, csr_array, str, Doubles, Doubles | None]:
-    """Return what a page shows of an estimator of this library, fitted to ``X``."""
-    divergence, patches, members = estimator.divergence, estimator.patches_, None
-    if divergence != "precomputed":
-        members = _members(estimator, estimator.patch_ or GaussianPatch(), X, n_jobs)
-    if divergence == "euclidean":
-        own = {name: getattr(estimator, name) for name in ("patch", "radius", "n_jobs")}
-        k = estimator.n_neighbors_ or 1
-        patches = _patches(PatchSpace(n_neighbors=k, divergence=COLOURING, **own), X)
-    measure = COLOURING if divergence == "euclidean" else divergence
-    return _found(estimator.embedding_, estimator.graph_, patches, members, measure, n_jobs)
+def _shown(estimator: Any, X: Doubles) -> tuple[PatchGraph | None, Any]:
+    """Return the graph whose patches a page shows of an estimator, and their divergence.
+
+    None where distances were given.
+    """
+    if estimator.divergence == "precomputed":
+        return None, "distance"
+    if estimator.patches_ is not None:
+        return estimator.patch_graph_, estimator.divergence
+    own = {name: getattr(estimator, name) for name in ("patch", "radius", "n_jobs")}
+    k = estimator.n_neighbors_ or 1
+    return _graph_of_patches(X, n_neighbors=k, divergence=COLOURING, **own), COLOURING
+
+
+def _graph_of_patches(X: Doubles, **parameters: Any) -> PatchGraph:
+    """Return the graph of patches that are shown beside a graph without them."""
+    space = PatchSpace(**parameters)
+    _fit(space, X)
+    return space.patch_graph_
 
 
 def _found(
     embedding: Any,
     lengths: csr_array,
-    patches: Patches | None,
-    members: Neighborhoods | None,
     measure: Any,
-    n_jobs: int | None,
-) -> tuple[Doubles, csr_array, str, Doubles, Doubles | None]:
-    """Return what a page shows of an embedding: plane, graph, measure, colours and ellipses."""
+    compare: Callable[[Indices, Indices], Floats] | None,
+) -> tuple[Doubles, csr_array, str, Floats]:
+    """Return what a page shows of an embedding: plane, graph, measure and colours of edges.
+
+    ``compare`` gives the divergences of the patches at both ends of edges.
+    """
     plane = placed(embedding)
     # Explicit zeros are edges, which triu keeps.
     graph = triu(lengths, k=1, format="csr")
     graph.sort_indices()
-    if patches is None or members is None:
-        return plane, graph, "distance", graph.data, None
+    name = measure if isinstance(measure, str) else getattr(measure, "__name__", "divergence")
+    if compare is None:
+        return plane, graph, name, graph.data
     # Lengths need not be divergences: classes or the scale of the neighbourhood may stretch them.
     ends = np.repeat(np.arange(len(plane)), np.diff(graph.indptr)), graph.indices.astype(np.intp)
-    colours = to_numpy(paired(patches, *ends, measure, n_jobs=n_jobs))
+    colours = compare(*ends)
     if np.allclose(colours, graph.data, rtol=1e-6, atol=0):
         colours = graph.data  # the page keeps equal arrays once
-    name = measure if isinstance(measure, str) else getattr(measure, "__name__", "divergence")
-    return plane, graph, name, colours, ellipses(patches, members, plane, n_jobs)
+    return plane, graph, name, colours
+
+
+def _drawn(graph: PatchGraph, planes: list[Doubles], n_jobs: int | None) -> list[Doubles]:
+    """Return the patches of a graph as ellipses in planes."""
+    patches, setting = cast("Patches", graph.patches_of_rows), graph.setting
+    if patches.sample is not None:
+        members = patches.sample.members
+        if graph.copies is not None:
+            members = graph.copies.named(members)
+    else:  # out of a file
+        size = None if setting.radius is not None else setting.patch_size
+        points = graph.lengths.points
+        found = find_neighbors(points, size, radius=setting.radius, n_jobs=n_jobs)
+        members = setting.members(found)
+    return ellipses(patches, members, planes, n_jobs)
 
 
 def slider(n: int) -> tuple[int, ...]:
@@ -271,20 +309,6 @@ def slider(n: int) -> tuple[int, ...]:
     """
     values = next(values for most, values in SLIDER if n <= most)
     return tuple(k for k in values if k <= n // 2) or (max(n // 2, 1),)
-
-
-def _patches(space: PatchSpace, X: Doubles) -> Patches:
-    """Return the patches of a graph that is shown beside another."""
-    _fit(space, X)
-    return cast("Patches", space.patches_)
-
-
-def _members(estimator: Any, patch: GaussianPatch, X: Doubles, n_jobs: int | None) -> Neighborhoods:
-    """Return the points that the patches of an estimator are made of, themselves left out."""
-    if estimator.radius is not None:
-        found = find_neighbors(X, radius=estimator.radius, n_jobs=n_jobs)
-        return found.nearest(patch.size) if isinstance(patch.size, int) else found
-    return find_neighbors(X, patch.reach(estimator.n_neighbors_, len(X)), n_jobs=n_jobs)
 
 
 def _fit(estimator: Any, X: Doubles) -> tuple[str, ...]:

@@ -53,6 +53,8 @@ MOST_COLUMNS = 100
 # Of more values than this, points are kept in single precision. In double precision, their patches
 # would have more bytes than fitting.MOST_BYTES.
 MOST_DOUBLE = 2**23
+# What comes after the fits.
+STAGES = ("patches", "trust")
 # What is fitted where nobody says what.
 FIRST = ("isomap",)
 # Names that a message lists.
@@ -275,7 +277,8 @@ def explore(
     random_state : int, default=0
         Seed of t-SNE, of landmarks and of an approximate neighbour search.
     progress : callable or None
-        Called before every fit as ``progress(done, total, what)``, and once when all are done.
+        Called as ``progress(done, total, what)`` before every fit and every stage after the fits,
+        and once when the page is done.
 
     Returns
     -------
@@ -327,19 +330,36 @@ def explore(
     fits = [check_choice("methods", method, METHODS) for method in wanted]
     divergences = _listed("divergences", divergences)
     divergences = [check_choice("divergences", name, known.NAMES) for name in divergences]
-    tell, common = progress or (lambda *_: None), {"n_jobs": n_jobs, "random_state": random_state}
+    common = {"n_jobs": n_jobs, "random_state": random_state}
     if given:
         k = None if n_neighbors is None else _listed("n_neighbors", n_neighbors)[0]
-        maps, said = fit_beside(source.embeddings, points, fits, divergences, k, tell, **common)
-        fitted = from_estimators(maps, points, n_jobs)
+        steps = _Steps(progress, len(fits))
+        maps, said = fit_beside(source.embeddings, points, fits, divergences, k, steps, **common)
+        fitted = from_estimators(maps, points, steps, n_jobs)
         if is_anndata(X) and not (fits or embeddings):
             said = (*said, OFFER)
     else:
         ks = _stops(n_neighbors, points, fits, divergences, common)
         fewer, said = compressed(points)
-        fitted = fit_all(fewer, fits, divergences, ks, tell, **common)
+        steps = _Steps(progress, len(fits) * len(divergences) * len(ks))
+        fitted = fit_all(fewer, fits, divergences, ks, steps, **common)
     parts["notes"] += said
-    return _page_of(fitted, points, names, parts, n_jobs, random_state)
+    steps("trust")
+    page = _page_of(fitted, points, names, parts, n_jobs, random_state)
+    steps("page")
+    return page
+
+
+class _Steps:
+    """Tells how many of the fits, and of the stages after them, are done."""
+
+    def __init__(self, tell: Callable[[int, int, str], None] | None, fits: int) -> None:
+        self._tell, self._done, self._total = tell, 0, fits + len(STAGES)
+
+    def __call__(self, what: str) -> None:
+        if self._tell is not None:
+            self._tell(self._done, self._total, what)
+        self._done += 1
 
 
 def _page_of(
@@ -375,7 +395,7 @@ def _page_of(
     key = str(given)
     if given is None:
         key = unused("row" if ids is None else "id", set(map(str, columns)), " number")
-    named = not parts["unread"]
+    named = not (parts["unread"] or parts["pixels"])  # pixels say nothing one by one
     views = views_of(fitted, X, named=named, n_jobs=n_jobs, random_state=random_state)
     found, said = pack_further(further, fitted[0].graph, store)
     description = {

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # Features that the page keeps of every point.
 STRONGEST = 5
 # A page has loadings of at most MOST_VALUES values and MOST_POINTS points in all its views.
-# They then take about a fifth of the time of the fits, and less than 4 MB before compression.
+# They then take less than 4 MB before compression.
 MOST_VALUES, MOST_POINTS = 5_000_000, 200_000
 # Coordinates are kept by 8 bits, as shares of the longest move of a point.
 STEPS = 127

@@ -175,17 +175,21 @@ def turned_ellipses(found: Doubles, by: Doubles) -> Doubles:
 
 
 def ellipses(
-    patches: Patches, members: Neighborhoods, plane: Doubles, n_jobs: int | None = None
-) -> Doubles:
-    """Carry the Gaussians of patches into the plane: centre and covariance of every ellipse.
+    patches: Patches,
+    members: Neighborhoods,
+    planes: Sequence[Doubles],
+    n_jobs: int | None = None,
+) -> list[Doubles]:
+    """Carry the Gaussians of patches into planes: centre and covariance of every ellipse.
 
     ``A`` is the linear map that predicts the places y of a patch's points from their features x
     best: ridge regression over the points that the patch was fitted to, smoothed if it denoises.
     The Gaussian ``N(mu, S)`` becomes ``N(mean(y) + A (mu - mean(x)), A S A')``.
 
-    Members are the points around each patch, beside its own: at least one each. The result has the
-    shape (n, 5): x and y of the centre, and the variances xx, xy, yy.
+    Members are the points around each patch, beside its own: at least one each. The results have
+    the shape (n, 5): x and y of the centre, and the variances xx, xy, yy.
     """
+    places = np.concatenate(planes, axis=1)
     X, means = to_doubles(patches.points), to_doubles(patches.means)
     n = len(members)
     members = side_by_side(Neighborhoods(np.arange(n + 1), np.arange(n), np.zeros(n)), members)
@@ -194,22 +198,28 @@ def ellipses(
     def carry(block: slice) -> Doubles:
         rows = np.arange(block.start, block.stop)
         near = members[rows]
-        result = np.empty((len(rows), 5))
+        result = np.empty((len(planes), len(rows), 5))
         for degree in np.unique(near.degrees):
             some = np.flatnonzero(near.degrees == degree)
             who = near.indices[near.indptr[some][:, None] + np.arange(degree)]
-            x, y = X[who], plane[who]
+            x, y = X[who], places[who]
             off = means[rows[some]] - x.mean(axis=1)
             x, centre = x - x.mean(axis=1, keepdims=True), y.mean(axis=1)
             A = _regression(x, y - centre[:, None, :])
-            result[some, :2] = centre + (A @ off[:, :, None])[:, :, 0]
-            result[some, 2:] = _carried(patches[rows[some]], A)
+            centres = centre + (A @ off[:, :, None])[:, :, 0]
+            carried = _carried(patches[rows[some]], A)
+            for number, found in enumerate(result):
+                two = slice(2 * number, 2 * number + 2)
+                found[some, :2] = centres[:, two]
+                found[some, 2:] = carried[:, two, two][:, [0, 0, 1], [0, 1, 1]]
         return result
 
     # Covariances in full are as large as all features by all features.
     spread = widest if patches.factored else m
-    row_bytes = 8 * (3 * widest + 4) * (m + 4) + 8 * widest**2 + 8 * m * (widest + spread)
-    return np.concatenate(map_blocks(carry, len(patches), row_bytes, n_jobs))
+    d = places.shape[1]
+    row_bytes = 8 * (3 * widest + 2 * d) * (m + 2 * d)
+    row_bytes += 8 * widest**2 + 8 * m * (widest + spread)
+    return list(np.concatenate(map_blocks(carry, len(patches), row_bytes, n_jobs), axis=1))
 
 
 def _regression(x: Doubles, y: Doubles) -> Doubles:
@@ -222,11 +232,10 @@ def _regression(x: Doubles, y: Doubles) -> Doubles:
 
 
 def _carried(patches: Patches, A: Doubles) -> Doubles:
-    """Return ``A S A'`` as xx, xy, yy."""
+    """Return ``A S A'``."""
     if patches.factored:
         along = A @ to_doubles(patches.directions)
         image = (along * to_doubles(patches.variances)[:, None, :]) @ np.swapaxes(along, 1, 2)
         image += to_doubles(patches.ridge)[:, None, None] * (A @ np.swapaxes(A, 1, 2))
-    else:
-        image = A @ to_doubles(patches.covariances()) @ np.swapaxes(A, 1, 2)
-    return np.stack([image[:, 0, 0], image[:, 0, 1], image[:, 1, 1]], axis=1)
+        return image
+    return A @ to_doubles(patches.covariances()) @ np.swapaxes(A, 1, 2)

@@ -180,8 +180,8 @@ def _fit_patches(
     near = found.neighborhoods
     members = setting.members(near)
     make = partial(_make_patches, X, members, found, setting, patch)
-    if isinstance(setting.knn, SharedNeighbors):
-        return setting.knn.once(X, (repr(patch), int(members.degrees.max())), make)
+    if isinstance(setting.knn, SharedNeighbors) and setting.knn.has(X):
+        return setting.knn.once("patches", (repr(patch), int(members.degrees.max())), make)
     return make()
 
 
@@ -272,7 +272,7 @@ def _evidence(
     """Return what is typical of edges, and what these are judged by."""
     edges_known = Candidates.of(near, found.neighborhoods, ends[:2], setting)
     i, j = edges_known.i, edges_known.j
-    return edges_known.evidence(lengths.apart(i, j), lengths.divergences(i, j))
+    return edges_known.evidence(lengths.apart(i, j), lengths.divergences_once(setting.knn, i, j))
 
 
 class Candidates(NamedTuple):

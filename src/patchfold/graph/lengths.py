@@ -6,7 +6,7 @@ Where lengths are distances, short circuits are removed (:mod:`patchfold.graph.s
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 import numpy as np
@@ -18,7 +18,9 @@ from patchfold.base.threads import map_blocks
 from patchfold.base.types import LengthName
 from patchfold.base.validation import is_sparse
 from patchfold.divergences.pairing import paired
+from patchfold.graph.known_pairs import KnownPairs
 from patchfold.graph.short_circuits import RECIPE, Typical
+from patchfold.neighbors.search import SharedNeighbors
 from patchfold.supervision import UNKNOWN, Edges, changed_lengths, kinship
 
 if TYPE_CHECKING:
@@ -66,6 +68,18 @@ class Lengths:
     def divergences(self, i: Indices, j: Indices) -> Floats:
         """Return the divergences of the patches of pairs ``(i, j)``."""
         return self._compared(self.patches, self._of(i), self._of(j))
+
+    def divergences_once(self, knn: Any, i: Indices, j: Indices) -> Floats:
+        """Return the divergences of pairs; with a ``knn`` that fits share, each is found once."""
+        patches = cast("Patches", self.patches)
+        if not isinstance(knn, SharedNeighbors):
+            return self.divergences(i, j)
+        known = knn.once(
+            ("divergences", self.divergence),
+            patches,
+            lambda: KnownPairs(len(patches), partial(self._compared, patches)),
+        )
+        return known(self._of(i), self._of(j))
 
     def apart(self, i: Indices, j: Indices) -> Floats:
         """Return how far the points that the patches ``i`` and ``j`` belong to are apart."""

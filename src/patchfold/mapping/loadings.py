@@ -100,12 +100,16 @@ def fitted_slopes(
         values = places[rows].astype(np.float64, copy=False)
         weights = _weights(np.sqrt(np.square(offsets).sum(axis=2)), known)
         A, B = (_centred(values, weights) for values in (offsets, values))
-        variances, vectors = np.linalg.eigh(A @ A.transpose(0, 2, 1))
+        turned = A.transpose(0, 2, 1)
+        # S and AA' have the same eigenvalues; the smaller of them is decomposed.
+        few = points.shape[1] < NEIGHBORS
+        variances, vectors = np.linalg.eigh(turned @ A if few else A @ turned)
         largest = np.where(variances[:, -1:] > 0, variances[:, -1:], 1.0)
         share = np.clip(variances / largest, 0, None)
-        inverse = share / (largest * (share**2 + CUT**2))
-        left = (B.transpose(0, 2, 1) @ vectors) * inverse[:, None, :]
-        found = left @ (vectors.transpose(0, 2, 1) @ A) / reach
+        inverse = (share / (largest * (share**2 + CUT**2)))[:, None, :]
+        sides = B.transpose(0, 2, 1)
+        left = (sides @ A if few else sides) @ vectors * inverse @ vectors.transpose(0, 2, 1)
+        found = (left if few else left @ A) / reach
         return np.asarray(found, dtype=places.dtype)
 
     row_bytes = 8 * 4 * NEIGHBORS * (NEIGHBORS + points.shape[1] + places.shape[1])

@@ -57,9 +57,9 @@ class SharedNeighbors:
     """A way to search that several estimators share as their ``knn``: points are searched once.
 
     What the first one that is fitted finds is given to each later one that needs no more
-    neighbours of the same points, and takes the nearest of them; equal patches made of them are
-    shared, too. So with an exact search every estimator is the same, to the last bit, as with a
-    search of its own. Other points are searched apart.
+    neighbours of the same points, and takes the nearest of them. Equal patches made of them are
+    shared, too, and the divergences of their pairs. So with an exact search every estimator is the
+    same, to the last bit, as with a search of its own. Other points are searched apart.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class SharedNeighbors:
     def __init__(self, knn: Any = "auto") -> None:
         self.knn = knn
         self._first: _FoundNeighbors | None = None
-        self._made: tuple[Any, Any] | None = None
+        self._made: dict[Any, tuple[Any, Any]] = {}
         self._making = RLock()
 
     def search(self, n_neighbors: int, **setting: Any) -> NeighborSearch:
@@ -88,7 +88,7 @@ class SharedNeighbors:
     def found(self, X: Any, search: _FoundNeighbors) -> _FoundNeighbors:
         """Return what was found for the rows of ``X`` if that is enough, else let it search."""
         with self._making:  # two estimators at once
-            first, same = self._first, self._has(X)
+            first, same = self._first, self.has(X)
             if first is not None and same and first.n_neighbors >= search.n_neighbors:
                 return first
             search.find(X)
@@ -96,17 +96,15 @@ class SharedNeighbors:
                 self._first = search
             return search
 
-    def once(self, X: Any, key: Any, make: Callable[[], T]) -> T:
-        """Return what ``make()`` gave the last time, if that was this of the same points."""
-        if not self._has(X):
-            return make()
+    def once(self, kind: Any, key: Any, make: Callable[[], T]) -> T:
+        """Return what ``make()`` gave the last time of this ``kind``, if that was for this key."""
         with self._making:  # two estimators at once
-            if self._made is None or self._made[0] != key:
-                self._made = key, make()
-            made: T = self._made[1]
+            if kind not in self._made or self._made[kind][0] != key:
+                self._made[kind] = key, make()
+            made: T = self._made[kind][1]
             return made
 
-    def _has(self, X: Any) -> bool:
+    def has(self, X: Any) -> bool:
         """Tell whether these are the points that neighbours were found of."""
         points = None if self._first is None else self._first.points
         return points is not None and points.dtype == X.dtype and np.array_equal(points, X)
