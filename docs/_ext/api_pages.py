@@ -25,6 +25,7 @@ GROUPS = {
         "graph.geodesics.shortest_paths",
     ],
     "New points and strangers": ["GRNN", "PatchOutliers"],
+    "Tables": ["tables.TablePreparation"],
     "Looking": ["explore"],
 }
 # Public names of modules that are not in the root's list, but that a user meets.

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 import patchfold
 from command_line import COORDINATES, done, iris, table, told
 from patchfold import PatchIsomap
-from patchfold.cli.models import Origin, dump_model
+from patchfold.cli.models import dump_model
 
 
 @pytest.mark.slow
@@ -114,7 +114,7 @@ def test_a_pickle_is_no_model(call, folder):
 def test_a_model_with_other_steps_is_refused(call, folder):
     X = iris().iloc[:, 1:5]
     other = Pipeline([("scale", StandardScaler()), ("embedding", PatchIsomap())]).fit(X)
-    (folder / "model.skops").write_bytes(dump_model(other, Origin()))
+    (folder / "model.skops").write_bytes(dump_model(other))
     assert "has other steps than" in told(call("apply", "model.skops", "iris.csv"))
 
 

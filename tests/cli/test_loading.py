@@ -97,7 +97,7 @@ def test_every_listed_data_set_at_hand_becomes_a_table(monkeypatch):
     at_hand = [entry for entry, source in datasets.available() if source not in {"OpenML", ""}]
     assert len(at_hand) >= 4
     for entry in at_hand:
-        selection = TableOptions(entry.name, missing="impute").load()
+        _, selection = TableOptions(entry.name, missing="impute").load()
         assert selection.features.shape == entry.shape
         assert selection.target.nunique() == entry.n_classes
 

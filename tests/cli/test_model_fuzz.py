@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from patchfold import PatchIsomap
-from patchfold.cli.models import ModelError, Origin, dump_model, load_model
+from patchfold.cli.models import ModelError, dump_model, load_model
 
 X = load_iris().data[::5]
 # A test run tries few, since each is a whole model; "make fuzz" a third of its usual number.
@@ -27,7 +27,7 @@ FEWER = settings(max_examples=max(30, settings().max_examples // 3))
 def members():
     """Return the files in the archive of a model."""
     steps = [("scale", StandardScaler()), ("embedding", PatchIsomap(n_neighbors=10))]
-    data = dump_model(Pipeline(steps).fit(X), Origin())
+    data = dump_model(Pipeline(steps).fit(X))
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 

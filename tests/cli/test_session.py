@@ -131,7 +131,7 @@ def test_a_stop_and_a_lack_of_memory_are_told(call, monkeypatch, error, code, wo
     def ends(*_, **__):
         raise error
 
-    monkeypatch.setattr("patchfold.tables.select", ends)
+    monkeypatch.setattr("patchfold.tables.preparation.select", ends)
     result = call("embed", "iris.csv", "-o", "out.csv")
     assert result.exit_code == code
     assert result.stderr.startswith(words)

@@ -32,6 +32,9 @@ if MYPY:
 
     class MultiOutputMixin: ...
 
+    class OneToOneFeatureMixin:
+        def get_feature_names_out(self, input_features: Any = None) -> Any: ...
+
     class OutlierMixin:
         def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> Any: ...
 
@@ -43,6 +46,7 @@ else:
         BaseEstimator,
         ClassNamePrefixFeaturesOutMixin,
         MultiOutputMixin,
+        OneToOneFeatureMixin,
         OutlierMixin,
         RegressorMixin,
         TransformerMixin,
@@ -52,6 +56,7 @@ __all__ = [
     "BaseEstimator",
     "ClassNamePrefixFeaturesOutMixin",
     "MultiOutputMixin",
+    "OneToOneFeatureMixin",
     "OutlierMixin",
     "RegressorMixin",
     "TransformerMixin",

@@ -1,13 +1,10 @@
 """Tables for the commands: read or found by name, with every column given its role."""
 
 import difflib
-import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import isqrt
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 from patchfold.cli import _options as options
@@ -19,11 +16,9 @@ NOTHING_ELSE = (
     "TfidfVectorizer and TruncatedSVD; patchfold.explore(numbers, text=texts) then shows both."
 )
 
-# What becomes of numbers that share a unit, and how a note calls it.
-SCALE_OF = {"pixels": "raw", "grid": "raw", "counts": "counts"}
+
+# What became of numbers.
 SCALED = {"standardize": "standardised", "raw": "as they are", "counts": "logarithms of counts"}
-# MANY_COLUMNS columns of numbers, or more, may well have one unit.
-MANY_COLUMNS = 100
 
 
 @dataclass(frozen=True)
@@ -43,13 +38,15 @@ class TableOptions:
     decimal: options.Decimal = None
     header: options.Header = None
 
-    def load(self, *, shown: Sequence[str] = (), xy: Sequence[str] = ()) -> Any:
-        """Read the table, give every column its role and choose the features.
+    def load(self, *, shown: Sequence[str] = (), xy: Sequence[str] = ()) -> tuple[Any, Any]:
+        """Read the table; return what was learned about its columns, and its features.
 
         Notes of all that was decided are in the selection's. The columns ``shown`` are no features,
         and neither are the pairs ``xy`` of coordinates, if there are others.
         """
-        from patchfold.tables import ColumnsError, Roles, check_rows, select
+        from patchfold.base.validation import check_columns
+        from patchfold.tables import ColumnsError, Roles, TablePreparation, check_rows
+        from patchfold.tables.preparation import chosen
 
         if self.data == "-" and sys.stdin is not None and sys.stdin.isatty():
             say(["Reading standard input; Ctrl-D ends it."])
@@ -66,46 +63,26 @@ class TableOptions:
             table = self._read(given)
             roles, notes = _assigned(table, given, xy)
             try:
-                selection = select(
-                    table.frame,
-                    target=roles.target,
-                    ids=roles.ids,
-                    info=roles.info,
-                    drop=roles.drop,
-                    missing=self.missing,
-                    written=table.kept,
-                    decimal=table.decimal,
-                    dates=self.dates,
-                )
+                selection = chosen(table, roles, notes, missing=self.missing, dates=self.dates)
             except ColumnsError as error:
                 raise _refused(self.data, error) from error
             check_rows(selection)
-        genes = table.genes and replace(table.genes, values=table.genes.values[selection.rows])
-        selection = replace(
-            selection, roles=roles, shape=table.shape, one_unit=table.one_unit, genes=genes
-        )
-        selection.notes[:0] = [*table.notes, *notes]
-        if self.standardize is None:
-            selection.notes.extend(_said_of_units(selection))
-        return selection
+            prepare = TablePreparation(
+                target=roles.target,
+                id=roles.ids,
+                info=roles.info,
+                drop=roles.drop,
+                feature=roles.features,
+                scale={None: "auto", True: "standardize", False: "raw"}[self.standardize],
+                categories=self.categories,
+                missing="impute" if self.missing == "impute" else "error",
+                dates=self.dates,
+            )
+            check_columns(prepare, table.frame, reset=True)
+            prepare.fit_selection(selection)
+        return prepare, replace(selection, notes=prepare.notes_)
 
-    def scale(self, selection: Any) -> str:
-        """What becomes of numbers: as asked for, else by the unit that they share, if any."""
-        if self.standardize is not None:
-            return "standardize" if self.standardize else "raw"
-        if selection.one_unit:
-            return "raw"
-        return SCALE_OF.get(unit_of(selection), "standardize")
-
-    def coding(self, selection: Any) -> dict[str, Any]:
-        """How columns become points, as arguments of :func:`patchfold.tables.preprocessor`."""
-        return {
-            "categories": self.categories,
-            "scale": self.scale(selection),
-            "impute": self.missing == "impute",
-        }
-
-    def described(self, selection: Any) -> str:
+    def described(self, prepare: Any, selection: Any) -> str:
         """Say in a sentence what was read, and what was made of it."""
         from patchfold.tables.problems import counted
 
@@ -114,7 +91,7 @@ class TableOptions:
         numbers, texts = sum(kinds), len(kinds) - sum(kinds)
         parts = []
         if numbers:
-            parts.append(f"{numbers} of numbers ({SCALED[self.scale(selection)]})")
+            parts.append(f"{numbers} of numbers ({SCALED[prepare.scale_]})")
         if texts:
             parts.append(f"{texts} of categories ({self.categories})")
         name = "standard input" if self.data == "-" else self.data
@@ -142,7 +119,6 @@ class TableOptions:
 def _assigned(table: Any, given: Any, xy: Sequence[str]) -> tuple[Any, list[str]]:
     """Give every column its role; coordinates are only shown if there are other features."""
     from patchfold.tables import assign, check_column
-    from patchfold.tables.roles import beside_grid
 
     names = list(table.frame.columns)
     for name in given.features:
@@ -152,11 +128,6 @@ def _assigned(table: Any, given: Any, xy: Sequence[str]) -> tuple[Any, list[str]
     # Whatever they look like, coordinates are neither ids nor classes.
     roles, notes = assign(table, replace(given, features=(*given.features, *shown)))
     roles = replace(roles, features=given.features)
-    if roles.target is None:
-        roles, said = _beside_pixels(table.frame, roles)
-        notes += said
-    roles, said = beside_grid(table.frame, roles)
-    notes += said
     apart = {roles.target, roles.ids, *roles.info, *roles.drop}
     if set(names) - apart - shown:
         roles = replace(roles, info=(*roles.info, *(name for name in names if name in shown)))
@@ -246,136 +217,11 @@ def pair_of(words: str, names: Any) -> tuple[str, str]:
     return check_column(first, list(names)), check_column(second, list(names))
 
 
-def columns(selection: Any) -> dict[str, Any]:
-    """Return what a page shows of each row, the target first; None where nothing is.
-
-    Numbers that are written with signs, as in "1.234,50 €", are numbers on the page, too.
-    """
-    from pandas.api.types import is_numeric_dtype
-
-    from patchfold.explorer.explorer import MOST_COLUMNS
-
-    frame, target, features = selection.others, selection.roles.target, set(selection.features)
-    names = list(frame.columns)
-    if pixels_of(selection):
-        names = [name for name in names if name not in features]
-    # What says more than its number stands first.
-    order = sorted(names, key=lambda name: (name != target, name in features))
-    # The page keeps further numbers in little room: no list of a number each.
-    further = {
-        name
-        for name in order[MOST_COLUMNS:]
-        if name in features and frame[name].dtype == selection.features[name].dtype == float
-    }
-    shown = {
-        name: frame[name].to_numpy()
-        if name in further
-        else [_shown(value) for value in frame[name]]
-        for name in order
-    }
-    for name in (set(order) & features) - further:
-        numbers = selection.features[name]
-        if numbers.dtype != float or is_numeric_dtype(frame[name]):
-            continue
-        if name in selection.dates:  # to read as they are written, and to colour by
-            shown[f"{name} as a number"] = numbers.tolist()
-        else:
-            shown[name] = [_shown(value) for value in numbers]
-    return shown
-
-
-def unit_of(selection: Any) -> str:
-    """Return the unit that the features share; see :mod:`patchfold.tables.one_unit`."""
-    from patchfold.tables.one_unit import unit_of
-
-    return "pixels" if len(selection.shape) > 1 else unit_of(selection.features)
-
-
-def pixels_of(selection: Any) -> tuple[int, ...]:
-    """Return the shape of the images whose pixels the features are; empty where they are none."""
-    if len(selection.shape) > 1:
-        return tuple(selection.shape)
-    side = isqrt(selection.features.shape[1])
-    return (side, side) if unit_of(selection) == "pixels" else ()
-
-
-def _said_of_units(selection: Any) -> list[str]:
-    """Say why columns are not standardised, or are though there are many of them."""
-    unit, names = unit_of(selection), list(selection.features.columns)
-    said = {
-        "pixels": f"the features look like the pixels of images of "
-        f"{' x '.join(map(str, pixels_of(selection)))}: they are taken as they are (--standardize "
-        "gives every pixel the same weight)",
-        "grid": f"the features look like a spectrum or another curve, from '{names[0]}' to "
-        f"'{names[-1]}': they are taken as they are (--standardize gives every column the same "
-        "weight, also where there is no signal)",
-        "counts": "the numbers look like counts: every row gets the same sum, then log(1 + x) is "
-        "taken (--raw takes them as they are, --standardize gives every column the same weight)",
-    }
-    if not unit and selection.features.dtypes.eq(float).sum() >= MANY_COLUMNS:
-        said[""] = (
-            f"{len(names)} columns are standardised, as if each had a unit of its own; if they "
-            "have one, such as expression or intensity, use --raw"
-        )
-    return [said[unit]] if unit in said and not selection.one_unit else []
-
-
-def _beside_pixels(frame: Any, roles: Any) -> tuple[Any, list[str]]:
-    """Take the first or the last column for classes if all the others are pixels of images.
-
-    It is the one that is called otherwise than they are, as "digit" beside "pixel 1", "pixel 2".
-    """
-    from patchfold.tables.one_unit import pixel_side
-    from patchfold.tables.roles import MOST_CLASSES
-
-    apart = {roles.ids, *roles.info, *roles.drop}
-    names = [name for name in frame.columns if name not in apart]
-    if len(names) < 2 or isqrt(len(names) - 1) ** 2 != len(names) - 1:
-        return roles, []
-    stems = [re.sub(r"[\d\W_]+", "", str(name)) for name in names]
-    for name, stem in ((names[-1], stems[-1]), (names[0], stems[0])):
-        if name in roles.features or not 1 < frame[name].nunique() <= MOST_CLASSES:
-            continue
-        if stems.count(stem) > 1:
-            continue
-        pixels = frame[[other for other in names if other != name]]
-        side = pixel_side(pixels.to_numpy())
-        if side is not None:
-            note = (
-                f"column '{name}' stands beside the pixels of images of {side} x {side} and is "
-                f"taken for --target, not embedded (--feature {quote(name)} embeds it)"
-            )
-            return replace(roles, target=name), [note]
-    return roles, []
-
-
-def images_of(selection: Any) -> Any:
-    """Return the images that a page shows of each row, or None."""
-    shape = pixels_of(selection)
-    return selection.features.to_numpy().reshape(-1, *shape) if shape else None
-
-
-def row_names(selection: Any) -> Any:
-    """Return the column that names the rows; without one, their numbers in the table, from 1."""
-    import pandas as pd
-
-    if selection.ids is not None:
-        return selection.ids
-    taken = "row" in selection.others.columns
-    return pd.Series(selection.rows + 1, name="row number" if taken else "row")
-
-
 def title(data: str) -> str:
     """Return what a page is called."""
     # A name that is no UTF-8 must not keep the page from being that.
     name = Path(data).name.encode(errors="backslashreplace").decode()
     return "standard input" if data == "-" else name
-
-
-def _shown(value: Any) -> Any:
-    if value is None or value != value:  # noqa: PLR0124 - NaN, also that of dates
-        return None
-    return value if isinstance(value, int | float) else str(value)
 
 
 def _dataset(name: str) -> Any:

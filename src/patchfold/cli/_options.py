@@ -217,30 +217,17 @@ def neighbors(value: str | None) -> int | Auto:
     return "auto" if value == "auto" else int(value)
 
 
-def pipeline(
-    features: Any,
-    method: str,
-    *,
-    divergence: str,
-    supervision: str | None,
-    categories: str,
-    scale: str,
-    impute: bool,
-    **parameters: Any,
+def estimator(
+    method: str, n: int, *, divergence: str, supervision: str | None, **parameters: Any
 ) -> Any:
-    """Return an unfitted pipeline: columns become points, points are embedded."""
-    from sklearn.pipeline import Pipeline
-
+    """Return an unfitted estimator of ``n`` rows."""
     from patchfold.embedding.methods import METHODS as ESTIMATORS
     from patchfold.embedding.methods import divergence_parameters, supervised_parameters
-    from patchfold.tables import preprocessor
 
     own = divergence_parameters(method, divergence) | {"supervision": supervision}
     if supervision is not None:
         own |= supervised_parameters(method)
-    estimator = ESTIMATORS[method](n_jobs=threads(len(features)), **own, **parameters)
-    prepare = preprocessor(features, categories=categories, scale=scale, impute=impute)
-    return Pipeline([("columns", prepare), ("embedding", estimator)])
+    return ESTIMATORS[method](n_jobs=threads(n), **own, **parameters)
 
 
 def call_of(estimator: Any) -> str:

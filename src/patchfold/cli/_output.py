@@ -69,11 +69,11 @@ def check_names(data: str, beside: list[Any], coordinates: Any) -> None:
         raise Refused(f"{data}: the column '{alike[0]}' has the name of a coordinate; rename it.")
 
 
-def result_table(beside: list[Any], places: Any, pipeline: Any) -> Any:
+def result_table(beside: list[Any], places: Any, estimator: Any) -> Any:
     """Return the table of the output."""
     import pandas as pd
 
-    names = pipeline[-1].get_feature_names_out()
+    names = estimator.get_feature_names_out()
     coordinates = dict(zip(names, places.T, strict=True))
     return pd.DataFrame({column.name: column for column in beside} | coordinates)
 

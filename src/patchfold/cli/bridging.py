@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from patchfold.cli import _options as options
-from patchfold.cli._loading import TableOptions, row_names
+from patchfold.cli._loading import TableOptions
 from patchfold.cli._output import (
     MOST_EDGES,
     check_files,
@@ -82,19 +82,19 @@ def bridges(asked: BridgesOptions) -> None:
 
     output, png = asked.output, asked.png
     ending = check_files({"output": output, "png": png}, [asked.data])
-    selection = asked.load()
-    say([asked.described(selection), *options.noted(selection.notes)])
-    pipeline = _pipeline(asked, selection)
-    say([f"By {options.call_of(pipeline[-1])}.bridges(), as in Python"])
+    prepare, selection = asked.load()
+    say([asked.described(prepare, selection), *options.noted(selection.notes)])
+    estimator = _estimator(asked, len(selection.features))
+    say([f"By {options.call_of(estimator)}.bridges(), as in Python"])
     start = time.monotonic()
     with about(asked.data), working("Looking for bridges ...") as warned:
-        found = pipeline.fit(selection.features)[-1].bridges(asked.min_score)
+        found = estimator.fit(prepare.points(selection)).bridges(asked.min_score)
     seconds = time.monotonic() - start
     result = _table(found, selection, written=ending != ".parquet")
     table = encoded(result, ending, formulas=asked.formulas)
     contents: dict[Path, bytes | str] = {} if output is None else {output: table}
     if png is not None:
-        contents[png] = picture(pipeline[-1].embedding_, selection.target, found)
+        contents[png] = picture(estimator.embedding_, selection.target, found)
     edges = counted(len(found), "suspicious edge")
     outputs = {"output": output, "png": png}
     notes = [*selection.notes, *warned]
@@ -102,7 +102,7 @@ def bridges(asked: BridgesOptions) -> None:
         "edges": len(found),
         "removed": int(found.removed.sum()),
         "min_score": asked.min_score,
-        "neighbors": pipeline[-1].n_neighbors_,
+        "neighbors": estimator.n_neighbors_,
         "divergence": asked.divergence,
     }
     finish(
@@ -113,26 +113,22 @@ def bridges(asked: BridgesOptions) -> None:
     )
 
 
-def _pipeline(asked: BridgesOptions, selection: Any) -> Any:
+def _estimator(asked: BridgesOptions, n: int) -> Any:
     """Return what finds the edges, and places for a picture of them; both find the same edges."""
-    from sklearn.pipeline import Pipeline
-
     from patchfold.embedding import PatchIsomap, PatchSpace
-    from patchfold.tables import preprocessor
 
-    features = selection.features
-    prepare = preprocessor(features, **asked.coding(selection))
-    estimator = (PatchSpace if asked.png is None else PatchIsomap)(
+    return (PatchSpace if asked.png is None else PatchIsomap)(
         n_neighbors=options.neighbors(asked.neighbors),
         divergence=asked.divergence,
-        n_jobs=options.threads(len(features)),
+        n_jobs=options.threads(n),
         random_state=asked.seed,
     )
-    return Pipeline([("columns", prepare), ("graph", estimator)])
 
 
 def _table(found: Any, selection: Any, *, written: bool) -> Any:
     """Return the edges as a table, rows by their names."""
+    from patchfold.explorer.tables import row_names
+
     target = selection.label if written else selection.target
     names = row_names(selection)
     labels = None if target is None else target.to_numpy()

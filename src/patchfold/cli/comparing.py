@@ -144,9 +144,8 @@ def _report(asked: CompareOptions) -> Report:
     from sklearn.base import clone
 
     from patchfold.cli.methods import equal_rows
-    from patchfold.tables import preprocessor
 
-    data, halves, selection = asked.data, asked.halves, asked.load()
+    data, halves, (prepare, selection) = asked.data, asked.halves, asked.load()
     notes = selection.notes
     if selection.target is None:
         raise Refused(f"{data}: name the column to be told, --target COL.")
@@ -160,15 +159,15 @@ def _report(asked: CompareOptions) -> Report:
         )
     target, degrees = selection.roles.target, "chosen" if k == "auto" else k
     facts = [
-        f"{asked.described(selection)}; target '{target}'",
+        f"{asked.described(prepare, selection)}; target '{target}'",
         f"{len(features)} rows, {halves} splits into halves, {degrees} neighbours",
         problem.reference,
     ]
     say([*facts, *options.noted(notes)])
-    prepare = preprocessor(features, **asked.coding(selection))
-    scores = _scores(asked, problem, prepare, features, k)
+    coder = prepare.coder(features)
+    scores = _scores(asked, problem, coder, features, k)
     degree = k if isinstance(k, int) else options.DEFAULT_NEIGHBORS
-    alike = equal_rows(scores, lambda: clone(prepare).fit_transform(features), degree)
+    alike = equal_rows(scores, lambda: clone(coder).fit_transform(features), degree)
     say(options.noted(alike))
     return Report(
         data, target, len(features), halves, k, problem.measure, scores, facts, [*notes, *alike]

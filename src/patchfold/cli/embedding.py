@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from patchfold.cli import _options as options
-from patchfold.cli._loading import TableOptions, columns, images_of, row_names, title
+from patchfold.cli._loading import TableOptions, title
 from patchfold.cli._output import (
     check_files,
     check_names,
@@ -131,17 +131,18 @@ class _Done:
 
 def _fit(asked: EmbedOptions, ending: str) -> _Done:
     """Read the table and embed it."""
+    from sklearn.pipeline import Pipeline
+
     from patchfold.tables import classes
     from patchfold.tables.problems import counted
 
-    data, selection = asked.data, asked.load()
-    features = selection.features
+    data, (prepare, selection) = asked.data, asked.load()
+    n = len(selection.features)
     if asked.supervised and selection.target is None:
         raise Refused(f"{data}: --supervised needs the column of the classes: --target COL.")
-    pipeline = options.pipeline(
-        features,
+    estimator = options.estimator(
         asked.method,
-        **asked.coding(selection),
+        n,
         divergence=asked.divergence,
         n_neighbors=options.neighbors(asked.neighbors),
         n_components=asked.components,
@@ -149,17 +150,18 @@ def _fit(asked: EmbedOptions, ending: str) -> _Done:
         supervision="dissimilarity" if asked.supervised else None,
     )
     beside = columns_beside(selection, written=ending != ".parquet")
-    name = type(pipeline[-1]).__name__.lower()
+    name = type(estimator).__name__.lower()
     check_names(data, beside, [f"{name}{place}" for place in range(asked.components)])
-    say([asked.described(selection), *options.noted(selection.notes)])
-    say([f"By {options.call_of(pipeline[-1])}, as in Python"])
+    say([asked.described(prepare, selection), *options.noted(selection.notes)])
+    say([f"By {options.call_of(estimator)}, as in Python"])
     start = time.monotonic()
-    with about(data), working(f"Embedding {counted(len(features), 'row')} ...") as warned:
+    with about(data), working(f"Embedding {counted(n, 'row')} ...") as warned:
         labels = classes(selection.target)[0] if asked.supervised else None
-        places = pipeline.fit_transform(features, labels)
+        places = estimator.fit_transform(prepare.points(selection), labels)
     seconds = time.monotonic() - start
     say(options.noted(warned))
-    result = result_table(beside, places, pipeline)
+    pipeline = Pipeline([("columns", prepare), ("embedding", estimator)])
+    result = result_table(beside, places, estimator)
     return _Done(selection, pipeline, places, result, seconds, [*selection.notes, *warned])
 
 
@@ -178,30 +180,19 @@ def _contents(asked: EmbedOptions, done: _Done, ending: str) -> dict[Path, bytes
 
 
 def _model(done: _Done) -> bytes:
-    from patchfold.cli.models import Origin, dump_model
+    from patchfold.cli.models import dump_model
 
-    roles = done.selection.roles
-    origin = Origin(
-        target=roles.target,
-        ids=roles.ids,
-        dropped=[*roles.drop, *roles.info],
-        dates=done.selection.dates,
-    )
-    return dump_model(done.pipeline, origin)
+    return dump_model(done.pipeline)
 
 
 def _page(data: str, done: _Done) -> str:
     from patchfold.explorer import explore
+    from patchfold.explorer.tables import of_selection
 
-    prepare, estimator = done.pipeline[:-1], done.pipeline[-1]
+    prepare, estimator = done.pipeline
     page = explore(
-        prepare.transform(done.selection.features),
-        done.selection.roles.target,
+        of_selection(prepare, done.selection),
         embeddings={f"{type(estimator).__name__} {estimator.divergence}": estimator},
-        columns=columns(done.selection),
-        ids=row_names(done.selection),
-        feature_names=list(prepare.get_feature_names_out()),
-        images=images_of(done.selection),
         title=title(data),
     )
     return str(page.html)
@@ -227,6 +218,6 @@ def _summary(asked: EmbedOptions, done: _Done) -> dict[str, Any]:
         "neighbors": done.n_neighbors,
         "components": asked.components,
         "supervised": asked.supervised,
-        "standardized": asked.scale(done.selection) == "standardize",
+        "standardized": done.pipeline[0].scale_ == "standardize",
     }
     return summary_of("embed", asked.data, done.selection, done.notes, asked.outputs) | told

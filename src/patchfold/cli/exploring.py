@@ -3,7 +3,7 @@
 import re
 import threading
 import webbrowser
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 import typer
 
 from patchfold.cli import _options as options
-from patchfold.cli._loading import TableOptions, columns, images_of, pair_of, row_names, title
+from patchfold.cli._loading import TableOptions, pair_of, title
 from patchfold.cli._output import check_files, summary_of
 from patchfold.cli._session import (
     about,
@@ -148,11 +148,11 @@ class ExploreOptions(TableOptions):
         return found
 
     def pictures(self, selection: Any) -> Any:
-        """Return the images that a page shows of each row: of the paths in --images, or None."""
+        """Return the images of the paths in --images, or None."""
         from patchfold.tables import TableError
 
         if self.images is None:
-            return images_of(selection)
+            return None
         paths = selection.others[self.images]
         if paths.isna().any():
             row = selection.rows[int(paths.isna().argmax())] + 1
@@ -172,8 +172,8 @@ def explore(asked: ExploreOptions) -> None:
     """
     place = _place(asked.data, asked.output, serve=asked.serve)
     shown = [name for name in (asked.text, asked.images) if name is not None]
-    selection = asked.load(shown=shown, xy=asked.xy or ())
-    built, warned = _page(asked, selection)
+    prepare, selection = asked.load(shown=shown, xy=asked.xy or ())
+    built, warned = _page(asked, prepare, selection)
     page = str(built.html)
     if place is not None:
         write_outputs({place: page})
@@ -188,21 +188,19 @@ def explore(asked: ExploreOptions) -> None:
         say(["No browser was found; open the file in one."])
 
 
-def _page(asked: ExploreOptions, selection: Any) -> tuple[Any, list[str]]:
+def _page(asked: ExploreOptions, prepare: Any, selection: Any) -> tuple[Any, list[str]]:
     """Return the explorer and the warnings that building it gave."""
     from patchfold.explorer import explore as build
-    from patchfold.explorer.given import Source
-    from patchfold.tables import preprocessor
+    from patchfold.explorer.tables import of_selection
 
     parameters: dict[str, Any] = {
         "n_neighbors": [k if k == "auto" else int(k) for k in asked.neighbors or ()] or None,
         "methods": tuple(asked.method) if asked.method else None,
         "divergences": tuple(asked.divergence or DIVERGENCES),
     }
-    prepare = preprocessor(selection.features, **asked.coding(selection))
     with about(asked.data):
         given = asked.coordinates(selection)
-    say([asked.described(selection), *options.noted(selection.notes)])
+    say([asked.described(prepare, selection), *options.noted(selection.notes)])
     say([_how(parameters, len(selection.features), given)])
     with about(asked.data), progress(stderr()) as bar, noting() as warned:
         line = bar.add_task("embedding", total=None)
@@ -211,12 +209,8 @@ def _page(asked: ExploreOptions, selection: Any) -> tuple[Any, list[str]]:
             bar.update(line, completed=done, total=total, description=what)
 
         built = build(
-            Source(prepare.fit_transform(selection.features), genes=selection.genes),
-            selection.roles.target,
+            replace(of_selection(prepare, selection), notes=[]),  # they are said already
             embeddings=given or None,
-            columns=columns(selection),
-            ids=row_names(selection),
-            feature_names=list(prepare.get_feature_names_out()),
             images=asked.pictures(selection),
             text=asked.text,
             title=title(asked.data),

@@ -45,6 +45,7 @@ from patchfold.patches.denoising import Denoised
 from patchfold.patches.gaussians import Patches
 from patchfold.patches.sample import Sample
 from patchfold.tables.coding import CountScaling
+from patchfold.tables.preparation import TablePreparation
 
 # By name; a size that is not known is that of the first array that has it.
 Sizes = dict[str, int]
@@ -376,14 +377,9 @@ def _check_estimator(estimator: Any) -> None:
 
 def _check_step(step: Any) -> None:
     """Refuse a step that prepares features and whose arrays are not one number for each."""
-    if isinstance(step, Pipeline):
-        for _, inner in step.steps:
+    if isinstance(step, Pipeline | ColumnTransformer | TablePreparation):
+        for inner in _parts(step):
             _check_step(inner)
-    elif isinstance(step, ColumnTransformer):
-        for _, inner, columns in step.transformers_:
-            if not isinstance(inner, str):  # "passthrough" and "drop"
-                _check_step(inner)
-                _check_equal("columns", len(columns), inner.n_features_in_)
     elif isinstance(step, OneHotEncoder | OrdinalEncoder):
         _check_encoder(step)
     elif isinstance(step, StandardScaler | CountScaling):
@@ -392,6 +388,26 @@ def _check_step(step: Any) -> None:
         _check_equal("statistics_", step.statistics_.shape, (step.n_features_in_,))
     elif not isinstance(step, FunctionTransformer) or step.func is not None:
         raise TypeError(f"a {type(step).__name__} is no step of a model")
+
+
+def _parts(step: Pipeline | ColumnTransformer | TablePreparation) -> list[Any]:
+    """Return the steps that a step consists of, or refuse columns that are not theirs."""
+    if isinstance(step, Pipeline):
+        return [inner for _, inner in step.steps]
+    if isinstance(step, ColumnTransformer):
+        parts = []
+        for _, inner, columns in step.transformers_:
+            if not isinstance(inner, str):  # "passthrough" and "drop"
+                parts.append(inner)
+                _check_equal("columns", len(columns), inner.n_features_in_)
+        return parts
+    named = [step.target_, step.id_, *step.beside_, *step.dates_, *step.dates_.values()]
+    if not all(name is None or isinstance(name, str) for name in named):
+        raise TypeError("a column of the preparation has no name")
+    if type(step.coder_) is not ColumnTransformer:
+        raise TypeError(f"a {type(step.coder_).__name__} is no coder of columns")
+    step.kinds()
+    return [step.coder_]
 
 
 def _check_encoder(step: OneHotEncoder | OrdinalEncoder) -> None:

@@ -11,8 +11,7 @@ import io
 import json
 import re
 from collections import Counter
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
 from zipfile import ZipFile
 
 import numpy as np
@@ -26,11 +25,8 @@ from patchfold.patches import GaussianPatch
 from patchfold.supervision import Cut, Dissimilarity, MinSum
 from patchfold.tables.coding import CountScaling, feature_name
 from patchfold.tables.decoding import LIMIT, Limit, check_unpacked
+from patchfold.tables.preparation import TablePreparation
 from patchfold.tables.problems import TableError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
 
 # What a fitted embedding consists of. A list and not all of the package: some classes there start
 # processes, and a file must not be able to name those.
@@ -40,6 +36,7 @@ TRUSTED = frozenset(
         *METHODS.values(),
         *SCHEMA,
         CountScaling,
+        TablePreparation,
         Cut,
         Dissimilarity,
         GaussianPatch,
@@ -50,7 +47,7 @@ TRUSTED = frozenset(
 )
 
 # What a file of a model is like; grows with any change of what is in one.
-FORMAT = 1
+FORMAT = 2
 
 NO_MODEL = (
     "this is no model that 'patchfold embed --model' wrote, or it is damaged; pickles are not "
@@ -64,28 +61,22 @@ class ModelError(ValueError):
 
 @dataclass(frozen=True)
 class Origin:
-    """What a model remembers of the table it was fitted to, beside its features."""
+    """Which program wrote a model."""
 
-    # The columns that are carried along.
-    target: str | None = None
-    ids: str | None = None
-    dropped: Sequence[str] = ()  # the columns that were left out, or shown only
-    # How dates are written in the columns where they became numbers.
-    dates: Mapping[str, str] = field(default_factory=dict)
     version: str = patchfold.__version__  # of this library
     format: int = FORMAT
 
 
-def dump_model(pipeline: Pipeline, origin: Origin) -> bytes:
+def dump_model(pipeline: Pipeline) -> bytes:
     """Return the bytes of a file with a fitted pipeline; ``skops.io.load`` reads it, too."""
     skops = require("skops.io", "a model in a file")
     # In the pipeline, where the file has room for it; as text, which is loaded as such.
-    pipeline.patchfold_origin_ = json.dumps(asdict(origin))
+    pipeline.patchfold_origin_ = json.dumps(asdict(Origin()))
     return bytes(skops.dumps(pipeline))
 
 
 def load_model(data: bytes, limit: Limit = LIMIT) -> tuple[Pipeline, Origin]:
-    """Return a pipeline and where it came from, or say why the file is not loaded.
+    """Return a pipeline and what wrote it, or say why the file is not loaded.
 
     ``limit`` is how much it may unpack to.
 
@@ -163,16 +154,11 @@ def _origin(kept: str) -> Origin:
         origin = Origin(**told)
     except (RecursionError, TypeError, ValueError) as error:
         raise ModelError(
-            "what the model remembers of its table cannot be read, perhaps since another version "
-            "of patchfold wrote it; fit it anew."
+            "what wrote the model cannot be read, perhaps since it was another version of "
+            "patchfold; fit the model anew."
         ) from error
-    named = [name for name in (origin.target, origin.ids) if name is not None]
-    lists = isinstance(origin.dropped, list | tuple) and isinstance(origin.dates, dict)
-    if not lists or not all(
-        isinstance(name, str)
-        for name in (*named, *origin.dropped, *origin.dates.values(), origin.version)
-    ):
-        raise ModelError("what the model remembers of its table is damaged; fit it anew.")
+    if not isinstance(origin.version, str):
+        raise ModelError("what wrote the model is damaged; fit it anew.")
     if told.get("format") != FORMAT:
         raise ModelError(
             f"the model has format {told.get('format')}, of another version of patchfold, and this "

@@ -34,6 +34,7 @@ from patchfold.explorer.given import OFFER, is_anndata, source_of
 from patchfold.explorer.images import pack_images, pictures_of
 from patchfold.explorer.packing import ArrayStore
 from patchfold.explorer.page import assemble, size_of
+from patchfold.explorer.tables import column_of, source_of_table
 from patchfold.explorer.views import pack_views, views_of
 from patchfold.explorer.widget import frame_of, widget_class
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
     from patchfold.anndata import Expression
     from patchfold.base.types import Auto, Doubles, MethodName
+    from patchfold.tables import TablePreparation
 
 
 # Features stand in the table and on the card, like other columns, while there are at most
@@ -201,6 +203,9 @@ def explore(
     X: Any,
     y: Any = None,
     *,
+    target: str | None = None,
+    id: str | None = None,  # noqa: A002 - as the command calls it
+    preparation: TablePreparation | None = None,
     embeddings: Mapping[Any, Any] | None = None,
     columns: Mapping[Any, Any] | None = None,
     ids: Any = None,
@@ -224,8 +229,10 @@ def explore(
 
     Parameters
     ----------
-    X : array of shape (n_samples, n_features), or AnnData
-        Points, as for :class:`~patchfold.PatchIsomap`; standardise features in different units.
+    X : array of shape (n_samples, n_features), data frame, or AnnData
+        Points, as for :class:`~patchfold.PatchIsomap`; standardise features in different units. A
+        data frame with text, or with a ``target`` or ``id``, is prepared as the command does it:
+        see :class:`~patchfold.tables.TablePreparation`. One of numbers alone holds points.
         Of an AnnData the points are ``obsm["X_pca"]``, or up to 50 variables where there is none;
         its coordinates in ``obsm``, such as ``"X_umap"``, are ``embeddings``, its observations are
         columns. ``methods=["isomap"]`` adds a map of patches to them; without any coordinates, maps
@@ -234,6 +241,12 @@ def explore(
         Classes or values to colour the points by; they do not change the embeddings. A name is one
         of the ``columns``, or a gene of an AnnData. None takes a column of at most 20 classes, or
         else one that varies.
+    target, id : str or None
+        Columns of a data frame: classes or values to colour by, and the names of the rows. They
+        are no features. None looks for columns that are called so.
+    preparation : TablePreparation or None
+        How a data frame becomes points. A fitted one, such as the first step of a model, is used
+        as it is. None takes that of the first of ``embeddings`` that is a pipeline with one.
     embeddings : mapping of labels to coordinates, or None
         Coordinates that are computed already, (n_samples, n_components), or fitted estimators of
         any library that have ``embedding_``. They are shown instead of fits, or beside those of
@@ -301,8 +314,17 @@ def explore(
     Explorer(150 points, 2 embeddings, ... kB)
     >>> explore(X, y, embeddings=both, methods=["isomap"])
     Explorer(150 points, 3 embeddings, ... kB)
+
+    A data frame, whose columns are prepared first:
+
+    >>> iris = load_iris(as_frame=True).frame
+    >>> page = explore(iris, target="target", n_neighbors=[15])
     """
-    source = source_of(X, embeddings, layer)
+    shown = column_of(X, text)
+    named = {"target": target or column_of(X, y, columns), "id": id, "info": shown and (shown,)}
+    source = source_of_table(X, embeddings, named, preparation) or source_of(X, embeddings, layer)
+    y = source.target if y is None else y
+    images = source.images if images is None else images
     given = len(source.embeddings) > 0
     pictures = pictures_of(source.points, images)
     points = check_points(pictures.points, min_samples=2 if given else 3)

@@ -37,6 +37,8 @@ class Source:
     feature_names: Any = None
     notes: list[str] = field(default_factory=list)  # what was decided
     genes: Expression | None = None  # of cells
+    images: Any = None  # pictures of the points
+    target: str | None = None  # the column to colour by
 
 
 def is_anndata(X: Any) -> bool:

@@ -4,7 +4,11 @@ Needs pandas, and pyarrow for Parquet: the extra ``patchfold[cli]``.
 """
 
 from patchfold.tables.coding import preprocessor
-from patchfold.tables.preparation import (
+from patchfold.tables.preparation import TablePreparation
+from patchfold.tables.problems import ColumnsError, TableError
+from patchfold.tables.reading import read_table
+from patchfold.tables.roles import Roles, assign
+from patchfold.tables.selection import (
     Selection,
     check_column,
     check_rows,
@@ -13,9 +17,6 @@ from patchfold.tables.preparation import (
     is_continuous,
     select,
 )
-from patchfold.tables.problems import ColumnsError, TableError
-from patchfold.tables.reading import read_table
-from patchfold.tables.roles import Roles, assign
 from patchfold.tables.table import Table
 from patchfold.tables.writing import check_ending, encode_table
 
@@ -25,6 +26,7 @@ __all__ = [
     "Selection",
     "Table",
     "TableError",
+    "TablePreparation",
     "assign",
     "check_column",
     "check_ending",

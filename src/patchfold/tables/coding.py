@@ -9,8 +9,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 
+from patchfold.base.estimators import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from patchfold.base.validation import check_choice
 from patchfold.tables.columns import is_numeric
 from patchfold.tables.problems import TableError, quoted

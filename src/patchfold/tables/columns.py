@@ -12,7 +12,7 @@ from patchfold.tables.numbers import mixed_units, read_numbers
 from patchfold.tables.problems import ColumnsError, Problem, TableError, beside, listed, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 # A text column is taken for categories up to this many, or up to half as many as there are rows:
 # beyond, it holds names, free text or numbers that could not be read.
@@ -36,8 +36,9 @@ class Features:
     def __init__(self, frame: Any, names: Sequence[str], decimal: str, takes_dates: bool) -> None:
         self._decimal = decimal
         self._takes_dates = takes_dates
-        self._written: dict[str, list[str]] = {}
         self.problems: list[Problem] = []
+        # How the numbers of a column are written, where they are not plain.
+        self.written: dict[str, str] = {}
         # How the dates of a column are written, for those that became numbers.
         self.dates: dict[str, str] = {}
         import pandas as pd
@@ -68,12 +69,10 @@ class Features:
 
     def notes(self) -> list[str]:
         """Say what was understood, once for all columns of which it is true."""
-        orders: dict[str, list[str]] = {}
-        for name, order in self.dates.items():
-            orders.setdefault(order, []).append(name)
+        written, orders = _inverted(self.written), _inverted(self.dates)
         hours = "hours" if set(orders) == {"clock"} else "days since 1970"
         return [
-            *(f"read as numbers ({how}): {listed(names)}" for how, names in self._written.items()),
+            *(f"read as numbers ({how}): {listed(names)}" for how, names in written.items()),
             *(
                 f"dates became {hours} ({ORDERS[order]}): {listed(names)}"
                 for order, names in orders.items()
@@ -108,7 +107,7 @@ class Features:
             written = read_numbers(values, self._decimal)
             if written is not None:
                 numbers, how = written
-                self._written.setdefault(how, []).append(name)
+                self.written[name] = how
                 return pd.Series(numbers, index=values.index)
         _check_categories(name, values)
         return as_text(values)
@@ -130,6 +129,14 @@ class Features:
             ) from error
         self.dates[name] = order
         return days
+
+
+def _inverted(kinds: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the names of every kind."""
+    found: dict[str, list[str]] = {}
+    for name, kind in kinds.items():
+        found.setdefault(kind, []).append(name)
+    return found
 
 
 def new_numbers(

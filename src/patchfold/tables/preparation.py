@@ -1,331 +1,437 @@
-"""From a table to features: which columns they are, and which rows are whole.
-
-Everything that was decided is noted; what cannot be decided is refused by name.
-"""
+"""From a table to points, as one scikit-learn transformer: what the command does, and in Python."""
 
 from __future__ import annotations
 
-import difflib
-from collections import Counter
-from dataclasses import dataclass, field, replace
+import re
+from contextlib import contextmanager
+from dataclasses import replace
+from math import isqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from patchfold.base.validation import check_choice
-from patchfold.tables.columns import Features, as_text, is_constant, new_numbers
-from patchfold.tables.problems import ColumnsError, Problem, TableError, counted, listed, quoted
-from patchfold.tables.roles import Roles
+from patchfold.base.estimators import BaseEstimator, TransformerMixin
+from patchfold.base.validation import check_choice, check_columns, check_points, require
+from patchfold.tables.coding import SCALES, preprocessor
+from patchfold.tables.columns import is_constant, is_numeric
+from patchfold.tables.dates import ORDERS
+from patchfold.tables.one_unit import unit_of
+from patchfold.tables.problems import TableError, check_names, listed, quoted
+from patchfold.tables.roles import Roles, assign
+from patchfold.tables.selection import Selection, check_column, conform, select
+from patchfold.tables.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
-    from patchfold.base.types import Indices, Mask
+    from patchfold.base.types import Doubles
 
-
-MISSING_RULES = ("error", "drop", "impute")
-
-# What to do about missing values: refused all of them, or left with no row. Saved models leave
-# less to choose.
-REMEDIES = {
-    "error": "choose --missing drop or --missing impute, or leave columns out with --drop",
-    "drop": "choose --missing impute, or leave columns out with --drop",
+# What becomes of numbers that share a unit.
+SCALE_OF = {"pixels": "raw", "grid": "raw", "counts": "counts"}
+# MANY_COLUMNS columns of numbers, or more, may well have one unit.
+MANY_COLUMNS = 100
+SCALED = {
+    "standardize": "standardised",
+    "raw": "as it is",
+    "counts": "logarithm of counts, rows with the same sum",
 }
-NEW_ROWS_REMEDIES = {
-    "error": "fill it in, or choose --missing drop",
-    "drop": "fill some in, or fit the model anew with --missing impute",
-}
+# The words of the command, and what they are called here.
+IN_PYTHON = (
+    (r"choose --missing drop or --missing impute", 'give missing="impute", or leave out such rows'),
+    (r"choose --missing drop", "leave out such rows"),
+    (r"--missing (\w+)", r'missing="\1"'),
+    (r"--(standardize|raw)\b", r'scale="\1"'),
+    (r"--dates\b", "dates=True"),
+    (r"--(info|drop|feature) '([^']*)'", r"\1=['\2']"),
+    (r"--(info|drop|feature) (?!and\b)(\w+)", r"\1=['\2']"),
+    (r"--(info|drop|feature|target|id)\b", r"\1"),
+)
 
 
-@dataclass(frozen=True, eq=False)
-class Selection:
-    """The features of a table, and what is told beside them."""
+class TablePreparation(TransformerMixin, BaseEstimator):
+    """Turn a data frame into points: numbers are standardised, and categories coded as 0 and 1.
 
-    # Columns of float64, and of categories as text (objects, or categories in declared order).
-    features: Any
-    rows: Indices  # the places of its rows in the table, from 0
-    # The named columns, of the same rows; ids as they are written in the file.
-    target: Any
-    ids: Any
-    label: Any  # the target, as it is written in the file
-    # The columns of the table as they were read, without those left out, of the same rows.
-    others: Any
-    n_rows: int  # how many rows the table has
-    notes: list[str] = field(default_factory=list)  # what was decided, one sentence each
-    # How dates are written in the columns where they became numbers.
-    dates: dict[str, str] = field(default_factory=dict)
-    # The shape of a row that was laid out as one line of numbers; empty for others.
-    shape: tuple[int, ...] = ()
-    # Whether the features are compared as they are, such as principal components.
-    one_unit: bool = False
-    roles: Roles = field(default_factory=Roles)  # what the columns are for
-    genes: Any = None  # the values of genes beside points that are made of them, of the same rows
+    Names of rows and classes are found and left out. Numbers in text, such as ``"1.234,50 €"``, are
+    read. Pixels, spectra and counts are recognised, and not standardised. It is what the command
+    ``patchfold`` does to a table, and the first step of the models that it saves.
 
+    Parameters
+    ----------
+    target, id : str or None
+        Columns that are no features: classes or values, and the names of the rows. None looks for
+        columns that are called so, or number or name the rows.
+    info, drop, feature : sequence of str
+        Columns that are only shown, that are left out, and that are features whatever they look
+        like.
+    scale : {"auto", "standardize", "raw", "counts"}
+        What becomes of numbers: mean 0 and variance 1 in every column; nothing; rows with the same
+        sum, then ``log(1 + x)``. "auto" takes pixels, spectra and other curves as they are, counts
+        as counts, and standardises other numbers.
+    categories : {"onehot", "ordinal"}
+        Categories become a column of 0 and 1 each, or their place in the declared, else in the
+        alphabetical order.
+    missing : {"error", "impute"}
+        Missing values are named, or become the median or the most frequent category.
+    dates : bool
+        Dates become numbers: days since 1970, or hours of the day. They are an error otherwise.
 
-def select(
-    frame: Any,
-    *,
-    target: str | None = None,
-    ids: str | None = None,
-    drop: Collection[str] = (),
-    info: Collection[str] = (),
-    missing: str = "error",
-    written: Any = None,
-    decimal: str = ".",
-    dates: bool = False,
-) -> Selection:
-    """Choose the features of a table and see that every value can be used.
-
-    All that cannot be used is named at once, in a :class:`~patchfold.tables.ColumnsError`. Columns
-    ``target``, ``ids`` and ``info`` are no features: the first two are carried along, the others
-    shown. Where values of features are missing, ``"error"`` refuses the table, ``"drop"`` leaves
-    out their rows, and ``"impute"`` keeps them for a preprocessor that imputes. ``written`` has
-    target and ids as they are written in the file, unless the frame has them so; dates become
-    numbers if ``dates``.
+    Attributes
+    ----------
+    columns_ : dict of str to str
+        What became of every column, in words.
+    notes_ : list of str
+        What was decided, one sentence each.
+    target_, id_ : str or None
+        The columns of the classes or values, and of the names of the rows.
+    unit_ : {"pixels", "grid", "counts", ""}
+        The unit that all numbers share, if any was recognised.
+    scale_ : {"standardize", "raw", "counts"}
+        What became of numbers.
+    coder_ : sklearn.compose.ColumnTransformer
+        Makes points of features that are numbers and text.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> frame = pd.DataFrame({"x": [1, 2, None, 4], "kind": list("aabb"), "name": list("pqrs")})
-    >>> selection = select(frame, target="kind", ids="name", missing="drop")
-    >>> selection.features["x"].tolist(), selection.rows.tolist()
-    ([1.0, 2.0, 4.0], [0, 1, 3])
-    >>> selection.notes
-    ["1 of 4 rows has a missing value and was left out: row 3 ('x')"]
+    >>> price = [f"{euros},50 €" for euros in range(12)]
+    >>> frame = pd.DataFrame({"nr": range(1, 13), "price": price})
+    >>> frame["kind"] = ["tea", "tea", "coffee"] * 4
+    >>> prepare = TablePreparation().fit(frame)
+    >>> for name, words in prepare.columns_.items():
+    ...     print(f"{name}: {words}")
+    nr: names the rows
+    price: number (decimal comma, in €), standardised
+    kind: 2 categories, a column of 0 and 1 each
+    >>> prepare.transform(frame)[:2].round(2)
+    array([[-1.59,  0.  ,  1.  ],
+           [-1.3 ,  0.  ,  1.  ]])
+    >>> prepare.get_feature_names_out().tolist()
+    ['price', 'kind = coffee', 'kind = tea']
+
+    In a pipeline, it takes a table to the plane:
+
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from patchfold import PatchIsomap
+    >>> make_pipeline(TablePreparation(), PatchIsomap(n_neighbors=5)).fit_transform(frame).shape
+    (12, 2)
     """
-    check_choice("missing", missing, MISSING_RULES)
-    named = [*(name for name in (target, ids) if name is not None), *info]
-    for name in (*named, *drop):
-        check_column(name, list(frame.columns))
-    twice = [name for name, count in Counter([*named, *drop]).items() if count > 1]
-    if twice:
-        raise TableError(
-            f"the column {quoted(twice[0])} is named twice by --target, --id, --info and --drop; "
-            "decide."
+
+    notes_: list[str]
+
+    def __init__(
+        self,
+        *,
+        target: str | None = None,
+        id: str | None = None,  # noqa: A002 - as the command calls it
+        info: Sequence[str] = (),
+        drop: Sequence[str] = (),
+        feature: Sequence[str] = (),
+        scale: str = "auto",
+        categories: str = "onehot",
+        missing: str = "error",
+        dates: bool = False,
+    ) -> None:
+        self.target = target
+        self.id = id
+        self.info = info
+        self.drop = drop
+        self.feature = feature
+        self.scale = scale
+        self.categories = categories
+        self.missing = missing
+        self.dates = dates
+
+    def fit(self, X: Any, y: Any = None) -> TablePreparation:
+        """Learn what becomes of every column.
+
+        Parameters
+        ----------
+        X : data frame of pandas or polars, or array of shape (n_samples, n_columns)
+            Columns of an array have no names, and are all features.
+        y : ignored
+
+        Returns
+        -------
+        TablePreparation
+        """
+        self.fit_table(X)
+        return self
+
+    def transform(self, X: Any) -> Doubles:
+        """Return the points of rows.
+
+        Parameters
+        ----------
+        X : data frame or array, as for ``fit``
+            Columns of a data frame are found by their names. Those that are no features may be
+            there or not.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        with in_parameters():
+            selection = self.conform(self._table(X, reset=False), unknown="warn")
+        return self.points(selection)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the names of the features: columns, and ``"kind = tea"`` for a category."""
+        check_is_fitted(self)
+        return self.coder_.get_feature_names_out()
+
+    # ------------------------------------------------------------ the steps of the command
+
+    def fit_table(self, X: Any) -> Selection:
+        """Fit, and return the features of a table and what stands beside them."""
+        check_choice("missing", self.missing, ("error", "impute"))
+        with in_parameters():
+            table = self._table(X, reset=True)
+            beside = tuple(self.info), tuple(self.drop), tuple(self.feature)
+            roles, notes = Roles(self.target, self.id, *beside), list[str]()
+            if hasattr(X, "columns"):
+                for name in roles.features:
+                    check_column(name, list(table.frame.columns))
+                roles, notes = assign(table, roles)
+            selection = chosen(table, roles, notes, missing=self.missing, dates=self.dates)
+            notes = self.fit_selection(selection).notes_
+        self.notes_ = [_in_python(note) for note in notes]
+        return replace(selection, notes=self.notes_)
+
+    def fit_selection(self, selection: Selection) -> TablePreparation:
+        """Learn what becomes of the columns of a table whose features are chosen."""
+        check_choice("scale", self.scale, ("auto", *SCALES))
+        roles, features = selection.roles, selection.features
+        self.target_, self.id_ = roles.target, roles.ids
+        self.beside_ = [*roles.info, *roles.drop]
+        self.dates_ = dict(selection.dates)
+        self.unit_ = "pixels" if len(selection.shape) > 1 else unit_of(features)
+        self.scale_ = self.scale
+        if self.scale == "auto":
+            self.scale_ = "raw" if selection.one_unit else SCALE_OF.get(self.unit_, "standardize")
+        self.coder_ = self.coder(features).fit(features)
+        looked = self.scale == "auto" and not selection.one_unit
+        said = _said_of_units(self.unit_, selection) if looked else []
+        self.notes_ = [*selection.notes, *said]
+        self.columns_ = self._described(selection)
+        return self
+
+    def coder(self, features: Any) -> Any:
+        """Return an unfitted transformer of features, which scales as this one does."""
+        return preprocessor(
+            features,
+            categories=self.categories,
+            scale=self.scale_,
+            impute=self.missing == "impute",
         )
-    others = [name for name in frame.columns if name not in {*named, *drop}]
-    if not others:
-        raise TableError("no column is left as a feature; give at least one that is not named.")
-    found = Features(frame, others, decimal, dates)
-    if found.problems:
-        texts = found.frame.empty and all(problem.texts for problem in found.problems)
-        raise ColumnsError([*found.problems, *_missing(found.frame, missing)], only_texts=texts)
-    notes = found.notes()
-    kept = frame.drop(columns=list(drop))
-    selection = _selection(kept, found.frame, target, ids, written, missing, notes)
-    if target is not None:
-        _check_target(selection.target, notes)
-    return replace(selection, dates=found.dates)
+
+    def conform(
+        self,
+        table: Table,
+        *,
+        id: str | None = None,  # noqa: A002 - as the command calls it
+        drop: Collection[str] = (),
+        missing: str = "error",
+        unknown: str = "note",
+    ) -> Selection:
+        """Bring new rows into the form of the fitted ones; other columns are refused.
+
+        ``missing`` says what becomes of rows with missing values where they are not imputed.
+        """
+        numbers, categories = self.kinds()
+        frame, there = table.frame, set(table.frame.columns) - set(drop)
+        names = [*numbers, *categories]
+        allowed = {*drop, id, self.id_, self.target_, *self.beside_}
+        _check_known(list(frame.columns), names, id, drop, allowed)
+        selection = conform(
+            frame,
+            numbers=numbers,
+            categories=categories,
+            target=self.target_ if self.target_ in there else None,
+            ids=id or (self.id_ if self.id_ in there else None),
+            missing="impute" if self.missing == "impute" else missing,
+            written=table.kept,
+            unknown="error" if self.categories == "ordinal" else unknown,
+            decimal=table.decimal,
+            dates=self.dates_,
+        )
+        selection.notes[:0] = table.notes
+        return selection
+
+    def selected_again(self, X: Any) -> Selection:
+        """Return new rows as :meth:`fit_table` does, in the form of the fitted ones."""
+        return self.conform(self._table(X, reset=False))
+
+    def points(self, selection: Selection) -> Doubles:
+        """Return the points of rows whose features are chosen."""
+        return np.asarray(self.coder_.transform(selection.features), dtype=float)
+
+    def kinds(self) -> tuple[list[str], dict[str, Any]]:
+        """Return the columns of numbers, and those of categories with the known ones of each."""
+        numbers, categories = list[str](), dict[str, Any]()
+        for kind, steps, names in self.coder_.transformers_:
+            if kind == "numbers":
+                numbers = list(names)
+            elif kind == "categories":
+                known = steps.named_steps["encode"].categories_
+                categories = dict(zip(names, known, strict=True))
+        return numbers, categories
+
+    # ------------------------------------------------------------ helpers
+
+    def _table(self, X: Any, *, reset: bool) -> Table:
+        """Return what was given as a table; columns of an array are called by their place."""
+        pandas = require("pandas", "preparing tables")
+        if hasattr(X, "columns"):
+            frame = X if isinstance(X, pandas.DataFrame) else X.to_pandas()
+            frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+            check_names(list(frame.columns))
+            if reset:
+                check_columns(self, frame, reset=True)
+            return Table(frame.reset_index(drop=True))
+        array = X if hasattr(X, "dtype") else np.asarray(X)
+        text = not hasattr(X, "nnz") and getattr(array.dtype, "kind", "") in "OUS"
+        if not (text and array.ndim == 2):
+            array = check_points(X, finite=self.missing != "impute", min_samples=1, name="X")
+        check_columns(self, array, reset=reset)
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            names = [f"column {place}" for place in range(1, array.shape[1] + 1)]
+        return Table(pandas.DataFrame(array, columns=list(names)))
+
+    def _described(self, selection: Selection) -> dict[str, str]:
+        """Say of every column what became of it."""
+        roles, features, found = selection.roles, selection.features, dict[str, str]()
+        _, categories = self.kinds()
+        beside: dict[str | None, str] = {
+            roles.target: "target, not embedded",
+            roles.ids: "names the rows",
+            **dict.fromkeys(roles.info, "shown, not embedded"),
+        }
+        for name in (*features.columns, *beside, *roles.drop):
+            if name in roles.drop:
+                found[name] = "left out"
+            elif name in beside:
+                found[name] = beside[name]
+            elif is_constant(features[name]):
+                found[name] = "the same in every row, without effect"
+            elif is_numeric(features[name]):
+                found[name] = f"{_number(name, selection)}, {SCALED[self.scale_]}"
+            else:
+                n = len(categories[name])
+                coded = {"onehot": "a column of 0 and 1 each", "ordinal": "by their order"}
+                found[name] = f"{n} categories, {coded[self.categories]}"
+        order = [*selection.others.columns, *roles.drop]
+        return {name: found[name] for name in order if name in found}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "impute"
+        tags.input_tags.string = tags.input_tags.categorical = True
+        return tags
 
 
-def _missing(features: Any, rule: str) -> list[Problem]:
-    """Return what is missing, to be named with the other problems."""
-    broken = int(features.isna().any(axis=1).sum())
-    if rule != "error" or not broken:
+def chosen(
+    table: Table, roles: Roles, notes: Sequence[str], *, missing: str, dates: bool
+) -> Selection:
+    """Return the features of a table whose columns have their roles."""
+    selection = select(
+        table.frame,
+        target=roles.target,
+        ids=roles.ids,
+        info=roles.info,
+        drop=roles.drop,
+        missing=missing,
+        written=table.kept,
+        decimal=table.decimal,
+        dates=dates,
+    )
+    selection.notes[:0] = [*table.notes, *notes]
+    genes = table.genes and replace(table.genes, values=table.genes.values[selection.rows])
+    return replace(selection, roles=roles, shape=table.shape, one_unit=table.one_unit, genes=genes)
+
+
+def pixel_shape(selection: Selection) -> tuple[int, ...]:
+    """Return the shape of the images whose pixels the features are."""
+    side = isqrt(selection.features.shape[1])
+    return tuple(selection.shape) or (side, side)
+
+
+@contextmanager
+def in_parameters() -> Iterator[None]:
+    """Call the options of the command by the parameters of :class:`TablePreparation`."""
+    try:
+        yield
+    except TableError as error:
+        raise TableError(_in_python(str(error))) from error
+
+
+def _in_python(words: str) -> str:
+    for option, parameter in IN_PYTHON:
+        words = re.sub(option, parameter, words)
+    return words
+
+
+def _number(name: str, selection: Selection) -> str:
+    if name in selection.dates:
+        return f"date ({ORDERS[selection.dates[name]]}) as a number"
+    how = selection.written.get(name)
+    return "number" if how is None else f"number ({how})"
+
+
+def _said_of_units(unit: str, selection: Selection) -> list[str]:
+    """Say why columns are not standardised, or are though there are many of them."""
+    names = list(selection.features.columns)
+    if unit == "pixels":
+        size = " x ".join(map(str, pixel_shape(selection)))
+        words = (
+            f"the features look like the pixels of images of {size}: they are taken as they are "
+            "(--standardize gives every pixel the same weight)"
+        )
+    elif unit == "grid":
+        words = (
+            f"the features look like a spectrum or another curve, from {quoted(names[0])} to "
+            f"{quoted(names[-1])}: they are taken as they are (--standardize gives every column "
+            "the same weight, also where there is no signal)"
+        )
+    elif unit == "counts":
+        words = (
+            "the numbers look like counts: every row gets the same sum, then log(1 + x) is taken "
+            "(--raw takes them as they are, --standardize gives every column the same weight)"
+        )
+    elif selection.features.dtypes.eq(float).sum() >= MANY_COLUMNS:
+        words = (
+            f"{len(names)} columns are standardised, as if each had a unit of its own; if they "
+            "have one, such as expression or intensity, use --raw"
+        )
+    else:
         return []
-    words = f"{_have(broken, len(features))} a missing value; {REMEDIES['error']}"
-    return [Problem(words, ("--missing", "impute"))]
+    return [words]
 
 
-def conform(
-    frame: Any,
-    *,
-    numbers: Sequence[str],
-    categories: Mapping[str, Sequence[str]],
-    target: str | None = None,
-    ids: str | None = None,
-    missing: str = "error",
-    written: Any = None,
-    unknown: str = "note",
-    decimal: str = ".",
-    dates: Mapping[str, str] | None = None,
-) -> Selection:
-    """Bring new rows into the form of those a model was fitted to.
-
-    The frame has all columns of the model in any order, ``numbers`` and ``categories`` with those
-    that the model knows; features are in its order, and the model chooses them by name. Other
-    categories are noted or an error, as ``unknown`` says. ``dates`` says how dates are written in
-    the columns of numbers that they are. Other parameters are those of :func:`select`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"kind": ["a", "c"], "x": [1, 2]})
-    >>> conform(frame, numbers=["x"], categories={"kind": ["a", "b"]}).notes
-    ["column 'kind' has values that the model does not know, such as 'c' in row 2"]
-    """
-    check_choice("missing", missing, MISSING_RULES)
-    notes: list[str] = []
-    features = frame[[*numbers, *categories]].copy()
-    for name in numbers:
-        features[name] = new_numbers(
-            name,
-            frame[name],
-            decimal=decimal,
-            order=(dates or {}).get(name),
-            remedy="correct it, or leave the cell empty",
-        )
-    for name in categories:
-        features[name] = as_text(frame[name])
-    selection = _selection(frame, features, target, ids, written, missing, notes, NEW_ROWS_REMEDIES)
-    for name, known in categories.items():
-        values = selection.features[name]
-        strange = values[values.notna() & ~values.isin(list(known))]
-        if len(strange):
-            row = selection.rows[strange.index[0]] + 1
-            words = (
-                f"column {quoted(name)} has values that the model does not know, such as "
-                f"{quoted(strange.iloc[0])} in row {row}"
-            )
-            if unknown == "error":
-                raise TableError(f"{words}; correct it, or fit the model anew.")
-            notes.append(words)
-    return selection
-
-
-def _selection(
-    frame: Any,
-    features: Any,
-    target: str | None,
+def _check_known(
+    columns: list[str],
+    wanted: list[str],
     ids: str | None,
-    written: Any,
-    missing: str,
-    notes: list[str],
-    remedies: Mapping[str, str] = REMEDIES,
-) -> Selection:
-    rows = _whole_rows(features, missing, notes, remedies)
-    kept = frame.iloc[rows].reset_index(drop=True)
-    texts = kept.copy(deep=False)
-    if written is not None:
-        there = [name for name in (target, ids) if name in written]
-        texts[there] = written.iloc[rows].reset_index(drop=True)[there]
-    if ids is not None:
-        kept[ids] = texts[ids]
-    return Selection(
-        features.iloc[rows].reset_index(drop=True),
-        rows,
-        None if target is None else kept[target],
-        None if ids is None else kept[ids],
-        None if target is None else texts[target],
-        kept,
-        len(frame),
-        notes,
-    )
-
-
-def check_rows(selection: Selection) -> None:
-    """Refuse features that say nothing: too few rows, or nothing that varies; note the rest."""
-    features, n = selection.features, len(selection.features)
-    if n < 3:
-        raise TableError(f"there is no arranging of {counted(n, 'row')} alone; give at least 3.")
-    constant = [name for name in features.columns if is_constant(features[name])]
-    if len(constant) == features.shape[1]:
+    drop: Collection[str],
+    allowed: Collection[str | None],
+) -> None:
+    """Refuse columns that are not there, not known, or left out though they are needed."""
+    for name in (*([] if ids is None else [ids]), *drop):
+        check_column(name, columns)
+    needed = [name for name in drop if name in {*wanted, ids}]
+    if needed:
+        what = "names the rows" if needed[0] == ids else "is a feature of the model"
+        raise TableError(f"the column {quoted(needed[0])} {what}; take it out of --drop.")
+    lacking = [name for name in wanted if name not in columns]
+    extra = [name for name in columns if name not in {*wanted, *allowed}]
+    if lacking:
+        there = f"; there are {listed(extra)} that it does not know" if extra else ""
         raise TableError(
-            f"no column varies ({listed(constant)}): all rows are the same point; give others."
+            f"the model needs the columns {listed(lacking)}{there}; add them to the table."
         )
-    if constant:
-        selection.notes.append(f"the same in every row, and so without effect: {listed(constant)}")
-
-
-def classes(target: Any) -> tuple[Indices, list[str]]:
-    """Return the classes of a target as codes, -1 where there is none, and their names in order.
-
-    Measurements are refused. Numbers are classes by their names, so that one of -1 is a class, too.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> classes(pd.Series([1, -1, None, 1], name="y"))
-    (array([ 1,  0, -1,  1]), ['-1', '1'])
-    """
-    import pandas as pd
-
-    if is_continuous(target):
-        value = next(value for value in target.dropna() if value % 1)
+    if extra:
         raise TableError(
-            f"the target {quoted(target.name)} holds measurements, such as {value}, and no classes."
+            f"the model does not know the columns {listed(extra)}; leave them out with --drop."
         )
-    codes, names = pd.factorize(as_text(target), sort=True)
-    return np.asarray(codes, dtype=np.intp), [str(name) for name in names]
-
-
-def is_continuous(target: Any) -> bool:
-    """Whether a target holds numbers that are not all whole."""
-    from pandas.api import types
-
-    if types.is_bool_dtype(target) or not types.is_numeric_dtype(target):
-        return False
-    return bool((target.dropna() % 1 != 0).any())
-
-
-def check_column(name: str, columns: Sequence[str]) -> str:
-    """Return the name of a column, or suggest the nearest one."""
-    if name in columns:
-        return name
-    near = difflib.get_close_matches(name, columns, n=1)
-    hint = f"did you mean {quoted(near[0])}?" if near else f"there are {listed(columns, 10)}."
-    raise TableError(f"there is no column {quoted(name)}; {hint}")
-
-
-def _check_target(values: Any, notes: list[str]) -> None:
-    known = values.dropna()
-    if known.map(lambda value: isinstance(value, list | dict | np.ndarray)).any():
-        raise TableError(
-            f"the target {quoted(values.name)} holds lists; name a column with one value per row."
-        )
-    if known.nunique() < 2:
-        found = f"one value only, {quoted(known.iloc[0])}" if len(known) else "no values"
-        raise TableError(
-            f"the target {quoted(values.name)} has {found}; name another column, or none."
-        )
-    if len(known) < len(values):
-        notes.append(
-            f"the target {quoted(values.name)} is missing in "
-            f"{len(values) - len(known)} of {counted(len(values), 'row')}"
-        )
-
-
-# ---------------------------------------------------------------- rows
-
-
-def _whole_rows(features: Any, missing: str, notes: list[str], remedies: Mapping[str, str]) -> Any:
-    """Return the rows to keep."""
-    empty = features.isna().to_numpy()
-    broken = np.flatnonzero(empty.any(axis=1))
-    everyone = np.arange(len(features))
-    if not len(broken):
-        return everyone
-    if missing == "impute":
-        filled = [name for name in features.columns if features[name].isna().any()]
-        notes.append(
-            f"{counted(int(empty.sum()), 'missing value')} imputed (median, most frequent "
-            f"category) in {listed(filled)}"
-        )
-        return everyone
-    places = _places(empty, broken, list(features.columns))
-    if missing == "error":
-        words = f"{_have(len(broken), len(features))} a missing value: {places}"
-        options = ("--missing", "impute" if remedies is REMEDIES else "drop")
-        raise ColumnsError([Problem(f"{words}; {remedies['error']}", options)])
-    if len(broken) == len(features):
-        raise TableError(f"every row has a missing value: {places}; {remedies['drop']}.")
-    were = "was" if len(broken) == 1 else "were"
-    notes.append(
-        f"{_have(len(broken), len(features))} a missing value and {were} left out: {places}"
-    )
-    return np.setdiff1d(everyone, broken)
-
-
-def _have(some: int, n: int) -> str:
-    return f"{some} of {counted(n, 'row')} {'has' if some == 1 else 'have'}"
-
-
-def _places(empty: Mask, broken: Indices, names: list[str]) -> str:
-    """Name the first rows with what they lack."""
-    most = 3
-    shown = [
-        f"row {row + 1} ({listed([names[column] for column in np.flatnonzero(empty[row])], 3)})"
-        for row in broken[:most]
-    ]
-    more = f" and {len(broken) - most} more" if len(broken) > most else ""
-    return ", ".join(shown) + more

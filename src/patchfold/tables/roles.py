@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from math import isqrt
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ import numpy as np
 from patchfold.tables.columns import CODE, FEW_CATEGORIES, PLAIN_NUMBER
 from patchfold.tables.dates import are_dates
 from patchfold.tables.numbers import is_number, read_numbers
-from patchfold.tables.one_unit import grid_columns, is_smooth
+from patchfold.tables.one_unit import grid_columns, is_smooth, pixel_side
 from patchfold.tables.problems import listed, quoted
 
 if TYPE_CHECKING:
@@ -98,7 +99,10 @@ def assign(table: Table, roles: Roles) -> tuple[Roles, list[str]]:
             "(--feature NAME embeds one)"
         )
         roles = replace(roles, info=(*roles.info, *apart))
-    return roles, notes
+    if roles.target is None:
+        roles = _beside_pixels(table.frame, roles, notes)
+    roles, said = beside_grid(table.frame, roles)
+    return roles, [*notes, *said]
 
 
 def beside_grid(frame: Any, roles: Roles) -> tuple[Roles, list[str]]:
@@ -141,6 +145,31 @@ def beside_grid(frame: Any, roles: Roles) -> tuple[Roles, list[str]]:
         )
     info = (*roles.info, *beside)
     return replace(roles, target=target or roles.target, info=info), notes
+
+
+def _beside_pixels(frame: Any, roles: Roles, notes: list[str]) -> Roles:
+    """Take the first or the last column for classes if all the others are pixels of images.
+
+    It is the one that is called otherwise than they are, as "digit" beside "pixel 1", "pixel 2".
+    """
+    apart = {roles.ids, *roles.info, *roles.drop}
+    names = [name for name in frame.columns if name not in apart]
+    if len(names) < 2 or isqrt(len(names) - 1) ** 2 != len(names) - 1:
+        return roles
+    stems = [re.sub(r"[\d\W_]+", "", str(name)) for name in names]
+    for name, stem in ((names[-1], stems[-1]), (names[0], stems[0])):
+        if name in roles.features or not 1 < frame[name].nunique() <= MOST_CLASSES:
+            continue
+        if stems.count(stem) > 1:
+            continue
+        side = pixel_side(frame[[other for other in names if other != name]].to_numpy())
+        if side is not None:
+            notes.append(
+                f"column {quoted(name)} stands beside the pixels of images of {side} x {side} and "
+                f"is taken for --target, not embedded (--feature {quote(name)} embeds it)"
+            )
+            return replace(roles, target=name)
+    return roles
 
 
 def _with_target(table: Table, roles: Roles, notes: list[str]) -> Roles:
