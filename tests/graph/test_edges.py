@@ -135,3 +135,18 @@ def test_the_graph_of_some_edges_is_the_one_built_of_them(seed, n, degree):
     expected = joined.symmetric(i[kept], j[kept], lengths[kept], n)
     for part in ("data", "indices", "indptr"):  # zeros are edges
         np.testing.assert_array_equal(getattr(found, part), getattr(expected, part))
+
+
+def test_renumbered_edges_are_the_same_edges_of_renamed_points():
+    rng = np.random.default_rng(0)
+    i, j = np.triu_indices(30, 1)
+    some = rng.random(len(i)) < 0.2
+    i, j = i[some], j[some]
+    edges = joined.EdgeList(i, j, rng.random(len(i)), 30)
+    renumbered = edges.renumbered()
+    np.testing.assert_array_equal(np.sort(renumbered.names), np.arange(30))
+    np.testing.assert_array_equal(renumbered.names[renumbered.i], i)
+    np.testing.assert_array_equal(renumbered.names[renumbered.j], j)
+    every = np.ones(len(i), dtype=bool)
+    named = renumbered.graph(every).toarray()[np.ix_(*2 * [np.argsort(renumbered.names)])]
+    np.testing.assert_array_equal(named, edges.graph(every).toarray())

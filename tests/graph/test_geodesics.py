@@ -20,9 +20,9 @@ from patchfold.graph.geodesics import continued_paths, reordered, shortest_paths
 from patchfold.neighbors.neighborhoods import Neighborhoods
 
 
-def relaxed(graph, sources=None, n_jobs=None, sparse=10**9):
-    """Use compiled code for every graph that has an edge, for each source or for all together."""
-    return shortest_paths(graph, sources, n_jobs=n_jobs, compiled_work=1, sparse=sparse)
+def relaxed(graph, sources=None, n_jobs=None, lanes=geodesics.LANES, **setting):
+    """Use compiled code for every graph that has an edge, for so many sources together."""
+    return shortest_paths(graph, sources, n_jobs=n_jobs, compiled_work=1, lanes=lanes, **setting)
 
 
 @pytest.mark.parametrize("share", [0.05, 0.1, 0.4])
@@ -55,7 +55,8 @@ def test_paths_are_those_of_dijkstra_to_the_last_bit(seed, n, degree, whole, dty
     rng = np.random.default_rng(seed)
     graph = random_graph(rng, n, int(n * degree), whole=whole, dtype=dtype)
     expected = dijkstra(graph).astype(dtype)
-    for found in (relaxed(graph), relaxed(graph, sparse=0), shortest_paths(graph)):
+    compiled = [relaxed(graph, lanes=lanes) for lanes in (1, geodesics.FEW_LANES, geodesics.LANES)]
+    for found in (*compiled, relaxed(graph, by_point=True), shortest_paths(graph)):
         assert found.dtype == dtype
         np.testing.assert_array_equal(found, expected)
 
@@ -131,17 +132,25 @@ def test_the_compiled_functions_do_what_they_say_in_python(monkeypatch):
     expected = dijkstra(graph)
     for name in (
         "has_shortcut",
-        "relax_each",
         "_dial",
         "rank_by_groups",
         "relax",
         "_improve",
         "_append",
         "write",
+        "write_by_point",
     ):
         monkeypatch.setattr(shortest_path_kernel, name, getattr(shortest_path_kernel, name).py_func)
     np.testing.assert_array_equal(relaxed(graph), expected)
-    np.testing.assert_array_equal(relaxed(graph, sparse=0), expected)
+    np.testing.assert_array_equal(relaxed(graph, lanes=1, by_point=True), expected)
+
+
+def test_paths_by_point_are_neighbours_in_memory():
+    graph = random_graph(np.random.default_rng(0), 60, 240)
+    for compiled_work in (1, 10**9):
+        found = shortest_paths(graph, np.arange(5), compiled_work=compiled_work, by_point=True)
+        assert found.shape == (5, 60)
+        assert found.T.flags.c_contiguous
 
 
 def test_a_graph_that_was_reordered_before_has_the_same_paths():
@@ -168,15 +177,16 @@ def test_detours_are_edges_longer_than_a_path_over_one_point(seed, n, degree, wh
 
 
 def test_groups_have_the_sources_nearest_to_their_first():
-    n = 3 * shortest_path_kernel.LANES
+    size = 16
+    n = 3 * size
     line = path(np.ones(n - 1))
     edges = line.indptr.astype(np.intp), line.indices.astype(np.intp)
     np.testing.assert_array_equal(
-        shortest_path_kernel.rank_by_groups(*edges, np.arange(n)), np.arange(n)
+        shortest_path_kernel.rank_by_groups(*edges, np.arange(n), size), np.arange(n)
     )
     # Where only every third point is a source, these alone are counted.
     sources = np.arange(0, n, 3)
-    ranks = shortest_path_kernel.rank_by_groups(*edges, sources)
+    ranks = shortest_path_kernel.rank_by_groups(*edges, sources, size)
     np.testing.assert_array_equal(ranks[sources], np.arange(len(sources)))
 
 

@@ -260,6 +260,14 @@ def test_compiled_code_finds_the_same_ways(n_jobs):
 
 
 @given(SEEDS, st.integers(2, 120), SPREADS)
+def test_numbering_points_along_the_graph_changes_no_bit(seed, n, spread):
+    evidence = geometric(seed, n, 6, spread=spread)
+    found, expected = verdict(evidence, n, renumbered=0), verdict(evidence, n)
+    for part, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(part, other)
+
+
+@given(SEEDS, st.integers(2, 120), SPREADS)
 def test_the_order_of_points_does_not_matter(seed, n, spread):
     evidence = geometric(seed, n, 6, spread=spread)
     label = np.random.default_rng(seed).permutation(n)

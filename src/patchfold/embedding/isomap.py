@@ -409,13 +409,19 @@ class PatchIsomap(BasePatchEmbedding):
         count = self._landmark_count(len(graph))
         self.landmarks_ = landmarks = None if count is None else self._drawn(graph, count)
         with self._stage("geodesics"):
-            geodesics = shortest_paths(graph.matrix, landmarks, n_jobs=self.n_jobs)
-            unit = _in_unit(geodesics, self.n_jobs)
+            geodesics = shortest_paths(
+                graph.matrix, landmarks, n_jobs=self.n_jobs, by_point=landmarks is not None
+            )
+            # In the order of memory; the shape does not matter.
+            flat = geodesics if landmarks is None else geodesics.T.reshape(geodesics.shape)
+            unit = _in_unit(flat, self.n_jobs)
         with self._stage("embedding"):
             # Where all geodesics are known, some of them place new points as well as all.
             some = drawn_rows(len(graph), placing_points, 0) if landmarks is None else slice(None)
             paths = by_point(geodesics[some], self._path_type(geodesics.dtype), self.n_jobs)
-            between = geodesics if landmarks is None else geodesics[:, landmarks]
+            between = geodesics
+            if landmarks is not None:
+                between = np.ascontiguousarray(geodesics[:, landmarks])
             places, means = self._scaled(between, n_components, unit)
             frame = self._frame(places[some], means[some], unit, geodesics.dtype)
             placing = self._placing = Triangulation(paths, **frame)
@@ -471,8 +477,9 @@ class PatchIsomap(BasePatchEmbedding):
     def _bytes(self, points: Any, setting: GraphSetting) -> int:
         n, itemsize = points.shape[0], points.dtype.itemsize
         count = self._landmark_count(n)
-        # All geodesics, and those that place new points, twice while their order changes.
-        paths = n * n + 2 * n * min(n, PLACING_POINTS) if count is None else 2 * n * count
+        # All geodesics, and those that place new points, twice where their type changes.
+        copies = 1 if self._path_type(points.dtype) == points.dtype else 2
+        paths = n * n + 2 * n * min(n, PLACING_POINTS) if count is None else copies * n * count
         return super()._bytes(points, setting) + int(itemsize * paths)
 
     def _thrift(self, points: Any) -> str:

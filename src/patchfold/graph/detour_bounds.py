@@ -21,21 +21,24 @@ def landmark_ways(
     landmarks: int,
     n_jobs: int | None = None,
     *,
+    names: Indices | None = None,
     compiled_work: int | None = None,
 ) -> Floats:
     """Return lower bounds of the geodesics between pairs, by those from ``landmarks`` points.
 
     ``|g(l, i) - g(l, j)| <= g(i, j)`` for every landmark ``l``. Landmarks are spread over the
     graph: the first is the point whose edges are the longest in sum, each of the others the point
-    farthest from those before it, so that the order of points does not matter. ``compiled_work`` is
-    that of :func:`~patchfold.graph.geodesics.shortest_paths`.
+    farthest from those before it, so that the order of points does not matter. Among equals it is
+    the one of the last name, ``names`` being those of the points (None: their numbers).
+    ``compiled_work`` is that of :func:`~patchfold.graph.geodesics.shortest_paths`.
     """
     sums = np.asarray(graph.sum(axis=1))
     nearest = np.full(graph.shape[0], np.inf)
     bounds: Floats = np.zeros(len(i))
     for _ in range(min(landmarks, graph.shape[0])):
         farthest = np.flatnonzero(nearest == nearest.max())
-        landmark = farthest[sums[farthest] == sums[farthest].max()][-1:]
+        equal = farthest[sums[farthest] == sums[farthest].max()]
+        landmark = equal[-1:] if names is None else equal[[np.argmax(names[equal])]]
         paths = shortest_paths(graph, landmark, n_jobs=n_jobs, compiled_work=compiled_work)[0]
         nearest = np.minimum(nearest, paths)
         bounds = least_ways(bounds, paths[i], paths[j])

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+from patchfold.base.row_order import places
 from patchfold.base.threads import block_slices
 from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
 
@@ -91,6 +93,18 @@ class EdgeList:
     j: Indices
     lengths: Floats
     n: int
+    names: Indices | None = None  # of the points, if these are not their numbers
+
+    def renumbered(self) -> EdgeList:
+        """Return the same edges; points that are joined have numbers near each other.
+
+        So paths through large graphs read memory that is still in the cache.
+        """
+        ones = np.ones(len(self.i), dtype=np.int8)
+        graph = symmetric(self.i, self.j, ones, self.n)
+        names = reverse_cuthill_mckee(graph, symmetric_mode=True).astype(np.intp)
+        number = places(names)
+        return EdgeList(number[self.i], number[self.j], self.lengths, self.n, names)
 
     def graph(self, kept: Mask) -> csr_array:
         """Return the graph of the edges that are kept, as :func:`symmetric` builds it."""

@@ -31,9 +31,11 @@ COMPILED_WORK = 4 * 10**7
 # The same once the compiler is imported.
 LOADED_WORK = 10**6
 
-# If fewer than one point in SPARSE is a source, sources are too far apart to go through the graph
-# together, and are taken one after the other.
-SPARSE = 8
+# Sources that go through the graph together. More share one walk; but the farther apart they are,
+# the more often a point gets another turn. So many where at least one point in SPARSE is a source,
+# FEW_LANES where sources are farther apart: 500 of 100 000 points of a roll take 1.8 s of one core,
+# 4.4 s in lanes of 64, 6.5 s one after the other.
+LANES, FEW_LANES, SPARSE = 64, 8, 8
 
 # Sources from which it pays to reorder a graph, and to drop edges that no shortest path takes.
 REORDERED = 8
@@ -51,8 +53,9 @@ def shortest_paths(
     *,
     n_jobs: int | None = None,
     compiled_work: int | None = None,
-    sparse: int = SPARSE,
+    lanes: int | None = None,
     reorder: bool = True,
+    by_point: bool = False,
 ) -> Floats:
     """Return the lengths of the shortest paths from the sources (None: all points) to all points.
 
@@ -66,11 +69,13 @@ def shortest_paths(
     compiled_work : int or None
         Sources times edges from which compiled code is used; None: fewer once the compiler is
         imported.
-    sparse : int
-        Sources are taken one after the other if fewer than one point in this number is a source.
+    lanes : int or None
+        Sources that go through the graph together; None: as many as suits them.
     reorder : bool, default=True
         Whether a graph with many sources is brought into another order first; False for one that
         :func:`reordered` has returned.
+    by_point : bool, default=False
+        Whether the lengths from a point, not those from a source, are neighbours in memory.
 
     Returns
     -------
@@ -94,12 +99,18 @@ def shortest_paths(
     if n_sources * graph.nnz < max(compiled_work, 1):
         # The graph is stored both ways, so following the arrows follows every edge.
         with np.errstate(over="ignore"):  # beyond float32: infinite, as without a path
-            return dijkstra(graph, directed=True, indices=sources).astype(dtype, copy=False)
+            found = dijkstra(graph, directed=True, indices=sources)
+            return found.astype(dtype, order="F" if by_point else "C", copy=False)
     start = np.arange(n_sources) if sources is None else np.asarray(sources)
     compact, order = graph, np.arange(graph.shape[0])
     if reorder and len(start) >= REORDERED:
         compact, order = reordered(graph)
-    return _relaxed(compact, order, start, dtype, sparse, n_jobs)
+    if lanes is None:
+        dense = len(start) * SPARSE >= graph.shape[0]
+        lanes = LANES if dense else FEW_LANES if len(start) >= FEW_LANES else 1
+    lengths = np.empty((len(start), graph.shape[0]), dtype, order="F" if by_point else "C")
+    _relax(compact, order, start, lanes, lengths, n_jobs)
+    return lengths
 
 
 def reordered(graph: csr_array) -> tuple[csr_array, Indices]:
@@ -151,13 +162,15 @@ def continued_paths(
 
 
 def by_point(paths: Floats, dtype: Any, n_jobs: int | None = None) -> Floats:
-    """Return paths (n_sources, n) as an array (n, n_sources).
+    """Return paths (n_sources, n) as an array (n, n_sources); nothing is copied if they lie so.
 
     Examples
     --------
     >>> by_point(np.array([[0.0, 1.0, 3.0]]), np.float32).ravel()
     array([0., 1., 3.], dtype=float32)
     """
+    if paths.T.flags.c_contiguous and paths.dtype == dtype:
+        return paths.T
     turned = np.empty(paths.shape[::-1], dtype)
 
     def turn(rows: slice) -> None:
@@ -184,15 +197,15 @@ def _without_detours(graph: csr_array) -> csr_array:
     )
 
 
-def _relaxed(
+def _relax(
     compact: csr_array,
     order: Indices,
     sources: Indices,
-    dtype: Any,
-    sparse: int,
+    lanes: int,
+    lengths: Floats,
     n_jobs: int | None,
-) -> Floats:
-    """Return the shortest paths from the sources by compiled code.
+) -> None:
+    """Write the shortest paths from the sources into ``lengths``, by compiled code.
 
     ``order`` tells which point each of the points of the graph is.
     """
@@ -205,28 +218,24 @@ def _relaxed(
         compact.data.astype(np.float64, copy=False),
     )
     starts = places(order)[sources]
-    lengths = np.empty((len(sources), len(order)), dtype)
-    if len(sources) * sparse < len(order):
+    groups = np.arange(len(sources))
+    if lanes > 1:
+        ranks = shortest_path_kernel.rank_by_groups(*edges[:2], starts, lanes)
+        groups = np.argsort(ranks[starts], kind="stable")
+    # Blocks reuse memory: to allocate it takes longer than to fill it.
+    spare: list[Floats] = []
 
-        def solve(block: slice) -> None:
-            rows = np.arange(len(sources))[block]
-            shortest_path_kernel.relax_each(*edges, starts[rows], order, rows, lengths)
-    else:
-        nearby = np.argsort(
-            shortest_path_kernel.rank_by_groups(*edges[:2], starts)[starts], kind="stable"
-        )
-        # Blocks reuse memory: to allocate it takes longer than to fill it.
-        spare: list[Floats] = []
-
-        def solve(block: slice) -> None:
-            rows = nearby[block]
-            try:
-                far = spare.pop()
-            except IndexError:
-                far = np.empty((len(order), shortest_path_kernel.LANES))
-            shortest_path_kernel.relax(*edges, starts[rows], far)
+    def solve(block: slice) -> None:
+        rows = groups[block]
+        try:
+            far = spare.pop()
+        except IndexError:
+            far = np.empty((len(order), lanes))
+        shortest_path_kernel.relax(*edges, starts[rows], far, (0,) * lanes)
+        if lengths.flags.c_contiguous:
             shortest_path_kernel.write(far, order, rows, lengths)
-            spare.append(far)
+        else:
+            shortest_path_kernel.write_by_point(far, order, rows, lengths.T)
+        spare.append(far)
 
-    map_slices(solve, list(gen_batches(len(sources), shortest_path_kernel.LANES)), n_jobs)
-    return lengths
+    map_slices(solve, list(gen_batches(len(sources), lanes)), n_jobs)

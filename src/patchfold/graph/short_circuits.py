@@ -104,6 +104,10 @@ def recommended_patch(n_samples: int, *, sized: bool = True) -> GaussianPatch:
     )
 
 
+# Edges from which points are renumbered: paths through a smaller graph find it in the cache.
+RENUMBERED = 10**6
+
+
 @dataclass(frozen=True)
 class Typical:
     """What is typical of neighbours: the medians of distance and divergence, both positive."""
@@ -174,10 +178,13 @@ def is_bend(suspects: int, mutual: int) -> bool:
     return suspects > 0 and mutual >= RECIPE.mutual * suspects
 
 
-def verdict(evidence: Evidence, n: int, n_jobs: int | None = None) -> Judgement:
+def verdict(
+    evidence: Evidence, n: int, n_jobs: int | None = None, *, renumbered: int = RENUMBERED
+) -> Judgement:
     """Decide about all edges of the evidence, as told at the top of this module.
 
-    Only ``factors`` know of a second look; the rest is that of the first.
+    Only ``factors`` know of a second look; the rest is that of the first. From ``renumbered`` edges
+    on, points are numbered along the graph meanwhile; results do not depend on it.
 
     Examples
     --------
@@ -198,6 +205,8 @@ def verdict(evidence: Evidence, n: int, n_jobs: int | None = None) -> Judgement:
     """
     i, j, disagreement, distances, common, own, near = evidence
     edges = EdgeList(i, j, np.asarray(distances, dtype=np.float64), n)
+    if len(i) >= renumbered:
+        edges = edges.renumbered()
     tree = np.zeros(len(i), dtype=bool)
     tree[own] = spanning_tree(i[own], j[own], disagreement[own], n)
 
@@ -247,7 +256,7 @@ def ways_around(edges: EdgeList, held: Mask, asked: Indices, n_jobs: int | None 
     Ways lead over edges that are held; the shortest paths of some landmarks bound them.
     """
     ends = edges.i[asked], edges.j[asked]
-    return landmark_ways(edges.graph(held), *ends, RECIPE.landmarks, n_jobs)
+    return landmark_ways(edges.graph(held), *ends, RECIPE.landmarks, n_jobs, names=edges.names)
 
 
 def is_trusted(disagreement: Floats, kin: Mask | None = None) -> Mask:

@@ -1,6 +1,8 @@
-"""Compiled shortest paths, from a block of sources at once or from one after the other.
+"""Compiled shortest paths, from a block of sources at once.
 
 An edge is relaxed for all sources of a block together, in one short loop over neighbouring numbers.
+Each source has a lane: a column of the block. The compiler unrolls the loop over lanes, because it
+knows the length of a tuple (:data:`Lanes`).
 Points wait in buckets ordered by their distance from the nearest source of the block. Most are
 final when their turn comes; a point whose distances improve later gets another turn, until nothing
 improves.
@@ -18,10 +20,8 @@ if TYPE_CHECKING:
     from patchfold.base.types import Floats, Indices, Mask
 
 
-# Sources relaxed at once. More sources share one walk through the graph; but the farther apart they
-# are, the more often a point gets another turn, and their distances leave the cache. A constant,
-# because the compiler unrolls the loop over them.
-LANES = 64
+# As many zeros as there are lanes.
+Lanes = tuple[int, ...]
 
 # Width of a bucket, in mean edge lengths. Narrower buckets order points that need no order; wider
 # ones let points go before others that would improve them.
@@ -53,8 +53,8 @@ def has_shortcut(indptr: Indices, indices: Indices, lengths: Floats, slack: floa
 
 
 @compiled
-def rank_by_groups(indptr: Indices, indices: Indices, sources: Indices) -> Indices:
-    """Rank points so that sources sorted by rank form groups of ``LANES`` close ones.
+def rank_by_groups(indptr: Indices, indices: Indices, sources: Indices, size: int) -> Indices:
+    """Rank points so that sources sorted by rank form groups of ``size`` close ones.
 
     A group begins with the first source that has no group yet, and takes the sources fewest edges
     away from it.
@@ -72,7 +72,7 @@ def rank_by_groups(indptr: Indices, indices: Indices, sources: Indices) -> Indic
         seen_from[first] = first
         queue[0] = first
         head, tail = 0, 1
-        full = ranked + LANES
+        full = ranked + size
         while head < tail and ranked < full:
             u = queue[head]
             head += 1
@@ -91,9 +91,17 @@ def rank_by_groups(indptr: Indices, indices: Indices, sources: Indices) -> Indic
 
 @compiled
 def relax(
-    indptr: Indices, indices: Indices, lengths: Floats, sources: Indices, far: Floats
+    indptr: Indices,
+    indices: Indices,
+    lengths: Floats,
+    sources: Indices,
+    far: Floats,
+    lanes: Lanes,
 ) -> None:
-    """Write the distances of all points from at most LANES sources into the columns of ``far``."""
+    """Write the distances of all points from the sources into the columns of ``far``.
+
+    There is at most one source a lane; the columns of other lanes are infinite.
+    """
     n = len(indptr) - 1
     far[:] = np.inf
     nearest = np.full(n, np.inf)  # the distance from the nearest source
@@ -121,7 +129,7 @@ def relax(
         waiting -= 1
         for e in range(indptr[u], indptr[u + 1]):
             v = indices[e]
-            if not _improve(far, u, v, lengths[e]):
+            if not _improve(far, u, v, lengths[e], lanes):
                 continue
             nearest[v] = min(nearest[v], nearest[u] + lengths[e])
             if not waits[v]:
@@ -129,57 +137,6 @@ def relax(
                 waiting += 1
                 bucket = max(turn, min(int(nearest[v] / width), turn + buckets - 1))
                 _append(v, bucket % buckets, head, tail, after)
-
-
-@compiled
-def relax_each(
-    indptr: Indices,
-    indices: Indices,
-    lengths: Floats,
-    sources: Indices,
-    order: Indices,
-    rows: Indices,
-    result: Floats,
-) -> None:
-    """Write the distances from each source, one after the other, into its row of the result.
-
-    Point ``j`` goes into column ``order[j]``, as in :func:`write`.
-    """
-    n = len(indptr) - 1
-    far = np.empty(n)
-    width, buckets = _dial(lengths, n)
-    head = np.full(buckets, -1, np.intp)
-    tail = np.full(buckets, -1, np.intp)
-    after = np.full(n, -1, np.intp)
-    waits = np.zeros(n, np.bool_)
-    for s in range(len(sources)):
-        far[:] = np.inf
-        far[sources[s]] = 0.0
-        waits[sources[s]] = True
-        waiting = 1
-        _append(sources[s], 0, head, tail, after)
-        turn = 0
-        while waiting:
-            u = head[turn % buckets]
-            if u < 0:
-                turn += 1
-                continue
-            head[turn % buckets] = after[u]
-            waits[u] = False
-            waiting -= 1
-            for e in range(indptr[u], indptr[u + 1]):
-                v = indices[e]
-                through_u = far[u] + lengths[e]
-                if not through_u < far[v]:
-                    continue
-                far[v] = through_u
-                if not waits[v]:
-                    waits[v] = True
-                    waiting += 1
-                    bucket = max(turn, min(int(through_u / width), turn + buckets - 1))
-                    _append(v, bucket % buckets, head, tail, after)
-        for j in range(n):
-            result[rows[s], order[j]] = far[j]
 
 
 @compiled
@@ -194,10 +151,10 @@ def _dial(lengths: Floats, n: int) -> tuple[float, int]:
 
 
 @compiled
-def _improve(far: Floats, u: int, v: int, length: float) -> bool:
+def _improve(far: Floats, u: int, v: int, length: float, lanes: Lanes) -> bool:
     """Shorten paths to ``v`` that are shorter through ``u``; tell whether there were any."""
     improved = False
-    for lane in range(LANES):
+    for lane in range(len(lanes)):
         through_u = far[u, lane] + length
         known = far[v, lane]
         better = through_u < known
@@ -238,3 +195,12 @@ def write(far: Floats, order: Indices, rows: Indices, result: Floats) -> None:
             column = order[j]
             for i in range(first, min(first + WRITTEN, len(rows))):
                 result[rows[i], column] = far[j, i]
+
+
+@compiled
+def write_by_point(far: Floats, order: Indices, columns: Indices, result: Floats) -> None:
+    """Write ``far[j, i]``, of point ``j``, into row ``order[j]`` and column ``columns[i]``."""
+    for j in range(len(order)):
+        row = order[j]
+        for i in range(len(columns)):
+            result[row, columns[i]] = far[j, i]
