@@ -16,7 +16,6 @@ NOTHING_ELSE = (
     "TfidfVectorizer and TruncatedSVD; patchfold.explore(numbers, text=texts) then shows both."
 )
 
-
 # What became of numbers.
 SCALED = {"standardize": "standardised", "raw": "as they are", "counts": "logarithms of counts"}
 

@@ -36,7 +36,6 @@ MOST_CLASSES = 20
 
 HEADER = ("method", "divergence", "", "95 % interval", "trust", "visible", "stress", "seconds")
 
-
 Target = Annotated[
     str | None,
     typer.Option(

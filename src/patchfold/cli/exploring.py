@@ -32,7 +32,6 @@ DIVERGENCES = ("euclidean", "kl")
 # Of tables, which the name of a page does without.
 ENDINGS = re.compile(r"(\.(csv|tsv|txt|parquet|arff|npy|npz|h5ad))?(\.gz)?$", re.IGNORECASE)
 
-
 Methods = Annotated[
     list[str] | None,
     typer.Option(

@@ -39,7 +39,6 @@ FIGURES = "figures"
 # A file that is written and removed again, to see whether the folder takes any.
 PROBE = "probe"
 
-
 PaperName = Annotated[
     str, typer.Argument(metavar="PAPER", help=f"One of: {', '.join((*PAPERS, FIGURES))}.")
 ]

@@ -27,7 +27,6 @@ from patchfold.patches.gaussians import Patches, aligned
 # by the slow, exact sum; above, the quick sum has a relative error of at most root-eps / 25.
 CLOSE = 100.0
 
-
 Divergence = Callable[[Patches, Patches], Array]
 
 

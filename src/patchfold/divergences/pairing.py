@@ -28,13 +28,10 @@ if TYPE_CHECKING:
 # Below, numpy takes less time than the import of the compiler.
 COMPILED_NUMBERS = 10**6
 
-
 # Edges that a thread takes at once in compiled code, which needs no memory for them.
 COMPILED_EDGES = 4096
 
-
 OnEdges = Callable[[Any, Any], Array]
-
 
 # Compiled code gives the sum of two terms; the divergence is the sum divided by this.
 _JEFFREYS = {kl: 4, jeffreys: 2}
@@ -82,8 +79,7 @@ def paired(
     second = patches if other is None else other
     i, j = _edges("i", i, len(patches)), _edges("j", j, len(second))
     if i.shape != j.shape:
-        msg = f"i and j must have one entry per edge each, got {i.size} and {j.size}."
-        raise ValueError(msg)
+        raise ValueError(f"i and j must have one entry per edge each, got {i.size} and {j.size}.")
     xp = array_namespace(patches.means)
     if other is None:
         rank = np.argsort(_canonical_order(patches))
@@ -282,19 +278,19 @@ def _checked(function: Divergence, value: Any, n: int) -> Array:
     """Return the values of a divergence if they are ``n`` finite numbers, none negative."""
     name = getattr(function, "__name__", repr(function))
     if getattr(value, "shape", None) != (n,):
-        msg = (
+        raise ValueError(
             f"divergence {name!r} must return one value per row, shape ({n},), "
             f"got {getattr(value, 'shape', type(value).__name__)}."
         )
-        raise ValueError(msg)
     xp = array_namespace(value)
     if not xp.isdtype(value.dtype, ("real floating", "integral", "bool")):
-        msg = f"divergence {name!r} gave values of type {value.dtype}; return real numbers."
-        raise TypeError(msg)
+        raise TypeError(
+            f"divergence {name!r} gave values of type {value.dtype}; return real numbers."
+        )
     if value.dtype not in (xp.float32, xp.float64):
         value = xp.astype(value, xp.float64)
     if not bool(xp.all(xp.isfinite(value) & (value >= 0))):
-        msg = (
+        raise ValueError(
             f"divergence {name!r} gave negative, NaN or infinite values, and a graph needs finite "
             "lengths >= 0; "
             + (
@@ -303,31 +299,29 @@ def _checked(function: Divergence, value: Any, n: int) -> Array:
                 else "check the function."
             )
         )
-        raise ValueError(msg)
     return value
 
 
 def _check_patches(patches: Any) -> None:
     if not isinstance(patches, Patches):
-        msg = (
+        raise TypeError(
             f"patches is a {type(patches).__name__}; fit Patches first, e.g. "
             "GaussianPatch().fit(X)."
         )
-        raise TypeError(msg)
 
 
 def _edges(name: str, ends: Any, n: int) -> Indices:
     """Check one end of the edges, and make negative indices count from the end."""
     ends = np.asarray(ends)
     if ends.ndim != 1 or (ends.size and ends.dtype.kind not in "iu"):
-        msg = f"{name} must be a one-dimensional array of integers, got {ends.dtype} {ends.shape}."
-        raise ValueError(msg)
+        raise ValueError(
+            f"{name} must be a one-dimensional array of integers, got {ends.dtype} {ends.shape}."
+        )
     if ends.size and not (-n <= ends.min() and ends.max() < n):
-        msg = (
+        raise IndexError(
             f"{name} refers to patches {ends.min()} to {ends.max()}, but there are {n}; "
             f"use indices from 0 to {n - 1}."
         )
-        raise IndexError(msg)
     return np.asarray(np.where(ends < 0, ends + n, ends), dtype=np.intp)
 
 

@@ -21,9 +21,7 @@ _REGISTRY: dict[str, formulas.Divergence] = {
     "euclidean": formulas.euclidean,
 }
 
-
 NAMES = _REGISTRY.keys()
-
 
 # Built-in divergences broadcast: one patch on one side is compared with all of the other.
 BUILT_IN = frozenset(_REGISTRY.values())

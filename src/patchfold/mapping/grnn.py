@@ -24,21 +24,16 @@ if TYPE_CHECKING:
 # rows if these are more than 2^25 pairs (256 MiB), but at least a hundred.
 CHOICE_PAIRS = 2**25
 
-
 LEAST_ROWS = 100
-
 
 # Squared distances that differ by a smaller share count as equal; gridded data have many.
 EQUAL_DISTANCE = 1e-9
-
 
 # The first bandwidths tried differ by this factor, which is less than the width of the minimum of
 # the error. The search between two of them ends at this share of the bandwidth.
 BANDWIDTH_STEP = 1.5
 
-
 BANDWIDTH_TOLERANCE = 1e-4
-
 
 # Errors that differ by a smaller share count as equal. Many bandwidths can be equally good, because
 # all see only the nearest point; rounding must not choose, and the smallest is taken.

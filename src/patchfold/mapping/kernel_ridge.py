@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 # but rounding grows as the inverse of the ridge, and reached 1e-9 of the coordinates there.
 KERNEL_WIDTHS = tuple(2.0**power for power in range(-5, 3))
 
-
 RIDGES = tuple(10.0**power for power in range(-6, 2))
 
 

@@ -25,19 +25,15 @@ if TYPE_CHECKING:
 # Candidates beyond k that a tree is asked for: they prove that no neighbour is missing.
 TREE_SPARE = 8
 
-
 # Rows with more than k + CROWD candidates are searched again in float64, or without a limit.
 CROWD = 64
-
 
 # Columns a group: the least values of interleaved groups bound the k-th least of a row.
 GROUP = 32
 
-
 # Rounding of a squared distance in a search, in units of (terms + 8) eps (|x| + |y|)^2. The bound
 # is 1/2 for centring, |y|^2 - 2 x.y + |x|^2 and their sums together; the rest is a margin.
 ROUNDING_UNITS = 1.0
-
 
 # A thread takes about a thousand rows through the tree at a time, so that all have work.
 TREE_ROW_BYTES = 2**15

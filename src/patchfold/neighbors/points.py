@@ -25,36 +25,28 @@ if TYPE_CHECKING:
 
 Edges = tuple[Indices, Indices, Floats]
 
-
 T = TypeVar("T")
-
 
 # A k-d tree beats a scan of all pairs only in few dimensions. For 20 000 Gaussian points it took
 # 0.8 s with 6 features, 1.6 s with 8 and 6.5 s with 15; a scan took 0.7 to 0.8 s.
 TREE_FEATURES = 6
 
-
 # A scan of BLAS_FEATURES features in one thread lets BLAS use all cores, as scikit-learn does;
 # smaller products gain nothing. No bit of a result depends on it.
 BLAS_FEATURES = 100
-
 
 # Data with a spread outside this range are rescaled before anything is squared, by a power of two,
 # which changes no digit.
 PLAIN_SPREAD = (1e-100, 1e100)
 
-
 # Larger differences would overflow, even rescaled, when squared and summed.
 LARGEST_SPREAD = 1e150
-
 
 # Larger values overflow in a sum or a difference.
 LARGEST_VALUE = 1e300
 
-
 # Differences are taken in parts of DIFFERENCE_BYTES, which stay in the cache until they are summed.
 DIFFERENCE_BYTES = 2**18
-
 
 # Attributes made for searching, which are not pickled.
 CACHED = ("finder", "_quick_finder", "_centre")

@@ -30,25 +30,20 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-
 DEFAULT_NEIGHBORS = 15
 
-
 KNN_NAMES = get_args(KnnName)
-
 
 # "auto" searches exactly up to these sizes. A scan is quadratic (on 20 000 x 784 it takes
 # several times as long as the approximate search: benchmarks/recall.py), a tree is not; and
 # pynndescent compiles for 25 to 50 s in every process, which only a larger search repays.
 AUTO_EXACT_SAMPLES = 30_000
 
-
 # More samples than that are scanned, too, if they have so few features that it takes no longer than
 # AUTO_EXACT_SAMPLES of 784: to choose the nearest takes about as long as 200 features do. On two
 # cores, 54 000 x 22 take 8 s, 54 000 x 100 12 s, and 30 000 x 784 15 s.
 CHOOSING = 200
 AUTO_SCAN = AUTO_EXACT_SAMPLES**2 * (CHOOSING + 784)
-
 
 AUTO_TREE_SAMPLES = 300_000
 

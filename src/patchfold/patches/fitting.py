@@ -25,22 +25,17 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-
 Fields = dict[str, Array]
-
 
 # Estimates that divide by the number of points, as scikit-learn's do.
 _FULL_DIVISOR = ("ledoit-wolf", "oas")
 
-
 # Estimates that keep at most ``rank`` directions.
 _OF_RANK = ("low-rank", "hazan")
-
 
 # A ridge below this power of the least number loses digits in products with widths: embeddings of
 # data in ever smaller units stay the same down to it, in float32 as in float64.
 LEAST_RIDGE = 2 / 3
-
 
 # The variance of the data is summed over blocks of VARIANCE_ROWS rows.
 VARIANCE_ROWS = 1024
@@ -164,12 +159,11 @@ class PatchFit:
         bad = np.concatenate(self.by_size(fit, walk, row_bytes, n_jobs))
         if bad.size:
             first = int(bad.min())
-            msg = (
+            raise ValueError(
                 f"covariance='empirical' is singular in {bad.size} of {n} patches (first: patch "
                 f"{first}, {int(degrees[first]) + int(self.include_self)} points in {m} "
                 "dimensions); use covariance='ridge', or a larger size."
             )
-            raise ValueError(msg)
         patches = Patches(points=self.points if self.origins is None else fields["means"], **fields)
         return patches if self.rows is None else patches[self.rows]
 
@@ -359,11 +353,10 @@ def mean_variance(largest: float, squares: list[float], dtype: Any) -> float:
         return 1.0
     # A thousandth of the root leaves room for a sum of squares over a whole patch.
     if not float(limits.smallest_normal) ** 0.5 < largest < 1e-3 * float(limits.max) ** 0.5:
-        msg = (
+        raise ValueError(
             f"the features of X spread over {largest:.3g}, which cannot be squared in {dtype} "
             "without loss; rescale X, e.g. with sklearn.preprocessing.StandardScaler."
         )
-        raise ValueError(msg)
     return largest * largest * sum(squares)
 
 
@@ -373,8 +366,7 @@ def _check_ridge(setting: covariances.Setting, X: Array) -> None:
     if not least < setting.ridge < float(limits.max) ** 0.5:
         gamma = "auto" if setting.gamma is None else setting.gamma
         remedy = "rescale X" if setting.gamma is None else "choose another gamma"
-        msg = (
+        raise ValueError(
             f"gamma={gamma!r} is a ridge of {setting.ridge:.3g}, whose products {X.dtype} does not "
             f"hold; {remedy}, or convert X to float64."
         )
-        raise ValueError(msg)

@@ -28,10 +28,8 @@ if TYPE_CHECKING:
 
 CENTERS = get_args(CenterName)
 
-
 # The size that is chosen for each point.
 ADAPTIVE = "adaptive"
-
 
 # Patches made without neighbourhoods or a size have as many neighbours as the default graph.
 DEFAULT_SIZE = 15
@@ -137,8 +135,9 @@ class GaussianPatch(BaseEstimator):
         X = _points(X)
         if neighborhoods is None:
             if points is not None:
-                msg = "points=... needs neighborhoods, the neighbours of these points in X."
-                raise ValueError(msg)
+                raise ValueError(
+                    "points=... needs neighborhoods, the neighbours of these points in X."
+                )
             neighborhoods = self._searched(X, n_jobs)
         if points is None:
             if self.denoise:
@@ -178,11 +177,10 @@ class GaussianPatch(BaseEstimator):
         self._check()
         X = _points(X)
         if not isinstance(neighborhoods, Neighborhoods):
-            msg = (
+            raise TypeError(
                 f"neighborhoods is a {type(neighborhoods).__name__}; pass what "
                 "patchfold.neighbors.find_neighbors(X) returns."
             )
-            raise TypeError(msg)
         _check_members(neighborhoods, X.shape[0])
         if self.size is not None and self.size != ADAPTIVE:
             neighborhoods = self._cut(neighborhoods)
@@ -192,11 +190,10 @@ class GaussianPatch(BaseEstimator):
             denoised = _points(denoised[0], like=X), _points(denoised[1], like=X)
         n = X.shape[0] if points is None else points.shape[0]
         if len(neighborhoods) != n:
-            msg = (
+            raise ValueError(
                 f"neighborhoods are those of {len(neighborhoods)} points, but {n} points were "
                 "given; search the neighbours of the same points."
             )
-            raise ValueError(msg)
         if self.size == ADAPTIVE:
             own = None if points is None else to_numpy(points)
             sizes = adaptive_sizes(to_numpy(X), neighborhoods, own, n_jobs=n_jobs)
@@ -238,21 +235,19 @@ class GaussianPatch(BaseEstimator):
         """Search the neighbours that the patches of ``X`` consist of."""
         size = self.reach(DEFAULT_SIZE, X.shape[0])
         if size >= X.shape[0]:
-            msg = (
+            raise ValueError(
                 f"size={size} needs more than {size} samples, got {X.shape[0]}; "
                 f"set size to at most {X.shape[0] - 1}."
             )
-            raise ValueError(msg)
         return find_neighbors(to_numpy(X), size, n_jobs=n_jobs)
 
     def _cut(self, neighborhoods: Neighborhoods) -> Neighborhoods:
         most = int(neighborhoods.degrees.max(initial=0))
         if int(self.size or 0) > most:
-            msg = (
+            raise ValueError(
                 f"size={self.size} needs neighborhoods of at least {self.size} points, these "
                 f"have {most}; search more neighbours or lower size."
             )
-            raise ValueError(msg)
         return neighborhoods.nearest(int(self.size or 0))
 
     def _check_size(self) -> None:
@@ -265,17 +260,16 @@ class GaussianPatch(BaseEstimator):
         check_choice("covariance", self.covariance, covariances.ESTIMATES)
         check_choice("center", self.center, CENTERS)
         if not isinstance(self.include_self, (bool, np.bool_)):
-            msg = f"include_self={self.include_self!r} must be True or False."
-            raise TypeError(msg)
+            raise TypeError(f"include_self={self.include_self!r} must be True or False.")
         if not isinstance(self.denoise, (bool, np.bool_)):
-            msg = f"denoise={self.denoise!r} must be True or False."
-            raise TypeError(msg)
+            raise TypeError(f"denoise={self.denoise!r} must be True or False.")
         self._check_size()
         if self.rank is not None:
             check_count("rank", self.rank)
         if self.covariance == "low-rank" and self.rank is None:
-            msg = "covariance='low-rank' needs rank, the number of directions to keep; e.g. rank=2."
-            raise ValueError(msg)
+            raise ValueError(
+                "covariance='low-rank' needs rank, the number of directions to keep; e.g. rank=2."
+            )
         if isinstance(self.gamma, str):
             check_choice("gamma", self.gamma, ("auto",))
             return
@@ -286,18 +280,16 @@ class GaussianPatch(BaseEstimator):
         if not number or not 0 < float(gamma) < top:
             allowed = "between 0 and 1" if intensity else "positive and finite"
             remedy = "" if intensity else "; covariance='empirical' adds no ridge"
-            msg = f"gamma={self.gamma!r} must be {allowed}, or 'auto'{remedy}."
-            raise ValueError(msg)
+            raise ValueError(f"gamma={self.gamma!r} must be {allowed}, or 'auto'{remedy}.")
 
 
 def _check_members(neighborhoods: Neighborhoods, n: int) -> None:
     indices = neighborhoods.indices
     if indices.size and not (indices.min() >= 0 and indices.max() < n):
-        msg = (
+        raise ValueError(
             f"neighborhoods refer to points {indices.min()} to {indices.max()}, X has {n} rows; "
             "search the neighbours in the same X."
         )
-        raise ValueError(msg)
 
 
 def _points(X: Array, like: Array = None) -> Array:
@@ -315,9 +307,11 @@ def _points(X: Array, like: Array = None) -> Array:
         return X
     xp = array_namespace(like)
     if array_namespace(X) is not xp:
-        msg = f"points is a {type(X).__name__} and X a {type(like).__name__}; pass both alike."
-        raise TypeError(msg)
+        raise TypeError(
+            f"points is a {type(X).__name__} and X a {type(like).__name__}; pass both alike."
+        )
     if X.shape[1] != like.shape[1]:
-        msg = f"points have {X.shape[1]} features, X has {like.shape[1]}; give the same columns."
-        raise ValueError(msg)
+        raise ValueError(
+            f"points have {X.shape[1]} features, X has {like.shape[1]}; give the same columns."
+        )
     return xp.astype(X, like.dtype, copy=False)

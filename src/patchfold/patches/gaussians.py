@@ -98,8 +98,7 @@ class Patches:
         bound = GIVEN_TOLERANCE * float(xp.finfo(covariances.dtype).eps) ** 0.5
         skew = xp.abs(covariances - xp.matrix_transpose(covariances))
         if bool(xp.any(skew > bound * scale[:, :, None] * scale[:, None, :])):
-            msg = "covariances are not symmetric; check them, or pass (S + S.T) / 2."
-            raise ValueError(msg)
+            raise ValueError("covariances are not symmetric; check them, or pass (S + S.T) / 2.")
         roots = _cholesky(covariances, scale)
         return cls(means, means, roots=roots, whiteners=_inverse(roots))
 
@@ -123,21 +122,22 @@ class Patches:
         _check_array("variances", variances, (n, r))
         _check_array("ridge", ridge, (n,))
         if r >= m:
-            msg = (
+            raise ValueError(
                 f"directions has {r} columns for {m} features, the factored form needs fewer; "
                 "use Patches.from_moments for full covariances."
             )
-            raise ValueError(msg)
         if bool(xp.any(ridge <= 0)) or bool(xp.any(variances < 0)):
-            msg = "ridge must be positive and variances must not be negative, in every patch."
-            raise ValueError(msg)
+            raise ValueError(
+                "ridge must be positive and variances must not be negative, in every patch."
+            )
         gram = xp.matrix_transpose(directions) @ directions
         # A direction without variance may have length zero.
         unit = xp.where(variances > 0, 1.0, xp.clip(xp.linalg.diagonal(gram), max=1.0))
         error = xp.abs(gram - xp.eye(r, dtype=gram.dtype) * unit[:, None, :])
         if bool(xp.any(error > GIVEN_TOLERANCE * float(xp.finfo(gram.dtype).eps) ** 0.5)):
-            msg = "the columns of directions are not orthonormal; pass the Q of a QR decomposition."
-            raise ValueError(msg)
+            raise ValueError(
+                "the columns of directions are not orthonormal; pass the Q of a QR decomposition."
+            )
         exact = xp.eye(r, dtype=gram.dtype) * xp.round(xp.linalg.diagonal(gram))[:, None, :]
         if bool(xp.any(xp.abs(gram - exact) > ORTHONORMAL * float(xp.finfo(gram.dtype).eps))):
             spread = directions * xp.sqrt(variances)[:, None, :]
@@ -258,11 +258,11 @@ class Patches:
             return self._map(lambda field: field[key, ...], np.arange(len(self))[key])
         rows = np.asarray(key) if np.size(key) else np.empty(0, dtype=np.intp)
         if isinstance(key, Integral) and not -len(self) <= int(key) < len(self):
-            msg = f"patch {key} is out of range, there are {len(self)} patches."
-            raise IndexError(msg)
+            raise IndexError(f"patch {key} is out of range, there are {len(self)} patches.")
         if rows.ndim > 1 or (rows.ndim == 0 and rows.dtype == bool):
-            msg = f"patches are indexed along one axis, got an index of shape {rows.shape}."
-            raise IndexError(msg)
+            raise IndexError(
+                f"patches are indexed along one axis, got an index of shape {rows.shape}."
+            )
         rows = np.atleast_1d(np.arange(len(self))[rows])
         if isinstance(key, Integral):
             return self[int(rows[0]) : int(rows[0]) + 1]
@@ -317,11 +317,10 @@ def aligned(a: Patches, b: Patches) -> tuple[Patches, Patches]:
     Their lengths must be equal, or one must be 1: a single patch is compared with all others.
     """
     if a.n_features != b.n_features or (len(a) != len(b) and 1 not in {len(a), len(b)}):
-        msg = (
+        raise ValueError(
             f"patches are compared row by row: got {len(a)} with {a.n_features} features and "
             f"{len(b)} with {b.n_features}."
         )
-        raise ValueError(msg)
     if a.factored != b.factored:
         return _in_full(a), _in_full(b)
     if not a.factored or a.directions.shape[2] == b.directions.shape[2]:
@@ -416,8 +415,9 @@ def _inverse(roots: Array) -> Array:
 
 def _shape_of(means: Array) -> tuple[int, int]:
     if means.ndim != 2 or means.shape[1] == 0:
-        msg = f"means must be two-dimensional (n, m) with m > 0, got shape {tuple(means.shape)}."
-        raise ValueError(msg)
+        raise ValueError(
+            f"means must be two-dimensional (n, m) with m > 0, got shape {tuple(means.shape)}."
+        )
     _check_array("means", means, tuple(means.shape))
     return int(means.shape[0]), int(means.shape[1])
 
@@ -425,8 +425,6 @@ def _shape_of(means: Array) -> tuple[int, int]:
 def _check_array(name: str, array: Array, shape: tuple[int, ...]) -> None:
     xp = array_namespace(array)
     if tuple(array.shape) != shape:
-        msg = f"{name} has shape {tuple(array.shape)}, expected {shape}."
-        raise ValueError(msg)
+        raise ValueError(f"{name} has shape {tuple(array.shape)}, expected {shape}.")
     if not bool(xp.all(xp.isfinite(array))):
-        msg = f"{name} contains NaN or infinity; patches need finite numbers."
-        raise ValueError(msg)
+        raise ValueError(f"{name} contains NaN or infinity; patches need finite numbers.")

@@ -30,55 +30,43 @@ if TYPE_CHECKING:
 # From MANY eigenvectors on, `Limits.dense_of_many` counts instead of `Limits.dense`.
 MANY = 20
 
-
 # Dense matrices of up to ONE_THREAD rows are decomposed by one thread of BLAS. Several wait for
 # each other at every column: beside two other busy processes, two threads took 40 times as long.
 ONE_THREAD = 1000
 
-
 # The largest residual |M v - lambda v| that counts as converged, as a share of the norm of M.
 RESIDUAL = 1e-7
-
 
 # The search for leading eigenvectors stops at this residual, as a share of the largest eigenvalue.
 # The last pass usually gains two digits, so the result is as good as rounding allows.
 CONVERGED = 1e-12
 
-
 # Vectors multiplied at once. A block needs half the passes over the matrix that one vector needs,
 # and a pass takes half as long again.
 BLOCK = 8
-
 
 # Entries that differ by a smaller share count as equally large: in symmetric data rounding would
 # decide between them.
 EQUAL_SIZE = 1e-6
 
-
 # Bottom eigenvectors are sought around a point below zero, this share of the largest diagonal entry
 # away: the matrices are singular, and cannot be factorised at zero itself.
 SHIFT = 1e-9
 
-
 # Graphs with fewer entries a point are nearly trees, and have sparse factors however wide they are.
 TREE_ENTRIES = 8
-
 
 # An iteration has another round only if the last one left at most this share of the residual.
 GAINED = 0.1
 
-
 # Vectors that an iteration carries along beyond those wanted, without multigrid and with it.
 SPARE_VECTORS, SPARE_WITH_MULTIGRID = 5, 3
-
 
 # A residual, as a share of the largest entry, below which an iteration gains nothing more.
 EXHAUSTED = 1e-13
 
-
 # The residual at which an iteration is accepted, as a share of the largest eigenvalue wanted.
 ITERATED = 1e-5
-
 
 # How far the coarsest graph may miss the kernel, as a share: rounding, and far less than a point.
 KNOWN = 1e-8

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 # vectors copies nothing. Fixed, because a sum in another order has other last bits.
 TILE_ROWS, TILE_COLUMNS = 64, 1024
 
-
 # Units of rounding in the squared lengths of axes, as a share of the longest.
 ROUNDING = 64.0
 
