@@ -5,12 +5,14 @@ import { Card } from "./card.js";
 import { fillSelect, firstChoices } from "./choices.js";
 import { coloringOf } from "./coloring.js";
 import { Column, description, furtherColumns } from "./data.js";
+import { Filters } from "./filters.js";
 import { bindFinder } from "./finder.js";
 import { describeEdges, describePane } from "./foot.js";
 import { showLegend } from "./legend.js";
 import { paint, trustScale } from "./painting.js";
 import { Pane } from "./pane.js";
 import { Pictures } from "./pictures.js";
+import { find, hint, matching } from "./search.js";
 import { listenToParent, tellParent } from "./parent.js";
 import { ContactSheet } from "./sheet.js";
 import { State } from "./state.js";
@@ -74,6 +76,7 @@ export class App {
     this.ownTheme = this.theme; // of the browser
     /** @type {import("./types.js").Layers} */
     this.layers = { patch: true, loadings: true, trust: false, edges: false, threshold: 1, words: "classes" };
+    this.look = { size: 1, opacity: 1 }; // of points, beside what they would be
     /** @type {Tool} */
     this.tool = "move";
     this.title = "";
@@ -83,6 +86,7 @@ export class App {
     this.visible = new Uint8Array(this.n).fill(1);
     this.selected = new Uint8Array(this.n);
     this.faint = false; // whether some points are not meant
+    this.asked = ""; // of the search
     /** @type {Uint8Array | null} what the search has found */
     this.matches = null;
     /** @type {number[]} that are selected */
@@ -92,6 +96,7 @@ export class App {
     /** @type {Pane[]} of which one may be closed */
     this.order = [];
     this.coloring = coloringOf(columns[0]);
+    this.filters = new Filters(this);
     /** @type {ReturnType<typeof setInterval> | undefined} */
     this.playing = undefined;
     /** @type {State | null} null until the page is there */
@@ -216,7 +221,7 @@ export class App {
   /** Work out anew what is visible and in which colours. */
   restyle(panes = this.panes) {
     paint(this, panes);
-    byId("found").textContent = this.matches ? counted(this.matching().length) : "";
+    byId("found").textContent = this.matches ? counted(matching(this).length) : "";
     this.changed();
   }
 
@@ -252,16 +257,29 @@ export class App {
    * @param {string} name
    */
   async colourBy(name) {
-    const packed = this.further.get(name);
-    if (packed && !this.columns.some((column) => column.name === name)) {
-      this.columns.push(await Column.load(packed));
-      byId("colour").append(new Option(named(name, 60)));
-      this.table.setColumns(this.columns);
-    }
-    const place = this.columns.findIndex((column) => column.name === name);
-    if (place < 0) return;
-    byId("colour", HTMLSelectElement).selectedIndex = place;
+    const column = await this.column(name);
+    if (!column) return;
+    byId("colour", HTMLSelectElement).selectedIndex = this.columns.indexOf(column);
     byId("colour").dispatchEvent(new Event("change"));
+  }
+
+  /**
+   * A column by its name; null where there is none.
+   * @param {string} name
+   */
+  async column(name) {
+    const known = (/** @type {Column} */ column) => column.name === name;
+    const packed = this.further.get(name);
+    if (packed && !this.columns.some(known)) {
+      const column = await Column.load(packed);
+      if (!this.columns.some(known)) {
+        this.columns.push(column);
+        byId("colour").append(new Option(named(name, 60)));
+        this.table.setColumns(this.columns);
+        this.filters.offer();
+      }
+    }
+    return this.columns.find(known) ?? null;
   }
 
   // ------------------------------------------------------------------ pointing and picking
@@ -279,12 +297,19 @@ export class App {
     this.repaint();
   }
 
-  /** Leave off: no path, no half-drawn lasso, no card. */
+  /** Leave off: the path, a half-drawn lasso and the card, else the selection, else what hides rows. */
   dismiss() {
+    const begun = this.ends.length || this.card.pinned || this.panes.some((pane) => pane.lasso);
     this.pick(-1);
     this.card.pin(false);
     this.point(-1);
     for (const pane of this.order) pane.cancel();
+    if (begun) return;
+    if (this.rows.length) this.select([]);
+    else if (this.matches) {
+      byId("search", HTMLInputElement).value = "";
+      find(this, "");
+    } else this.filters.clear();
   }
 
   /**
@@ -315,6 +340,7 @@ export class App {
   select(rows, add = false) {
     if (!add) this.selected.fill(0);
     for (const row of rows) this.selected[row] = 1;
+    if (this.table.extra.length) this.table.beside([]);
     this.rows = [];
     this.selected.forEach((chosen, row) => chosen && this.rows.push(row));
     byId("drawer").hidden = !this.rows.length;
@@ -338,35 +364,6 @@ export class App {
     byId("as-pictures").hidden = byId("as-table").hidden = !this.pictures;
     byId("as-pictures").setAttribute("aria-pressed", String(on));
     byId("as-table").setAttribute("aria-pressed", String(!on));
-  }
-
-  /** @param {string} text */
-  search(text) {
-    const words = text.trim().toLowerCase();
-    this.matches = null;
-    if (words) {
-      const matches = new Uint8Array(this.n);
-      const texts = this.columns.filter((column) => !column.numeric);
-      for (const column of [...texts, this.ids]) column.search(words, matches);
-      this.matches = matches;
-    }
-    this.restyle();
-  }
-
-  /** The rows that the search has found and the legend shows. */
-  matching() {
-    /** @type {number[]} */
-    const rows = [];
-    this.matches?.forEach((hit, row) => hit && this.visible[row] && rows.push(row));
-    return rows;
-  }
-
-  selectMatches() {
-    if (!this.matches) return;
-    const rows = this.matching();
-    byId("search", HTMLInputElement).value = "";
-    this.search("");
-    this.select(rows);
   }
 
   // ------------------------------------------------------------------ controls
@@ -418,6 +415,7 @@ export class App {
     const size = sized(Number(description().bytes));
     byId("summary").textContent = `${counted(this.n)} points · ${many} · ${size}`;
     for (const column of this.columns) byId("colour").append(new Option(named(column.name, 60)));
+    byId("search", HTMLInputElement).placeholder = hint(this.columns);
     this.showSheet(Boolean(this.pictures));
     for (const choice of firstChoices(this.methods, this.divergences)) this.addPane(choice);
     this.order = [...this.panes];
@@ -427,6 +425,7 @@ export class App {
     this.dark.addEventListener("change", ({ matches }) => this.setTheme(matches ? "dark" : "light"));
     bindControls(this);
     bindFinder(this);
+    this.filters.offer();
     byId("loadings-switch").hidden = !this.features.length;
     byId("neighbors").hidden = this.ks.length < 2;
     byId("k", HTMLInputElement).max = String(this.ks.length - 1);

@@ -3,7 +3,7 @@
 import { loadingLines } from "./loadings.js";
 import { drawPicture } from "./pictures.js";
 import { freePlace } from "./placing.js";
-import { byId, clipped, divergenceName, methodName, named, penOf } from "./words.js";
+import { byId, clipped, counted, divergenceName, methodName, named, penOf } from "./words.js";
 
 const MOST_ROWS = 12; // columns on the card
 const FEW_ROWS = 6; // columns beside a text, a picture or loadings
@@ -133,10 +133,12 @@ export class Card {
     for (const column of columns.slice(0, most)) {
       list.append(...line(column.name, column.shown(row, 120)));
     }
+    const copies = app.panes.map((pane) => pane.copies(row));
+    const here = Math.max(...copies);
     for (const pane of app.panes.filter(({ view }) => view)) {
       list.append(...line(trustName(pane, app.panes), (pane.trust[row] / 255).toFixed(2)));
     }
-    const parts = [name, ...this.picture(row), ...this.text(row), list];
+    const parts = [name, ...copiesLine(here), ...this.picture(row), ...this.text(row), list];
     const more = columns.length - most;
     if (more > 0) {
       const rest = document.createElement("p");
@@ -174,6 +176,18 @@ export class Card {
     paragraph.append(...linked(clipped(text.text(row), MOST_LETTERS)));
     return [paragraph];
   }
+}
+
+/**
+ * How many rows stand at a place, where they are several.
+ * @param {number} count
+ */
+function copiesLine(count) {
+  if (count < 2) return [];
+  const paragraph = document.createElement("p");
+  paragraph.className = "copies";
+  paragraph.textContent = `${counted(count)} rows here`;
+  return [paragraph];
 }
 
 /**

@@ -3,7 +3,7 @@
 /** @typedef {import("./types.js").Choice} Choice */
 
 /**
- * What the two panes show at first: the classical method beside that of patches.
+ * What the two panes show at first: the map of patches, and beside it that of the classical method.
  * @param {string[]} methods
  * @param {(string | null)[]} divergences
  * @returns {Choice[]}
@@ -12,7 +12,7 @@ export function firstChoices(methods, divergences) {
   if (divergences.length < 2) {
     return methods.slice(0, 2).map((method) => ({ method, divergence: divergences[0] }));
   }
-  const last = (/** @type {string | null} */ name) => Number(name !== "euclidean");
+  const last = (/** @type {string | null} */ name) => Number(name === "euclidean");
   const order = [...divergences].sort((a, b) => last(a) - last(b));
   return order.slice(0, 2).map((divergence) => ({ method: methods[0], divergence }));
 }

@@ -22,8 +22,8 @@ const VIRIDIS = [
   "#440154", "#482475", "#414487", "#355f8d", "#2a788e", "#21918c", "#22a884", "#44bf70",
   "#7ad151", "#bddf26", "#fde725",
 ].map(fromHex);
-// Its ends fade into a dark and into a light ground.
-const RANGE = { light: [0, 0.93], dark: [0.16, 1] };
+// Its ends fade into a dark and into a light ground: every colour has a contrast of 3 with a dark one.
+const RANGE = { light: [0, 0.93], dark: [0.36, 1] };
 
 const EDGE_COLORS = {
   light: ["#c3cad3", "#b7b3c0", "#e0a06f", "#d55e00", "#8f1d00"].map(fromHex),
@@ -53,8 +53,12 @@ function between(stops, share) {
 // How light (in OKLab) colours must be so as not to fade into the ground.
 /** @type {Record<Theme, [number, number]>} */
 const LIGHTNESS = { light: [0.38, 0.84], dark: [0.54, 0.9] };
-// The colours of classes on each ground. The tints would fade into a dark one, or be too much alike.
-const palettes = { light: [...CLASSES], dark: CLASSES.slice(0, 8) };
+// On a dark ground the first eight have a contrast of 4.5 or more; the tints would be too much alike.
+const ON_DARK = [
+  "#2b8ae0", "#e69f00", "#009e73", "#cc79a7", "#6cc5f5", "#e0691a", "#b8a800", "#a47ee0",
+].map(fromHex);
+// The colours of classes on each ground.
+const palettes = { light: [...CLASSES], dark: ON_DARK };
 
 /**
  * @param {number} place

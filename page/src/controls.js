@@ -2,6 +2,7 @@
 
 import { coloringOf } from "./coloring.js";
 import { bindSaving } from "./saving.js";
+import { find, selectMatches } from "./search.js";
 import { byId } from "./words.js";
 
 /**
@@ -32,7 +33,12 @@ export function bindControls(app) {
   on("play", "click", () => app.play(!app.playing));
   on("compare", "click", () => app.togglePanes());
   on("theme", "click", () => app.setTheme(app.theme === "dark" ? "light" : "dark"));
-  on("help", "click", () => help.showModal());
+  const explain = () => {
+    help.showModal();
+    byId("help-title").focus(); // else the button at its end has the focus, and it starts there
+    help.scrollTop = 0;
+  };
+  on("help", "click", explain);
   on("clear", "click", () => app.select([]));
   on("as-pictures", "click", () => app.showSheet(true));
   on("as-table", "click", () => app.showSheet(false));
@@ -40,7 +46,7 @@ export function bindControls(app) {
   bindColours(app);
   bindEdges(app);
   bindSearch(app);
-  document.addEventListener("keydown", (event) => press(app, event, help));
+  document.addEventListener("keydown", (event) => press(app, event, help, explain));
 }
 
 /** @param {App} app */
@@ -57,6 +63,14 @@ function bindColours(app) {
     app.showLegend();
     app.restyle();
   });
+  for (const part of /** @type {const} */ (["size", "opacity"])) {
+    const slider = byId(part, HTMLInputElement);
+    on(part, "input", () => {
+      app.look[part] = Number(slider.value) / 100;
+      app.repaint();
+      app.changed();
+    });
+  }
   on("words", "change", () => {
     app.layers.words = words.value;
     for (const pane of app.order) pane.relabel();
@@ -100,13 +114,12 @@ function bindSearch(app) {
   let waiting;
   on("search", "input", () => {
     clearTimeout(waiting);
-    waiting = setTimeout(() => app.search(field.value), TYPING);
+    waiting = setTimeout(() => find(app, field.value), TYPING);
   });
   on("search", "keydown", (event) => {
     if (event.key !== "Enter") return;
     clearTimeout(waiting);
-    app.search(field.value);
-    app.selectMatches();
+    selectMatches(app);
   });
 }
 
@@ -124,15 +137,16 @@ function takes({ target, key }) {
  * @param {App} app
  * @param {KeyboardEvent} event
  * @param {HTMLDialogElement} help
+ * @param {() => void} explain
  */
-function press(app, event, help) {
+function press(app, event, help, explain) {
   if (event.ctrlKey || event.metaKey || event.altKey || help.open || takes(event)) return;
   /** @type {Record<string, () => void>} */
   const actions = {
     "/": () => byId("search").focus(),
     l: () => app.setTool("lasso"),
     v: () => app.setTool("move"),
-    "?": () => help.showModal(),
+    "?": explain,
     Escape: () => app.dismiss(),
   };
   if (!Object.hasOwn(actions, event.key)) return;

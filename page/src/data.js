@@ -175,6 +175,14 @@ export class Column {
   }
 
   /**
+   * The number that a text means, NaN where it means none.
+   * @param {string} text
+   */
+  numberOf(text) {
+    return text.trim() ? Number(text.trim().replace(/^(-?\d+),(\d+)$/, "$1.$2")) : NaN;
+  }
+
+  /**
    * Mark the rows whose text contains the words, or whose number is the words.
    * @param {string} words
    * @param {Uint8Array} mask

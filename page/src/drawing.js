@@ -136,7 +136,7 @@ function points(pane) {
   return seen
     .map(({ row, x, y }) => {
       const [r, g, b, alpha] = pane.colors.subarray(4 * row, 4 * row + 4);
-      const fill = `fill="rgb(${r},${g},${b})" fill-opacity="${(alpha / 255).toFixed(2)}"`;
+      const fill = `fill="rgb(${r},${g},${b})" fill-opacity="${((pane.app.look.opacity * alpha) / 255).toFixed(2)}"`;
       return `<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="${radius}" ${fill}/>`;
     })
     .join("");

@@ -1,6 +1,7 @@
 // The words below panes, and beside the switch of the edges.
 
 import { edgeColor, gradient } from "./colors.js";
+import { showNear } from "./near.js";
 import { byId, counted, measureName, rounded, spanOf } from "./words.js";
 
 /**
@@ -62,8 +63,10 @@ export function describePane(pane) {
   const shown = pane.edgesShown();
   if (shown.count) parts.push(`${counted(shown.count)} shown, from ${rounded(shown.from)}`);
   const foot = pane.find(".pane-foot");
-  foot.textContent = [...parts, ...view.notes].join(" \u00b7 ");
-  foot.title = foot.textContent;
+  const words = [...parts, ...view.notes].join(" \u00b7 ");
+  foot.title = words;
+  foot.textContent = words;
+  showNear(pane);
 }
 
 /** @param {Pane} pane */

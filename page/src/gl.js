@@ -47,7 +47,7 @@ void main() {
 }`,
   fragment: `#version 300 es
 precision highp float;
-uniform float size, weight;
+uniform float size, weight, opacity;
 uniform vec3 ground;
 in vec4 color;
 out vec4 result;
@@ -57,7 +57,7 @@ void main() {
   float disc = clamp(radius - away, 0.0, 1.0);
   // A rim in the colour of the ground keeps points apart that overlap.
   float rim = size > 7.0 && weight == 0.0 ? clamp(away - radius + 1.6, 0.0, 1.0) : 0.0;
-  float covers = weight == 0.0 ? color.a : weight;
+  float covers = weight == 0.0 ? color.a * opacity : weight;
   result = vec4(mix(color.rgb, ground, 0.75 * rim), 1.0) * disc * covers;
 }`,
 };
@@ -269,8 +269,9 @@ export class Renderer {
       gl.uniform3fv(points.uniforms.ground, frame.ground);
       gl.bindVertexArray(this.none);
       gl.uniform1i(points.uniforms.faint, faint);
+      gl.uniform1f(points.uniforms.opacity, frame.opacity);
       gl.drawArrays(gl.POINTS, 0, Math.ceil(this.n / frame.every));
-      if (sums) this.spread(sums, frame.crowd, faint ? FAINT_CROWD : 1);
+      if (sums) this.spread(sums, frame.crowd, (faint ? FAINT_CROWD : 1) * frame.opacity);
     }
   }
 

@@ -88,13 +88,25 @@ export class Graph {
     return this.middle;
   }
 
-  /** @param {number} row */
+  /**
+   * The neighbours of a row. Copies are joined by edges of no length, most of them to the first alone:
+   * the neighbours of one are those of all.
+   * @param {number} row
+   */
   neighbors(row) {
-    const found = [];
-    for (let place = this.starts[row]; place < this.starts[row + 1]; place++) {
-      found.push({ row: this.targets[place], colour: this.colours[this.numbers[place]] });
+    /** @type {Map<number, { row: number, length: number, colour: number }>} */
+    const found = new Map();
+    const copies = [row];
+    for (const copy of copies) {
+      for (let place = this.starts[copy]; place < this.starts[copy + 1]; place++) {
+        const edge = this.numbers[place];
+        const other = this.targets[place];
+        if (other === row || found.has(other)) continue;
+        found.set(other, { row: other, length: this.lengths[edge], colour: this.colours[edge] });
+        if (!this.lengths[edge]) copies.push(other);
+      }
     }
-    return found;
+    return [...found.values()];
   }
 
   /**

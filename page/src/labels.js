@@ -2,6 +2,7 @@
 
 import { Classes } from "./coloring.js";
 import { clustersOf } from "./clusters.js";
+import { boxesOf } from "./loadings.js";
 import { namesOf } from "./telling.js";
 import { named } from "./words.js";
 
@@ -91,9 +92,10 @@ function median(values) {
  * @param {Label[]} labels
  * @param {Pick<Pane, "width" | "height" | "camera" | "toScreen">} pane
  * @param {(text: string, size: number) => number} widthOf
+ * @param {Rectangle[]} taken where none may be
  * @returns {Placed[]}
  */
-export function placedLabels(labels, pane, widthOf) {
+export function placedLabels(labels, pane, widthOf, taken = []) {
   /** @type {Placed[]} */
   const placed = [];
   const most = Math.max(...labels.map(({ count }) => count), 1);
@@ -114,7 +116,7 @@ export function placedLabels(labels, pane, widthOf) {
       const left = Math.round(x - width / 2 + across * width + Math.sign(across) * 6);
       const top = Math.round(y - height / 2 + up * height);
       const one = { label, left, top, width, height, size, opacity };
-      if (!within(one, pane) || placed.some((other) => overlap(one, other))) continue;
+      if (!within(one, pane) || [...taken, ...placed].some((other) => overlap(one, other))) continue;
       placed.push(one);
       break;
     }
@@ -152,10 +154,11 @@ export function drawLabels(pane, pen) {
   pane.placed = [];
   if (!pane.labels.length || pane.share < 1) return;
   const font = (/** @type {number} */ size) => `600 ${size}px system-ui, sans-serif`;
-  pane.placed = placedLabels(pane.labels, pane, (text, size) => {
+  const widthOf = (/** @type {string} */ text, size = SMALLEST) => {
     pen.font = font(size);
     return pen.measureText(text).width;
-  });
+  };
+  pane.placed = placedLabels(pane.labels, pane, widthOf, boxesOf(pane, widthOf));
   pen.textAlign = "left";
   pen.textBaseline = "middle";
   for (const { label, left, top, height, size, opacity } of pane.placed) {

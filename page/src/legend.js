@@ -2,6 +2,7 @@
 
 import { Classes, Scale } from "./coloring.js";
 import { css, gradient } from "./colors.js";
+import { Histogram } from "./histogram.js";
 import { counted, named, rounded } from "./words.js";
 
 /**
@@ -53,7 +54,7 @@ export function groupsOf(entries) {
  * @param {Theme} theme
  * @param {() => void} changed
  */
-function showClasses(place, coloring, theme, changed) {
+export function showClasses(place, coloring, theme, changed) {
   /** @type {Shown[]} */
   const shown = [];
   const refresh = () => {
@@ -163,11 +164,25 @@ function searchOf(shown, parts) {
  * @param {() => void} changed
  */
 function showScale(place, coloring, theme, changed) {
-  const box = document.createElement("div");
-  box.className = "scale";
   const bar = document.createElement("div");
   bar.className = "gradient";
   bar.style.background = gradient(coloring.color, theme);
+  const known = coloring.values.length > 0;
+  showRange(place, coloring, known ? [new Histogram(coloring).element, bar] : [bar], changed);
+}
+
+/**
+ * Two handles over what shows the values of a scale, and what they stand for.
+ * @param {HTMLElement} place
+ * @param {Scale} coloring
+ * @param {Element[]} bars
+ * @param {() => void} changed
+ */
+export function showRange(place, coloring, bars, changed) {
+  const box = document.createElement("div");
+  box.className = "scale";
+  const track = document.createElement("div");
+  track.className = "track";
   const ends = document.createElement("p");
   ends.className = "ends";
   const [low, high] = [document.createElement("span"), document.createElement("span")];
@@ -197,6 +212,7 @@ function showScale(place, coloring, theme, changed) {
     high.textContent = coloring.above && coloring.to === 1 ? `\u2265 ${largest}` : largest;
   };
   refresh();
-  box.append(bar, ...handles, ends);
+  track.append(...handles);
+  box.append(...bars, track, ends);
   place.append(box);
 }

@@ -10,6 +10,9 @@ const SHORTEST = 0.35; // of the longest arrow
 const LONGEST = 54; // pixels
 const HEAD = 7; // pixels
 const LINE = 15; // pixels
+const AWAY = 6; // pixels from the tip of an arrow to its name
+// Where a name goes beside its tip, from straight ahead.
+const TURNS = [0, 0.5, -0.5, 1, -1, 1.6, -1.6, 2.2, -2.2, Math.PI];
 const MOST_LETTERS = 24; // of a name on the map
 const FONT = "600 12px system-ui, sans-serif";
 
@@ -102,11 +105,11 @@ function summaryOf(loadings, places, rows) {
 }
 
 /**
- * Draw what moves the selected points as arrows from their middle, and keep where these are.
+ * Find where the arrows of what moves the selected points go, from the middle of these.
  * @param {Pane} pane
  * @param {CanvasRenderingContext2D} pen
  */
-export function drawLoadings(pane, pen) {
+export function placeLoadings(pane, pen) {
   const { app } = pane;
   pane.moved = [];
   if (!app.layers.loadings || !pane.loadings || !app.rows.length || pane.share < 1) return;
@@ -114,6 +117,34 @@ export function drawLoadings(pane, pen) {
   pen.font = FONT;
   const widthOf = (/** @type {string} */ text) => pen.measureText(text).width;
   pane.moved = withWords(arrowsOf(moves, pane.toScreen(centre)), app.features, pane, widthOf);
+}
+
+/**
+ * Where the arrows and their names are.
+ * @param {Pane} pane
+ * @param {(text: string) => number} widthOf
+ * @returns {import("./types.js").Rectangle[]}
+ */
+export function boxesOf({ moved }, widthOf) {
+  return moved.flatMap(({ from, to, name, at: [left, middle] }) => [
+    { left, top: middle - LINE / 2, width: widthOf(name), height: LINE },
+    {
+      left: Math.min(from[0], to[0]),
+      top: Math.min(from[1], to[1]),
+      width: Math.abs(to[0] - from[0]),
+      height: Math.abs(to[1] - from[1]),
+    },
+  ]);
+}
+
+/**
+ * Draw these arrows.
+ * @param {Pane} pane
+ * @param {CanvasRenderingContext2D} pen
+ */
+export function drawLoadings(pane, pen) {
+  const { app } = pane;
+  pen.font = FONT;
   for (const { from, to } of pane.moved) {
     for (const { width, color } of [{ width: 5, color: app.paper }, { width: 2, color: app.ink }]) {
       pen.lineWidth = width;
@@ -146,32 +177,44 @@ export function shaftOf(from, to) {
 }
 
 /**
- * The names of arrows' features, and where they begin: beyond the tips, within the pane, and neither
- * over each other nor over other words.
+ * The names of arrows' features, and where they begin: at the tips, within the pane, not over each
+ * other.
  * @param {Arrow[]} arrows
  * @param {string[]} features
- * @param {{ width: number, placed: import("./types.js").Rectangle[] }} pane
+ * @param {{ width: number }} pane
  * @param {(text: string) => number} widthOf
  * @returns {NamedArrow[]}
  */
 export function withWords(arrows, features, pane, widthOf) {
-  const taken = pane.placed.map(({ left, top, width, height }) => ({ left, width, height, top: top + height / 2 }));
-  return arrows.map((arrow) => {
+  /** @type {import("./types.js").Rectangle[]} */
+  const names = [];
+  return arrows.flatMap((arrow) => {
     const { feature, from, to } = arrow;
     const name = clipped(features[feature], MOST_LETTERS);
     const width = widthOf(name);
-    const [x, y] = [to[0] - from[0], to[1] - from[1]];
-    const steep = Math.abs(x) < 0.4 * Math.hypot(x, y);
-    const beside = steep ? -width / 2 : x > 0 ? 6 : -6 - width;
-    const left = Math.max(2, Math.min(to[0] + beside, pane.width - width - 2));
-    const down = y > 0 ? LINE : -LINE;
-    let top = to[1] + (steep ? 0.7 * down : 0);
-    const covers = (/** @type {import("./types.js").Rectangle} */ other) =>
-      Math.abs(other.top - top) < (LINE + other.height) / 2 && left < other.left + other.width && other.left < left + width;
-    while (taken.some(covers)) top += down;
-    taken.push({ left, width, height: LINE, top });
-    return { ...arrow, name, at: /** @type {Place} */ ([left, top]) };
+    const ahead = Math.atan2(to[1] - from[1], to[0] - from[0]);
+    const boxes = TURNS.map((turn) => {
+      const [x, y] = [Math.cos(ahead + turn), Math.sin(ahead + turn)];
+      // The word touches a small circle around the tip, on the side that the turn says.
+      const wished = to[0] + AWAY * x + (width / 2) * (x - 1);
+      const left = Math.max(2, Math.min(wished, pane.width - width - 2));
+      return { left, width, height: LINE, top: to[1] + (AWAY + LINE / 2) * y };
+    });
+    const box = boxes.find((one) => !names.some((other) => covers(one, other)));
+    if (!box) return []; // without its name an arrow would say nothing
+    names.push(box);
+    return [{ ...arrow, name, at: /** @type {Place} */ ([box.left, box.top]) }];
   });
+}
+
+/**
+ * Whether two boxes, of which `top` is the middle, overlap.
+ * @param {import("./types.js").Rectangle} one
+ * @param {import("./types.js").Rectangle} other
+ */
+function covers(one, other) {
+  const apart = Math.abs(other.top - one.top) >= (one.height + other.height) / 2;
+  return !apart && one.left < other.left + other.width && other.left < one.left + one.width;
 }
 
 /**

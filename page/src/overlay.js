@@ -2,7 +2,7 @@
 
 import { css, edgeColor } from "./colors.js";
 import { drawLabels } from "./labels.js";
-import { drawLoadings } from "./loadings.js";
+import { drawLoadings, placeLoadings } from "./loadings.js";
 import { penOf } from "./words.js";
 
 /**
@@ -30,6 +30,7 @@ export function drawOverlay(pane) {
   pane.ellipse = null;
   pen.lineJoin = "round";
   pen.lineCap = "round";
+  placeLoadings(pane, pen);
   drawLabels(pane, pen);
   if (app.pointed >= 0) drawPointed(pane, pen);
   drawLoadings(pane, pen);

@@ -18,12 +18,12 @@ const MANY = 20_000; // points, from which on they are more transparent
  */
 export function paint(app, panes) {
   const { n, coloring } = app;
+  app.filters.apply(app.visible);
   const chosen = app.matches ?? (app.rows.length ? app.selected : null);
   app.faint = Boolean(chosen);
   const full = n > MANY ? 200 : 235;
   const opacity = new Uint8Array(n);
   for (let row = 0; row < n; row++) {
-    app.visible[row] = coloring.shows(row) ? 1 : 0;
     const meant = !chosen || chosen[row];
     opacity[row] = app.visible[row] * (meant ? full : 255 * FAINT);
   }

@@ -8,6 +8,7 @@ import { Renderer } from "./gl.js";
 import { graphOf, gridOf, layoutOf } from "./kept.js";
 import { labelsOf } from "./labels.js";
 import { loadingsOf } from "./loadings.js";
+import { selectNear } from "./near.js";
 import { drawOverlay } from "./overlay.js";
 import { Pace } from "./pace.js";
 import { Sight } from "./sight.js";
@@ -272,6 +273,7 @@ export class Pane extends Sight {
       crowd: this.pace.hurried ? 0 : this.crowd(),
       edges: this.edgesShown().count,
       faint: app.faint,
+      opacity: app.look.opacity,
       ground: app.ground,
     });
     drawOverlay(this);
@@ -295,7 +297,7 @@ export class Pane extends Sight {
   pointSize() {
     const base = Math.min(Math.max(28 / this.n ** 0.2, 2), 9);
     const closer = this.camera.zoom / this.whole().zoom;
-    return Math.min(base * Math.max(closer, 1) ** 0.3, 16);
+    return this.app.look.size * Math.min(base * Math.max(closer, 1) ** 0.3, 16);
   }
 
   /** How many points lie over each other where they are densest; 0 where hardly any do. */
@@ -333,6 +335,7 @@ export class Pane extends Sight {
     const { canvas } = this;
     canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
     canvas.addEventListener("webglcontextrestored", () => this.restore());
+    this.find(".near").addEventListener("click", () => selectNear(this));
     this.find(".fit").addEventListener("click", () => this.fit());
     this.find(".tool-move").addEventListener("click", () => this.app.setTool("move"));
     this.find(".tool-lasso").addEventListener("click", () => this.app.setTool("lasso"));
@@ -360,6 +363,20 @@ export class Pane extends Sight {
     // Where there is nothing to choose, there is no list.
     const list = this.element.querySelector(".divergence");
     if (list instanceof HTMLSelectElement) list.value = this.choice.divergence ?? "";
+  }
+
+  /**
+   * How many rows that are seen have the same place as a row, this one among them.
+   * @param {number} row
+   */
+  copies(row) {
+    const [x, y] = [this.places[2 * row], this.places[2 * row + 1]];
+    let count = 0;
+    this.grid?.visit({ left: x, right: x, bottom: y, top: y }, (other) => {
+      const same = this.places[2 * other] === x && this.places[2 * other + 1] === y;
+      count += Number(same && this.app.visible[other] > 0);
+    });
+    return count;
   }
 
   /**

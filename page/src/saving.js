@@ -18,9 +18,9 @@ export function bindSaving(app) {
   /** @type {(id: string, action: () => void) => void} */
   const on = (id, action) => byId(id).addEventListener("click", action);
   const menu = byId("save", HTMLDetailsElement);
-  on("export", () => save("selected.csv", "text/csv", csvOf(app.rows, columnsOf(app))));
+  on("export", () => save("selected.csv", "text/csv", csvOf(app.table.rows, columnsOf(app))));
   on("export-parquet", () => {
-    save("selected.parquet", "application/vnd.apache.parquet", parquetOf(app.rows, columnsOf(app)));
+    save("selected.parquet", "application/vnd.apache.parquet", parquetOf(app.table.rows, columnsOf(app)));
   });
   on("save-png", () => {
     menu.open = false;
@@ -36,7 +36,7 @@ export function bindSaving(app) {
 }
 
 /**
- * The columns of a file: those of the data, and the places in the panes.
+ * The columns of a file: those of the selection and of the data, and the places in the panes.
  * @param {App} app
  */
 function columnsOf(app) {
@@ -44,7 +44,7 @@ function columnsOf(app) {
   const places = [...views].flatMap(([view, pane]) =>
     view ? ["x", "y"].map((axis, part) => placeColumn(`${viewKey(view)} ${axis}`, pane, part)) : [],
   );
-  return [app.ids, ...app.columns, ...places];
+  return [app.ids, ...app.table.extra, ...app.columns, ...places];
 }
 
 /**

@@ -6,6 +6,7 @@ import { byId } from "./words.js";
 const PAUSE = 250; // milliseconds without a change before the address is written
 const MOST_ROWS = 20_000; // of a selection; of more there is no room in an address
 
+const LOOK = /** @type {const} */ (["size", "opacity"]);
 const LAYERS = /** @type {const} */ (["patch", "loadings", "trust", "edges"]);
 
 /** @typedef {import("./app.js").App} App */
@@ -57,6 +58,10 @@ function written(app) {
   }
   writeColours(app, words);
   writeLayers(app, words);
+  for (const { column, range } of app.filters.list) {
+    words.append("filter", JSON.stringify([column.name, ...settingOf(range)]));
+  }
+  for (const part of LOOK) if (app.look[part] !== 1) words.set(part, String(app.look[part]));
   if (app.ends.length) words.set("ends", app.ends.join("."));
   if (app.rows.length && app.rows.length <= MOST_ROWS) words.set("rows", ranges(app.rows));
   const search = byId("search", HTMLInputElement).value;
@@ -73,12 +78,33 @@ function writeColours(app, words) {
   const { coloring } = app;
   const column = byId("colour", HTMLSelectElement).selectedIndex;
   if (column > 0) words.set("colour", app.columns[column].name);
-  if (coloring instanceof Classes) {
-    const hidden = [...coloring.entries.keys()].filter((place) => !coloring.entries[place].shown);
-    if (hidden.length) words.set("hidden", hidden.join("."));
+  const [setting] = coloring instanceof Classes || coloring instanceof Scale ? settingOf(coloring) : [];
+  if (setting) words.set(coloring instanceof Classes ? "hidden" : "range", setting);
+}
+
+/**
+ * What a legend or a filter hides, as text; nothing where it hides nothing.
+ * @param {Classes | Scale} range
+ */
+function settingOf(range) {
+  if (range instanceof Scale) return range.from > 0 || range.to < 1 ? [`${range.from},${range.to}`] : [];
+  const hidden = [...range.entries.keys()].filter((place) => !range.entries[place].shown);
+  return hidden.length ? [hidden.join(".")] : [];
+}
+
+/**
+ * Hide what such a text says.
+ * @param {unknown} range
+ * @param {unknown} setting
+ */
+function restoreSetting(range, setting) {
+  if (typeof setting !== "string") return;
+  if (range instanceof Classes) {
+    for (const place of numbers(setting, range.entries.length)) range.entries[place].shown = false;
   }
-  if (coloring instanceof Scale && (coloring.from > 0 || coloring.to < 1)) {
-    words.set("range", `${coloring.from},${coloring.to}`);
+  if (range instanceof Scale) {
+    const [from, to] = setting.split(",").map(Number);
+    if (from >= 0 && from <= to && to <= 1) Object.assign(range, { from, to });
   }
 }
 
@@ -101,7 +127,7 @@ async function restore(app, words) {
   const theme = words.get("theme");
   if (theme === "dark" || theme === "light") app.setTheme(theme);
   await app.colourBy(words.get("colour") ?? "");
-  restoreFilter(app, words);
+  await restoreFilter(app, words);
   restoreLayers(words);
   restorePanes(app, words);
   const rows = numbers(words.get("rows"), app.n);
@@ -142,18 +168,16 @@ function type(id, value) {
  * @param {App} app
  * @param {URLSearchParams} words
  */
-function restoreFilter(app, words) {
-  const { coloring } = app;
-  if (coloring instanceof Classes && words.has("hidden")) {
-    for (const place of numbers(words.get("hidden"), coloring.entries.length)) {
-      coloring.entries[place].shown = false;
-    }
+async function restoreFilter(app, words) {
+  restoreSetting(app.coloring, words.get("hidden") ?? words.get("range"));
+  for (const text of words.getAll("filter")) {
+    const found = parsed(text);
+    if (!Array.isArray(found)) continue;
+    const column = await app.column(String(found[0]));
+    if (column) restoreSetting(app.filters.add(column)?.range, found[1]);
   }
-  const range = words.get("range");
-  if (coloring instanceof Scale && range) {
-    const [from, to] = range.split(",").map(Number);
-    if (from >= 0 && from <= to && to <= 1) Object.assign(coloring, { from, to });
-  }
+  app.filters.refresh();
+  for (const part of LOOK) if (words.has(part)) type(part, String(100 * Number(words.get(part))));
   app.showLegend();
   app.restyle();
 }

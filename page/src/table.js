@@ -2,6 +2,8 @@
 
 import { clipped, named } from "./words.js";
 
+const COLLATOR = new Intl.Collator("en", { numeric: true });
+
 const ROW_HEIGHT = 27; // as in style.css
 const SPARE = 6; // rows beyond the edge of sight
 const MOST_COLUMNS = 40; // shown; all are exported
@@ -58,6 +60,12 @@ export class Table {
     this.ids = ids;
     /** @type {Column[]} */
     this.columns = [];
+    /** @type {Column[]} of the page, and those that only some selections have */
+    this.all = columns;
+    /** @type {Column[]} */
+    this.extra = [];
+    /** @type {{ column: Column, falling: boolean } | null} */
+    this.sorted = null;
     this.actions = actions;
     /** @type {number[]} */
     this.rows = [];
@@ -80,20 +88,64 @@ export class Table {
 
   /** @param {Column[]} columns */
   setColumns(columns) {
+    this.all = columns;
     // The last ones were asked for last.
     const left = Math.max(columns.length - MOST_COLUMNS, 0);
-    this.columns = left ? [...columns.slice(0, MOST_COLUMNS / 2), ...columns.slice(-MOST_COLUMNS / 2)] : [...columns];
-    this.head.replaceChildren(cell(named(this.ids.name), false, "columnheader"));
-    for (const column of this.columns) {
-      this.head.append(cell(named(column.name), column.numeric, "columnheader"));
-    }
+    const some = left ? [...columns.slice(0, MOST_COLUMNS / 2), ...columns.slice(-MOST_COLUMNS / 2)] : columns;
+    this.columns = [...this.extra, ...some];
+    this.head.replaceChildren(this.header(this.ids), ...this.columns.map((column) => this.header(column)));
     if (left) this.head.append(cell(`${left} more in the export`, false, "columnheader"));
     this.draw();
   }
 
+  /**
+   * The name of a column, which sorts by it: rising, falling, and as the rows are.
+   * @param {Column} column
+   */
+  header(column) {
+    const element = cell("", column.numeric && column !== this.ids, "columnheader");
+    const { sorted } = this;
+    const own = sorted?.column === column;
+    const order = own && sorted ? (sorted.falling ? "descending" : "ascending") : "none";
+    element.setAttribute("aria-sort", order);
+    const button = document.createElement("button");
+    button.type = "button";
+    button.tabIndex = -1; // the table itself has the focus; Alt and a digit are no help in a grid
+    button.dir = "auto";
+    button.textContent = `${named(column.name)}${own && sorted ? (sorted.falling ? " \u25be" : " \u25b4") : ""}`;
+    button.title = `${named(column.name, 500)}: sort`;
+    button.addEventListener("click", () => {
+      if (!own) this.sort(column, false);
+      else if (sorted?.falling) this.sort(null, false);
+      else this.sort(column, true);
+    });
+    element.append(button);
+    return element;
+  }
+
+  /**
+   * Sort the rows by a column, or leave them as they are.
+   * @param {Column | null} column
+   * @param {boolean} falling
+   */
+  sort(column, falling) {
+    this.sorted = column && { column, falling };
+    this.setColumns(this.all);
+    this.show([...this.rows].sort((a, b) => a - b));
+  }
+
+  /**
+   * Show columns that belong to these rows alone, sorted by the first.
+   * @param {Column[]} columns
+   */
+  beside(columns) {
+    this.extra = columns;
+    this.sort(columns[0] ?? null, false);
+  }
+
   /** @param {number[]} rows */
   show(rows) {
-    this.rows = rows;
+    this.rows = this.sorted ? inOrder(rows, this.sorted) : rows;
     this.active = -1;
     this.place.removeAttribute("aria-activedescendant");
     this.place.setAttribute("aria-rowcount", String(rows.length + 1));
@@ -145,6 +197,22 @@ export class Table {
     this.place.setAttribute("aria-activedescendant", `selected-${this.active}`);
     this.actions.point(this.rows[this.active]);
   }
+}
+
+/**
+ * Rows by the cells of a column; what is missing comes last.
+ * @param {number[]} rows
+ * @param {{ column: Column, falling: boolean }} sorted
+ */
+export function inOrder(rows, { column, falling }) {
+  const rank = column.numeric ? null : Int32Array.from(column.texts.keys());
+  const order = [...column.texts.keys()].sort((a, b) => COLLATOR.compare(column.texts[a], column.texts[b]));
+  order.forEach((code, place) => rank && (rank[code] = place));
+  const value = (/** @type {number} */ row) => (rank ? rank[column.values[row]] : column.values[row]);
+  const known = rows.filter((row) => !column.missing(row));
+  const lost = rows.filter((row) => column.missing(row));
+  const sign = falling ? -1 : 1;
+  return [...known.sort((a, b) => sign * (value(a) - value(b)) || a - b), ...lost];
 }
 
 /** @param {string} text */

@@ -148,6 +148,7 @@
  * @property {number} crowd how many points lie over each other
  * @property {number} edges
  * @property {boolean} faint whether some points are faint
+ * @property {number} opacity of points, beside what it would be
  * @property {number[]} ground
  */
 

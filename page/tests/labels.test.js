@@ -64,14 +64,16 @@ test("labels do not overlap, and there is room for more when zoomed in", () => {
   const labels = Array.from({ length: 60 }, (_, i) => ({
     text: `label ${i}`, x: draw(), y: draw(), spread: 0.1, count: 100 - i,
   }));
-  const at = (zoom) => {
+  const at = (zoom, taken = []) => {
     const pane = {
       width: 400, height: 300, camera: { x: 0.5, y: 0.5, zoom },
       toScreen: ([x, y]) => [(x - 0.5) * zoom + 200, 150 - (y - 0.5) * zoom],
     };
-    return placedLabels(labels, /** @type {any} */ (pane), (text, size) => 0.5 * size * text.length);
+    return placedLabels(labels, /** @type {any} */ (pane), (text, size) => 0.5 * size * text.length, taken);
   };
   const seen = at(280);
+  const arrow = { left: 100, top: 0, width: 200, height: 300 };
+  for (const { left, width } of at(280, [arrow])) assert.ok(left + width <= 100 || left >= 300);
   assert.ok(seen.length > 5 && seen.length < 60);
   for (const a of seen) {
     for (const b of seen) {

@@ -38,14 +38,18 @@ test("the longest arrow has a fixed length, up is up, and short ones are left ou
   assert.match(shaftOf(arrows[0].from, arrows[0].to), /^M100\.0 100\.0L154\.0 100\.0M/);
 });
 
-test("names are within the pane, and not over each other or over other words", () => {
-  const label = { left: 20, top: 80, width: 60, height: 20 };
+test("names are at their tips, within the pane, and not over each other", () => {
   const from = /** @type {[number, number]} */ ([60, 100]);
   const arrows = [[10, 95], [10, 99], [110, 100]].map((to, feature) => ({
     feature, from, to: /** @type {[number, number]} */ (to),
   }));
-  const words = withWords(arrows, ["one", "two", "three"], { width: 120, placed: [label] }, () => 50);
-  const boxes = [label, ...words.map(({ at: [left, middle] }) => ({ left, top: middle - 7, width: 50, height: 14 }))];
+  const words = withWords(arrows, ["one", "two", "three"], { width: 120 }, () => 50);
+  for (const { to, at: [left, middle] } of words) {
+    const across = Math.max(left - to[0], to[0] - left - 50, 0);
+    assert.ok(Math.hypot(across, Math.max(Math.abs(middle - to[1]) - 7.5, 0)) < 10);
+  }
+  assert.equal(words.length, 3);
+  const boxes = words.map(({ at: [left, middle] }) => ({ left, top: middle - 7, width: 50, height: 14 }));
   for (const [i, a] of boxes.entries()) {
     assert.ok(a.left >= 2 && a.left + a.width <= 118);
     for (const b of boxes.slice(i + 1)) {

@@ -62,7 +62,7 @@ def test_coordinates_of_cells_stand_beside_a_method(call, folder, cells):
     result = done(call("explore", "cells.h5ad", *words))
     assert "Coordinates as given: umap 1, umap 2, beside isomap" in result.stderr
     views = described(folder / "cells-explorer.html")["views"]
-    assert [view["method"] for view in views] == ["umap 1, umap 2", "PatchIsomap"]
+    assert [view["method"] for view in views] == ["PatchIsomap", "umap 1, umap 2"]
 
 
 def genes(folder):

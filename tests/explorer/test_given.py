@@ -118,16 +118,22 @@ def test_an_anndata_has_points_coordinates_columns_and_names(cells: Any) -> None
 def test_methods_stand_beside_the_coordinates_of_an_anndata(cells: Any) -> None:
     page = explore(cells, methods=["isomap"], n_neighbors=[9])
     views = data_of(page)["views"]
-    assert [view["method"] for view in views] == ["umap", "PatchIsomap", "spatial"]
+    assert [view["method"] for view in views] == ["PatchIsomap", "umap", "spatial"]
     assert OFFER not in page.notes
     fit = PatchIsomap(n_neighbors=9, random_state=0).fit(cells.obsm["X_pca"])
-    assert views[1]["graph"]["edges"] == fit.graph_.nnz // 2
+    assert views[0]["graph"]["edges"] == fit.graph_.nnz // 2
     by_hand = data_of(explore(cells, embeddings={"mine": fit}))["views"]
     shown, expected = (
         unpacked(store_of(made), view["trust"])
-        for made, view in ((page, views[1]), (explore(cells, embeddings={"mine": fit}), by_hand[2]))
+        for made, view in ((page, views[0]), (explore(cells, embeddings={"mine": fit}), by_hand[2]))
     )
     np.testing.assert_array_equal(shown, expected)
+
+
+def test_coordinates_are_not_turned_onto_the_map_of_patches_before_them(cells: Any) -> None:
+    page = explore(cells, methods=["isomap"], n_neighbors=[9])
+    umap = data_of(page)["views"][1]
+    np.testing.assert_allclose(places_of(page, umap), placed(cells.obsm["X_umap"]), atol=5e-5)
 
 
 def test_what_a_fit_beside_coordinates_has_to_say_is_a_note() -> None:
@@ -147,7 +153,7 @@ def test_methods_of_the_same_name_as_coordinates_are_shown_beside_them() -> None
     given = {"PatchLLE": X[:, :2], "b": X[:, 1:]}
     page = explore(X, embeddings=given, methods=["lle", "isomap"], divergences=["euclidean", "kl"])
     assert [view["method"] for view in data_of(page)["views"]] == [
-        *("PatchLLE", "PatchLLE (fitted)", "PatchIsomap", "b")
+        *("PatchLLE (fitted)", "PatchLLE", "PatchIsomap", "b")
     ]
     assert {view["graph"]["measure"] for view in data_of(page)["views"]} == {"kl"}
 

@@ -36,7 +36,7 @@ def test_the_card_names_the_features_that_move_a_point(
         name = reader.page.locator(f".loadings span:text-is('{feature}')")
         turned, width = name.evaluate(
             """(name) => {
-              const cell = name.nextElementSibling.nextElementSibling;
+              const cell = name.nextElementSibling;
               const [arrow, bar] = cell.children;
               return [parseFloat(arrow.style.rotate), parseFloat(bar.style.width)];
             }"""
@@ -58,19 +58,19 @@ def test_arrows_show_what_moves_the_selected_points(reader: Reader, roll: dict[s
     reader.settle()
     moves = screen_moves(reader, roll, rows)
     lengths = np.linalg.norm(moves, axis=1)
-    arrows = reader.ask("() => patchfold.panes[1].moved")
+    arrows = reader.ask("() => patchfold.panes[0].moved")
     assert arrows[0]["name"] == "xyz"[int(lengths.argmax())]
     for arrow in arrows:
         got = np.array(arrow["to"]) - arrow["from"]
         expected = 54 * moves["xyz".index(arrow["name"])] / lengths.max()
         np.testing.assert_allclose(got, expected, atol=1.5)
-    box = reader.page.locator(".pane .points").nth(1).bounding_box()
+    box = reader.page.locator(".pane .points").nth(0).bounding_box()
     middle = reader.places()[rows].mean(axis=0) - [box["x"], box["y"]]
     np.testing.assert_allclose(arrows[0]["from"], middle, atol=0.5)
     before = reader.drawn(layer="over")
     reader.page.locator("#loadings").uncheck()
     reader.settle()
-    assert reader.ask("() => patchfold.panes[1].moved") == []
+    assert reader.ask("() => patchfold.panes[0].moved") == []
     assert np.abs(reader.drawn(layer="over") - before).max() > 100
     reader.wait(
         "() => location.hash.includes('layers=patch&') || location.hash.endsWith('layers=patch')"

@@ -70,7 +70,7 @@ def test_two_clicks_draw_the_geodesic_of_each_pane(reader: Reader, roll: dict[st
     reader.page.mouse.click(*places[second])
     reader.wait("() => patchfold.panes.every((pane) => pane.path)")
     ends = reader.ask("() => patchfold.ends")
-    for pane, divergence in enumerate(["euclidean", "kl"]):
+    for pane, divergence in enumerate(["kl", "euclidean"]):
         graph = PatchIsomap(n_neighbors=10, divergence=divergence).fit(roll["X"]).graph_
         rows, length = reader.ask(
             "(i) => [patchfold.panes[i].path.rows, patchfold.panes[i].path.length]", pane
@@ -91,7 +91,7 @@ def test_paths_on_the_page_are_the_shortest(reader: Reader, roll: dict[str, Any]
     graph = PatchIsomap(n_neighbors=10).fit(roll["X"]).graph_
     lengths = reader.ask(
         """() => {
-          const { graph } = patchfold.panes[1];
+          const { graph } = patchfold.panes[0];
           return [3, 77].map((from) =>
             Array.from({ length: patchfold.n }, (_, to) => graph.path(from, to).length));
         }"""
@@ -135,7 +135,7 @@ def test_a_lasso_exports_exactly_the_selected_rows(reader: Reader, roll: dict[st
         assert [float(row[name]) for name in "xyz"] == roll["X"][number].tolist()
         assert row["remark"] == f'a "quoted", {number}\nline'
         assert row["target"] == roll["classes"][number]
-        for pane, name in enumerate(["isomap euclidean k=10", "isomap kl k=10"]):
+        for pane, name in enumerate(["isomap kl k=10", "isomap euclidean k=10"]):
             plane = reader.ask("([i, row]) => patchfold.panes[i].place(row)", [pane, int(number)])
             assert [float(row[f"{name} {axis}"]) for axis in "xy"] == plane
     assert reader.text("#selected") == f"{len(chosen)} rows selected"
@@ -185,19 +185,19 @@ def test_search_finds_and_selects(reader: Reader) -> None:
 
 def test_wheel_drag_and_keys_move_the_camera(reader: Reader) -> None:
     start = reader.place(0)
-    box = reader.page.locator(".pane .points").nth(1).bounding_box()
+    box = reader.page.locator(".pane .points").nth(0).bounding_box()
     x, y = box["x"] + 100, box["y"] + 100
     reader.page.mouse.move(x, y)
     reader.page.mouse.down()
     reader.page.mouse.move(x + 60, y + 40, steps=3)
     reader.page.mouse.up()
     np.testing.assert_allclose(reader.place(0), [start[0] + 60, start[1] + 40], atol=0.5)
-    before = reader.ask("() => patchfold.panes[1].camera.zoom")
+    before = reader.ask("() => patchfold.panes[0].camera.zoom")
     reader.page.mouse.wheel(0, -200)
-    reader.wait(f"() => patchfold.panes[1].camera.zoom > {before}")
-    reader.page.locator(".pane .points").nth(1).focus()
+    reader.wait(f"() => patchfold.panes[0].camera.zoom > {before}")
+    reader.page.locator(".pane .points").nth(0).focus()
     reader.page.keyboard.press("0")
     np.testing.assert_allclose(reader.place(0), start, atol=0.5)
     reader.page.keyboard.press("+")
-    zoom = reader.ask("() => patchfold.panes[1].camera.zoom")
+    zoom = reader.ask("() => patchfold.panes[0].camera.zoom")
     np.testing.assert_allclose(zoom, 1.25 * before)

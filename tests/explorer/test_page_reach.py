@@ -22,7 +22,7 @@ pytestmark = pytest.mark.xdist_group("browser")
 
 
 def test_the_keyboard_goes_from_point_to_point(reader: Reader) -> None:
-    reader.page.locator(".pane .points").nth(1).focus()
+    reader.page.locator(".pane .points").nth(0).focus()
     keyboard = reader.page.keyboard
     keyboard.press("Shift+ArrowRight")
     first = reader.ask("() => patchfold.pointed")
@@ -39,10 +39,10 @@ def test_the_keyboard_goes_from_point_to_point(reader: Reader) -> None:
     keyboard.press("Enter")
     assert reader.ask("() => patchfold.ends") == [second]
     # Out of sight, the next point is brought into it.
-    reader.ask("() => patchfold.panes[1].moveBy(50, 0)")
+    reader.ask("() => patchfold.panes[0].moveBy(50, 0)")
     keyboard.press("n")
     row = reader.ask("() => patchfold.pointed")
-    box = reader.page.locator(".pane .points").nth(1).bounding_box()
+    box = reader.page.locator(".pane .points").nth(0).bounding_box()
     x, y = reader.place(row) - [box["x"], box["y"]]
     assert 0 < x < box["width"]
     assert 0 < y < box["height"]
@@ -60,7 +60,7 @@ SEEN = """() => ({
 def test_the_address_brings_back_what_was_seen(reader: Reader) -> None:
     reader.page.locator("#k").focus()
     reader.page.keyboard.press("ArrowLeft")
-    reader.page.locator(".pane .divergence").nth(0).select_option("kl")
+    reader.page.locator(".pane .divergence").nth(1).select_option("kl")
     reader.page.locator("#colour").select_option("turn")
     reader.page.locator("#edges").check()
     reader.page.locator("#theme").click()
@@ -73,18 +73,18 @@ def test_the_address_brings_back_what_was_seen(reader: Reader) -> None:
           patchfold.select([3, 4, 5, 100]);
           patchfold.pick(3);
           patchfold.pick(70);
-          patchfold.panes[1].zoomBy(2);
+          patchfold.panes[0].zoomBy(2);
         }"""
     )
     reader.page.locator("#search").fill("point 1")
-    camera = reader.ask("() => patchfold.panes[1].camera")
+    camera = reader.ask("() => patchfold.panes[0].camera")
     reader.wait(
         "() => location.hash.includes('search=point+1') && location.hash.includes('camera=fit')"
     )
     before, address = reader.ask(SEEN), reader.page.url
     reader.open(address)
     assert reader.ask(SEEN) == before
-    found = reader.ask("() => patchfold.panes[1].camera")
+    found = reader.ask("() => patchfold.panes[0].camera")
     np.testing.assert_allclose(
         [found[part] for part in ("x", "y", "zoom")],
         [camera[part] for part in ("x", "y", "zoom")],
@@ -97,12 +97,12 @@ def test_the_address_brings_back_a_second_pane(reader: Reader) -> None:
     reader.ask("() => patchfold.changed()")
     reader.wait("() => location.hash.length > 1")
     address = reader.ask("() => location.hash")
-    reader.page.locator(".pane .close").nth(1).click()
+    reader.page.locator(".pane .close").nth(0).click()
     reader.ask("(address) => { location.hash = `${address}&words=none`; }", address)
     reader.wait("() => patchfold.panes.length === 2 && patchfold.layers.words === 'none'")
     reader.settle()
     divergences = reader.ask("() => patchfold.panes.map((pane) => pane.view.divergence)")
-    assert divergences == ["euclidean", "kl"]
+    assert divergences == ["kl", "euclidean"]
 
 
 @pytest.mark.parametrize("pane", ["[", pytest.param("5", marks=pytest.mark.long), "{}", "[[]]"])
@@ -126,7 +126,7 @@ def test_the_selection_is_saved_as_parquet(reader: Reader, roll: dict[str, Any])
     assert table["remark"].to_pylist()[1] == 'a "quoted", 5\nline'
     assert "isomap kl k=10 y" in table.column_names
     # Another view is asked for, and not unpacked yet: places are those of the view before.
-    plane = reader.ask("(rows) => rows.map((row) => patchfold.panes[1].place(row))", rows)
+    plane = reader.ask("(rows) => rows.map((row) => patchfold.panes[0].place(row))", rows)
     ask = "() => { patchfold.setK(2); document.getElementById('export-parquet').click(); }"
     with reader.page.expect_download() as started:
         reader.ask(ask)

@@ -123,12 +123,12 @@ def test_every_number_on_the_card_has_a_name_and_beside_loadings_there_are_few(
     reader.page.mouse.move(*reader.place(alone(reader.places())))
     names = reader.page.locator("#card dl").last.locator("dt").all_text_contents()
     values = reader.page.locator("#card dd").all_text_contents()
-    assert names[-2:] == ["trust, Euclidean, classical", "trust, Patches, KL"]
+    assert names[-2:] == ["trust, Patches, KL", "trust, Euclidean, classical"]
     assert all(0 <= float(value) <= 1 for value in values[-2:])
     assert len([name for name in names if not name.startswith("trust")]) == 6
     more = reader.ask("() => patchfold.columns.length") - 6
     assert reader.page.locator("#card p.quiet").last.text_content() == f"and {more} more"
-    reader.page.locator(".pane .close").nth(0).click()
+    reader.page.locator(".pane .close").nth(1).click()
     reader.page.mouse.move(*reader.place(alone(reader.places(0)), 0))
     assert reader.page.locator("#card dt").all_text_contents()[-1] == "trust"
 
@@ -136,7 +136,7 @@ def test_every_number_on_the_card_has_a_name_and_beside_loadings_there_are_few(
 def test_a_wide_patch_is_an_outline(reader: Reader) -> None:
     fills = reader.ask(
         """async () => {
-          const pane = patchfold.panes[1];
+          const pane = patchfold.panes[0];
           const filled = () => new Promise((done) => {
             let count = 0;
             const pen = pane.over.getContext("2d");

@@ -35,7 +35,7 @@ def test_the_slider_makes_points_glide_to_the_next_embedding(visit: Any, roll_fi
     before, picture = reader.places(), reader.drawn()
     shares = reader.ask(
         """async () => {
-          const pane = patchfold.panes[1];
+          const pane = patchfold.panes[0];
           const { places } = pane;
           const slider = document.getElementById("k");
           slider.value = "2";
@@ -64,7 +64,7 @@ def test_points_jump_where_the_reader_wants_no_motion_by_keyboard_and_by_play(
 ) -> None:
     reader.ask(
         """() => {
-          const pane = patchfold.panes[1];
+          const pane = patchfold.panes[0];
           window.shares = new Set();
           const look = () => window.shares.add(pane.share) && requestAnimationFrame(look);
           look();
@@ -89,7 +89,7 @@ def test_a_graphics_card_that_forgets_is_told_again(reader: Reader) -> None:
     picture = reader.drawn()
     reader.ask(
         """async () => {
-          const pane = patchfold.panes[1];
+          const pane = patchfold.panes[0];
           const extension = pane.renderer.gl.getExtension("WEBGL_lose_context");
           const restored = new Promise((done) =>
             pane.canvas.addEventListener("webglcontextrestored", done));
@@ -108,8 +108,8 @@ def test_a_graphics_card_that_forgets_is_told_again(reader: Reader) -> None:
 
 def test_a_switch_changes_the_divergence_of_its_pane_alone(visit: Any, roll_file: Path) -> None:
     reader = visit(roll_file, motion=True)  # points arrive where they glide to
-    reader.page.locator(".pane .divergence").nth(0).select_option("kl")
-    reader.wait("() => patchfold.panes[0].view === patchfold.panes[1].view")
+    reader.page.locator(".pane .divergence").nth(1).select_option("kl")
+    reader.wait("() => patchfold.panes[1].view === patchfold.panes[0].view")
     reader.settle()
     np.testing.assert_allclose(
         reader.places(0) - reader.place(0, 0), reader.places(1) - reader.place(0, 1), atol=0.5
@@ -120,19 +120,19 @@ DIVERGENCES = "() => patchfold.panes.map((pane) => pane.view.divergence)"
 
 
 def test_a_pane_can_be_closed_and_comes_back(reader: Reader) -> None:
-    reader.page.locator(".pane .close").nth(0).click()
+    reader.page.locator(".pane .close").nth(1).click()
     assert reader.page.locator(".pane").count() == 1
     assert reader.ask(DIVERGENCES) == ["kl"]
     reader.page.locator("#compare").click()
     reader.settle()
-    assert reader.ask(DIVERGENCES) == ["euclidean", "kl"]
+    assert reader.ask(DIVERGENCES) == ["kl", "euclidean"]
     assert near(reader.drawn(0), BLUE) > 50
     # Of two panes the one with patches stays.
     reader.page.locator("#compare").click()
     assert reader.ask(DIVERGENCES) == ["kl"]
     reader.page.locator("#compare").click()
     reader.settle()
-    assert reader.ask(DIVERGENCES) == ["euclidean", "kl"]
+    assert reader.ask(DIVERGENCES) == ["kl", "euclidean"]
 
 
 def edge_divergences(X: Any, name: str) -> Any:
@@ -158,16 +158,16 @@ def test_the_threshold_shows_the_edges_of_largest_divergence(
             share,
         )
         count = round(len(falling) ** (share / 100))
-        shown = reader.ask("() => patchfold.panes[1].edgesShown()")
+        shown = reader.ask("() => patchfold.panes[0].edgesShown()")
         assert shown["count"] == count
         np.testing.assert_allclose(shown["from"], falling[count - 1], rtol=2e-4)
         reader.settle()
         changed = (np.abs(reader.drawn() - picture).sum(axis=2) > 40).sum()
         assert changed > 20
     # The classical graph keeps the short circuits that the other is without.
-    classical = reader.ask("() => patchfold.panes[0].edgesShown()")["count"]
+    classical = reader.ask("() => patchfold.panes[1].edgesShown()")["count"]
     assert classical > len(falling)
-    counts = f"{classical:,} | {len(falling):,}".replace(",", "\u202f")
+    counts = f"{len(falling):,} | {classical:,}".replace(",", "\u202f")
     assert reader.text("#threshold-value") == counts
     reader.page.locator("#edges").uncheck()
     reader.settle()

@@ -130,7 +130,7 @@ class Reader:
     def ask(self, expression: str, argument: Any = None) -> Any:
         return self.page.evaluate(expression, argument)
 
-    def places(self, pane: int = 1) -> Any:
+    def places(self, pane: int = 0) -> Any:
         """Where all points are on the screen."""
         places = self.ask(
             """(i) => {
@@ -145,13 +145,13 @@ class Reader:
         )
         return np.array(places)
 
-    def place(self, row: int, pane: int = 1) -> Any:
+    def place(self, row: int, pane: int = 0) -> Any:
         return self.places(pane)[row]
 
     def text(self, selector: str) -> str:
         return str(self.page.locator(selector).first.text_content())
 
-    def drawn(self, pane: int = 1, layer: str = "points") -> Any:
+    def drawn(self, pane: int = 0, layer: str = "points") -> Any:
         """The pixels of a pane, as they are on the screen."""
         shot = self.page.locator(f".pane .{layer}").nth(pane).screenshot()
         return np.asarray(Image.open(io.BytesIO(shot)).convert("RGB")).astype(int)

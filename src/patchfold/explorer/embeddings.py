@@ -64,6 +64,7 @@ class Fitted:
     notes: tuple[str, ...] = ()  # what the fit had to say
     # What patches know of every point; empty where another embedding of the page has it.
     known: dict[str, Doubles] = field(default_factory=dict)
+    given: bool = False  # whether others have computed the coordinates
 
 
 def choose_k(X: Doubles, methods: Sequence[str], divergences: Sequence[str], **common: Any) -> int:
@@ -135,7 +136,7 @@ def fit_beside(
     step: Step,
     **common: Any,
 ) -> tuple[dict[Any, Any], tuple[str, ...]]:
-    """Fit one estimator per method, and put them behind the first of the embeddings of others.
+    """Fit one estimator per method; the first of them stands before the embeddings of others.
 
     Each has the first divergence of patches. Return all of them, and what the fits had to say.
     """
@@ -148,9 +149,9 @@ def fit_beside(
         label = unused(METHODS[method].__name__, embeddings, " (fitted)")
         fits[label] = _estimator(method, divergence, n_neighbors=k, **common)
         notes += [f"{label}: {note}" for note in _fit(fits[label], X)]
-    first, *others = embeddings
-    beside = {label: embeddings[label] for label in others}
-    return {first: embeddings[first], **fits, **beside}, tuple(notes)
+    # The first two are shown side by side: one of each.
+    first = {**dict([*fits.items()][:1]), **dict([*embeddings.items()][:1])}
+    return {**first, **fits, **embeddings}, tuple(notes)
 
 
 def _estimator(method: str, divergence: str, **parameters: Any) -> Any:
@@ -213,7 +214,7 @@ def from_estimators(
         found = _found(places, knowing.graph_, measure, compare)
         drawn = None if graph is None else _drawn(graph, [found[0]], n_jobs)[0]
         known = {} if any(one.known for one in fitted) else known_of(knowing, points)
-        fitted.append(Fitted(str(label), None, None, *found, drawn, notes, known))
+        fitted.append(Fitted(str(label), None, None, *found, drawn, notes, known, not own))
     return fitted
 
 

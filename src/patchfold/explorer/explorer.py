@@ -250,8 +250,8 @@ def explore(
     embeddings : mapping of labels to coordinates, or None
         Coordinates that are computed already, (n_samples, n_components), or fitted estimators of
         any library that have ``embedding_``. They are shown instead of fits, or beside those of
-        ``methods`` that you name, the first two side by side. Edges, patches and geodesics are of
-        ``X``, fitted once for all that has none of its own.
+        ``methods`` that you name: the first fit and the first embedding side by side. Edges,
+        patches and geodesics are of ``X``, fitted once for all that has none of its own.
     columns : mapping of names to sequences of n_samples values, or None
         What else is known about the points: text, numbers, None for missing. Shown on hover and in
         the table, and to colour and search by. Numbers beyond the first 100 columns are found by

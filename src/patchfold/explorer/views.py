@@ -105,7 +105,12 @@ def pack_view(view: View, store: ArrayStore) -> dict[str, Any]:
 
 
 def _reference(fitted: list[Fitted]) -> int:
-    """Return the view to rotate the others onto: the middle k of the first patch divergence."""
+    """Return the view to rotate the others onto: the middle k of the first patch divergence.
+
+    Coordinates that others have computed stay as they are.
+    """
+    if fitted[0].divergence is None:
+        return next((place for place, one in enumerate(fitted) if one.given), 0)
     first = [
         place
         for place, one in enumerate(fitted)

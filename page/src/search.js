@@ -1,0 +1,95 @@
+// The search: rows that some words are in, or that meet conditions on columns.
+
+import { conditionsOf, narrow } from "./query.js";
+import { byId, rounded } from "./words.js";
+
+/** @typedef {import("./app.js").App} App */
+
+/**
+ * Find the rows that some words are in, or that meet conditions such as weight > 13.
+ * @param {App} app
+ * @param {string} text
+ */
+export async function find(app, text) {
+  app.asked = text;
+  const words = text.trim().toLowerCase();
+  const conditions = words ? conditionsOf(text, (name) => nameOfColumn(app, name)) : null;
+  const matches = conditions ? await meeting(app, conditions) : null;
+  if (app.asked !== text) return; // something else was typed meanwhile
+  app.matches = matches ?? (words ? containing(app, words) : null);
+  app.restyle();
+}
+
+/**
+ * The column that some words name, in whatever letters; null where none has this name.
+ * @param {App} app
+ * @param {string} words
+ */
+function nameOfColumn({ columns, ids, further }, words) {
+  const lower = words.trim().replace(/^(["'])(.*)\1$/, "$2").toLowerCase();
+  const names = [...columns.map(({ name }) => name), ids.name, ...further.keys()];
+  return names.find((name) => name.toLowerCase() === lower) ?? null;
+}
+
+/**
+ * The rows that meet all conditions; null where one of them asks for no value of its column.
+ * @param {App} app
+ * @param {import("./query.js").Condition[]} conditions
+ */
+async function meeting(app, conditions) {
+  const matches = new Uint8Array(app.n).fill(1);
+  for (const condition of conditions) {
+    const column = condition.name === app.ids.name ? app.ids : await app.column(condition.name);
+    if (!column || !narrow(condition, column, matches)) return null;
+  }
+  return matches;
+}
+
+/**
+ * @param {App} app
+ * @param {string} words
+ */
+function containing({ n, columns, ids }, words) {
+  const matches = new Uint8Array(n);
+  const texts = columns.filter((column) => !column.numeric);
+  for (const column of [...texts, ids]) column.search(words, matches);
+  return matches;
+}
+
+/**
+ * The rows that the search has found and the legend and the filters leave.
+ * @param {App} app
+ */
+export function matching({ matches, visible }) {
+  /** @type {number[]} */
+  const rows = [];
+  matches?.forEach((hit, row) => hit && visible[row] && rows.push(row));
+  return rows;
+}
+
+/**
+ * Select what the search finds, and end it.
+ * @param {App} app
+ */
+export async function selectMatches(app) {
+  const field = byId("search", HTMLInputElement);
+  await find(app, field.value);
+  if (!app.matches) return;
+  const rows = matching(app);
+  field.value = "";
+  await find(app, "");
+  app.select(rows);
+}
+
+const MOST_LETTERS = 12; // of a column in the hint
+
+/**
+ * What can be typed: words, or a condition on a column of numbers.
+ * @param {import("./data.js").Column[]} columns
+ */
+export function hint(columns) {
+  const column = columns.find(({ name, numeric, whole }) => numeric && !whole && name.length <= MOST_LETTERS);
+  if (!column) return "Search  /";
+  const known = Float64Array.from(column.values).filter(Number.isFinite).sort();
+  return known.length ? `Search, or ${column.name} > ${rounded(known[known.length >> 1])}` : "Search  /";
+}
