@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from patchfold.anndata import Expression
     from patchfold.base.types import Auto, Doubles, MethodName
+    from patchfold.explorer.given import Source
     from patchfold.tables import TablePreparation
 
 
@@ -348,28 +349,41 @@ def explore(
         "title": title,
         "notes": [*source.notes, *pictures.notes],
     }
-    wanted = (() if given else FIRST) if methods is None else _listed("methods", methods)
-    fits = [check_choice("methods", method, METHODS) for method in wanted]
-    divergences = _listed("divergences", divergences)
-    divergences = [check_choice("divergences", name, known.NAMES) for name in divergences]
     common = {"n_jobs": n_jobs, "random_state": random_state}
-    if given:
-        k = None if n_neighbors is None else _listed("n_neighbors", n_neighbors)[0]
-        steps = _Steps(progress, len(fits))
-        maps, said = fit_beside(source.embeddings, points, fits, divergences, k, steps, **common)
-        fitted = from_estimators(maps, points, steps, n_jobs)
-        if is_anndata(X) and not (fits or embeddings):
-            said = (*said, OFFER)
-    else:
-        ks = _stops(n_neighbors, points, fits, divergences, common)
-        fewer, said = compressed(points)
-        steps = _Steps(progress, len(fits) * len(divergences) * len(ks))
-        fitted = fit_all(fewer, fits, divergences, ks, steps, **common)
+    fitted, said, steps = _maps(source, points, methods, divergences, n_neighbors, progress, common)
+    if is_anndata(X) and methods is None and not embeddings and given:
+        said = (*said, OFFER)
     parts["notes"] += said
     steps("trust")
     page = _page_of(fitted, points, names, parts, n_jobs, random_state)
     steps("page")
     return page
+
+
+def _maps(
+    source: Source,
+    points: Doubles,
+    methods: Iterable[str] | None,
+    divergences: Iterable[str],
+    n_neighbors: Iterable[int | Auto] | None,
+    progress: Callable[[int, int, str], None] | None,
+    common: dict[str, Any],
+) -> tuple[list[Fitted], tuple[str, ...], _Steps]:
+    """Return what the page shows, fitted or given, and what the fits had to say."""
+    given = len(source.embeddings) > 0
+    wanted = (() if given else FIRST) if methods is None else _listed("methods", methods)
+    fits = [check_choice("methods", method, METHODS) for method in wanted]
+    divergences = _listed("divergences", divergences)
+    divergences = [check_choice("divergences", name, known.NAMES) for name in divergences]
+    if given:
+        k = None if n_neighbors is None else _listed("n_neighbors", n_neighbors)[0]
+        steps = _Steps(progress, len(fits))
+        maps, said = fit_beside(source.embeddings, points, fits, divergences, k, steps, **common)
+        return from_estimators(maps, points, steps, common["n_jobs"]), said, steps
+    ks = _stops(n_neighbors, points, fits, divergences, common)
+    fewer, said = compressed(points)
+    steps = _Steps(progress, len(fits) * len(divergences) * len(ks))
+    return fit_all(fewer, fits, divergences, ks, steps, **common), said, steps
 
 
 class _Steps:
