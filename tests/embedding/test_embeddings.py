@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import sklearn
-from scipy.sparse import csr_array
 
 from equations import (
     DATA,
@@ -210,9 +209,3 @@ WRONG_OWN = [
 def test_wrong_parameters_are_named_with_value_and_remedy(estimator, parameters, message):
     with pytest.raises((ValueError, TypeError), match=message):
         estimator(**{"n_neighbors": 7} | parameters).fit(DATA["k > m"][0])
-
-
-@pytest.mark.parametrize("estimator", ALL)
-def test_sparse_points_are_refused_with_a_remedy(estimator):
-    with pytest.raises(TypeError, match=r"X is a sparse matrix .*toarray"):
-        estimator(n_neighbors=3).fit(csr_array(DATA["k > m"][0]))

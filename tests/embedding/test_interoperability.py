@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 import sklearn
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.cluster import DBSCAN, HDBSCAN, OPTICS
 from sklearn.datasets import load_iris, make_swiss_roll
@@ -286,12 +286,6 @@ def test_a_neighbours_transformer_searches_for_us():
 
 
 # -------------------------------------------------------------------- words and numbers
-
-
-@each(ESTIMATORS)
-def test_sparse_points_are_refused_with_a_remedy(iris, estimator):
-    with pytest.raises(TypeError, match=r"X is a sparse matrix .* use X\.toarray\(\), or reduce"):
-        clone(estimator).fit(csr_array(iris[0]))
 
 
 @each(ESTIMATORS)

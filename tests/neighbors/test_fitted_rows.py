@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from patchfold.neighbors import fitted_rows
 from patchfold.neighbors.fitted_rows import RowTable
@@ -53,3 +54,12 @@ def test_zero_has_no_sign_and_no_rows_are_found_in_none():
     table = RowTable(np.array([[0.0, -0.0], [1.0, 0.0]]))
     np.testing.assert_array_equal(table.find(np.array([[-0.0, 0.0], [1.0, -0.0]])), [0, 1])
     assert len(table.find(np.empty((0, 2)))) == 0
+
+
+def test_sparse_rows_are_found_as_dense_ones_are():
+    random = np.random.default_rng(0)
+    X = random.integers(0, 2, (60, 6)) * random.choice([-1.0, 0.5, 3.0], (60, 6))
+    rows, dense = RowTable(csr_array(X)), RowTable(X)
+    np.testing.assert_array_equal(rows.first(), dense.first())
+    asked = np.concatenate([X[::7], X[:3] + 1])
+    np.testing.assert_array_equal(rows.find(csr_array(asked)), dense.find(asked))

@@ -66,11 +66,13 @@ class Strangers:
     @classmethod
     def of_graph(cls, graph: PatchGraph) -> Strangers:
         """Judge the points of a graph, which has points and not only distances."""
-        search, points, n_jobs = graph.search, graph.lengths.points, graph.setting.n_jobs
+        search, n_jobs = graph.search, graph.setting.n_jobs
+        points = graph.coordinates(graph.lengths.points)
         n, m = points.shape
         judges = min(NEIGHBORS, n - 1)
-        # Its own search may find too few neighbours to judge by.
-        if search is None or graph.reach is None or graph.reach < judges:
+        # Its own search may find too few neighbours to judge by, or those in all columns of sparse
+        # rows.
+        if graph.span is not None or search is None or graph.reach is None or graph.reach < judges:
             search = neighbor_search(
                 n_neighbors=judges, n_samples=n, n_features=m, n_jobs=n_jobs
             ).build(points)

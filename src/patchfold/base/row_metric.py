@@ -8,10 +8,10 @@ import numpy as np
 
 from patchfold.base.threads import map_blocks
 from patchfold.base.types import RowMetricName
-from patchfold.base.validation import check_choice
+from patchfold.base.validation import check_choice, is_sparse
 
 if TYPE_CHECKING:
-    from patchfold.base.types import Floats, Mask
+    from patchfold.base.types import Floats, Indices, Mask
 
 
 NAMES = get_args(RowMetricName)
@@ -33,7 +33,7 @@ def check_row_metric(metric: Any) -> None:
         ) from None
 
 
-def in_metric(X: Floats, metric: RowMetricName, n_jobs: int | None = None) -> Floats:
+def in_metric(X: Any, metric: RowMetricName, n_jobs: int | None = None) -> Any:
     """Return the rows whose Euclidean distance is ``sqrt(2 d)`` for the distance ``d`` of a metric.
 
     For ``"cosine"``, one minus the cosine, these are rows of length one. For ``"correlation"``, one
@@ -48,6 +48,8 @@ def in_metric(X: Floats, metric: RowMetricName, n_jobs: int | None = None) -> Fl
     """
     if metric == "euclidean":
         return X
+    if is_sparse(X):
+        return _sparse_directions(X, metric)
 
     def directions(block: slice) -> tuple[Floats, Mask]:
         rows = X[block].astype(np.float64)
@@ -64,7 +66,30 @@ def in_metric(X: Floats, metric: RowMetricName, n_jobs: int | None = None) -> Fl
         return rows.astype(X.dtype), lost
 
     parts = map_blocks(directions, len(X), 4 * 8 * X.shape[1], n_jobs)
-    lost = np.flatnonzero(np.concatenate([part[1] for part in parts]))
+    _refuse_lost(np.flatnonzero(np.concatenate([part[1] for part in parts])), metric)
+    return np.concatenate([part[0] for part in parts])
+
+
+def _sparse_directions(X: Any, metric: RowMetricName) -> Any:
+    """Do the same for a sparse matrix in CSR without stored zeros, which stays sparse."""
+    if metric == "correlation":
+        raise ValueError(
+            "metric='correlation' takes the mean off every row, which would fill a sparse X; use "
+            "metric='cosine', or X.toarray() if it fits into memory."
+        )
+    counts = np.diff(X.indptr)
+    _refuse_lost(np.flatnonzero(counts == 0), metric)
+    rows = np.repeat(np.arange(X.shape[0]), counts)
+    values = X.data.astype(np.float64)
+    values /= np.maximum.reduceat(np.abs(values), X.indptr[:-1])[rows]
+    values /= np.sqrt(np.bincount(rows, values * values))[rows]
+    changed = X.copy()
+    changed.data = values.astype(X.dtype)
+    return changed
+
+
+def _refuse_lost(lost: Indices, metric: RowMetricName) -> None:
+    """Refuse rows that a metric makes nothing of."""
     if len(lost):
         which = "only zeros" if metric == "cosine" else "one value only"
         more = f", as {len(lost) - 1} other rows do" if len(lost) > 1 else ""
@@ -72,4 +97,3 @@ def in_metric(X: Floats, metric: RowMetricName, n_jobs: int | None = None) -> Fl
             f"row {lost[0]} of X has {which}{more}, and so no direction, which "
             f"metric={metric!r} compares; drop such rows, or use metric='euclidean'."
         )
-    return np.concatenate([part[0] for part in parts])

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from patchfold.base.engine import is_collection
-from patchfold.base.validation import check_columns, warn_user
+from patchfold.base.validation import check_columns, is_sparse, warn_user
 from patchfold.distributed.building import build_on_cluster
 from patchfold.distributed.connection import Cluster, check_installed, connected
 from patchfold.distributed.placing import NewRows, PartedTriangulation
@@ -66,6 +66,11 @@ def fit(estimator: Any, X: Any, client: Any = "auto", y: Any = None) -> Any:
     cluster.check()
     if is_collection(X):
         check_columns(estimator, _columns(X), reset=True)
+    elif is_sparse(X):
+        raise ValueError(
+            "a sparse X does not work on a cluster; use engine='threads', or reduce it, e.g. with "
+            "sklearn.decomposition.TruncatedSVD."
+        )
     else:
         X = estimator._validate(X, reset=True)
     estimator._forget()

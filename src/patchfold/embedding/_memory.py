@@ -9,14 +9,14 @@ from __future__ import annotations
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from scipy.spatial.distance import cdist
-
 from patchfold.base.sampling import drawn_rows
 from patchfold.base.threads import CACHE_BYTES
 from patchfold.base.validation import is_sparse
+from patchfold.graph.lengths import all_distances
 from patchfold.graph.short_circuits import RECIPE
 from patchfold.neighbors.points import TREE_FEATURES
 from patchfold.patches.covariances import FULL, check_full
+from patchfold.patches.span import DIRECTIONS
 
 if TYPE_CHECKING:
     from patchfold.graph.patch_graph import GraphSetting
@@ -57,23 +57,26 @@ def graph_bytes(X: Any, setting: GraphSetting) -> int:
 def _reach(X: Any, setting: GraphSetting) -> float:
     """Return how many neighbours of a point are found; of a radius, by asking some points."""
     n = X.shape[0]
-    if is_sparse(X):
+    if setting.precomputed and is_sparse(X):
         return float(X.nnz / n)
     if setting.radius is None:
         return float(max(setting.degree or 0, setting.patch_size))
     rows = drawn_rows(n, ASKED, 0)
-    apart = X[rows] if setting.precomputed else cdist(X[rows], X)
+    apart = X[rows] if setting.precomputed else all_distances(X[rows], X)
     return float((apart <= setting.radius).sum() / len(rows))
 
 
 def _search_bytes(X: Any) -> int:
     """Return what a search keeps: a tree, or a copy in single precision."""
     n, m = X.shape
+    if is_sparse(X):
+        return int(4 * 12 * X.nnz)
     return int(n * (8 * m + 64 if m <= TREE_FEATURES else 4 * m))
 
 
 def _patch_bytes(X: Any, setting: GraphSetting, reach: float) -> int:
     n, m = X.shape
+    m = min(m, DIRECTIONS) if is_sparse(X) else m
     patch: Any = setting.patch
     size = setting.patch_size or int(reach)
     rank = max(1, size)
@@ -83,7 +86,7 @@ def _patch_bytes(X: Any, setting: GraphSetting, reach: float) -> int:
     if not factored:
         check_full(m, patch.covariance)
     numbers = m * (1 + (rank if factored else 2 * m))
-    needed = n * numbers * X.itemsize
+    needed = n * numbers * X.dtype.itemsize
     if patch.denoise:
-        needed += n * m * X.itemsize + _search_bytes(X) + n * size * FOUND
+        needed += n * m * X.dtype.itemsize + _search_bytes(X) + n * size * FOUND
     return int(needed)

@@ -68,9 +68,10 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features)
-            Points; with ``divergence="precomputed"`` square distances, or a sparse graph. A Dask
-            array or data frame is fitted on its cluster, and never collected.
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Points. Patches of sparse ones are fitted in the span of their leading directions. With
+            ``divergence="precomputed"`` square distances, or a sparse graph. A Dask array or data
+            frame is fitted on its cluster, and never collected.
         y : array of shape (n_samples,) or None
             Classes for ``supervision``; -1, NaN or None for points without a label. Ignored without
             ``supervision``.
@@ -93,7 +94,7 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
             self._embed_spanned(graph, merged=self.patch_graph_.copies is not None)
             if self.patch_graph_.copies is not None:
                 self._expand(self.patch_graph_.copies)
-            elif self.patch_graph_.rows is not None and (X[0] == X).all():
+            elif self.patch_graph_.rows is not None and not self.patch_graph_.rows.first().any():
                 self.embedding_[:] = 0  # a single point, wherever rounding takes its copies
             self._warn_unreadable(X)
         self._fit_map(X)
@@ -143,13 +144,15 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
             copies = self.patch_graph_.copies
             some = slice(None) if copies is None else copies.first
             with self._stage("map for new points"):
-                self.map_ = fit_map(self.out_of_sample, X[some], self.embedding_[some], self.n_jobs)
+                points = self.patch_graph_.coordinates(X[some])
+                self.map_ = fit_map(self.out_of_sample, points, self.embedding_[some], self.n_jobs)
 
     def _mapped(self, X: Any, rows: Indices) -> Floats:
+        points = self.patch_graph_.coordinates(X)
         if self.map_ is not None:
-            return predict_map(self.map_, X, self.embedding_.shape[1])
+            return predict_map(self.map_, points, self.embedding_.shape[1])
         near = self._placed(X, rows)
-        places = self._extend(near, X)
+        places = self._extend(near, points)
         lost = np.flatnonzero(~np.isfinite(places).all(axis=1))
         if len(lost):
             raise ValueError(
@@ -321,16 +324,18 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         >>> bool(isomap.stability(n_refits=3).mean() > 0.9)
         True
         """
-        X = self._points("stability", "give points instead of distances")
+        self._points("stability", "give points instead of distances")
+        X = self.patch_graph_.table
+        n = X.shape[0]
         if are_given(self.knn):
             raise ValueError(
                 "stability fits samples of the rows, and knn=(indices, distances) are neighbours "
                 "of all of them; fit with a search, such as knn='auto'."
             )
         n_refits = check_count("n_refits", n_refits, minimum=FEWEST_REFITS)
-        if len(X) < FEWEST_POINTS:
+        if n < FEWEST_POINTS:
             raise ValueError(
-                f"stability leaves out points, and {len(X)} samples are too few for that; fit at "
+                f"stability leaves out points, and {n} samples are too few for that; fit at "
                 f"least {FEWEST_POINTS}."
             )
         codes = self.patch_graph_.lengths.codes
@@ -397,7 +402,7 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
             return fit_inverse(self.embedding_[rows], points[rows], self.n_jobs)
 
         back: Floats = self._found("inverse", find)(Z, self.n_jobs)
-        return back
+        return back if self.span_ is None else self.span_.features(back)
 
     def local_loadings(self, X: Any = None) -> Floats:
         """Return the Jacobian of the embedding: which feature moves each point, and where to.
@@ -432,6 +437,11 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         (150, 2, 4)
         """
         points = self._points("local_loadings", "fit points to get loadings")
+        if self.span_ is not None:
+            raise ValueError(
+                "local_loadings has a value for each point, component and column, too many for a "
+                "sparse X; fit the columns that matter as dense ones."
+            )
         X = points if X is None else self._validate(X, reset=False)
         n, d, m = len(X), self.embedding_.shape[1], points.shape[1]
         check_memory(

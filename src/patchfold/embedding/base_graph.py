@@ -44,6 +44,7 @@ from patchfold.neighbors.copies import Copies
 from patchfold.neighbors.fitted_rows import RowTable
 from patchfold.neighbors.given import are_given, as_search, check_distances
 from patchfold.patches.gaussian_patch import GaussianPatch
+from patchfold.patches.span import DIRECTIONS
 from patchfold.supervision import encode, label_rule
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 
     from patchfold.base.types import Floats
     from patchfold.patches.gaussians import Patches
+    from patchfold.patches.span import Span
 
 # NumPy's ordinary answers to floating point errors: a fit works whatever ``np.seterr`` says.
 ordinary_arithmetic = np.errstate(divide="warn", over="warn", under="ignore", invalid="warn")
@@ -90,12 +92,17 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         """The fitted Gaussians (None for ``"euclidean"`` and ``"precomputed"``)."""
         return self.patch_graph_.patches_of_rows
 
+    @property
+    def span_(self) -> Span | None:
+        """What patches of a sparse X are fitted in; None for dense rows."""
+        return getattr(self.patch_graph_, "span", None)  # a graph on a cluster has none
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = self.supervision is not None
         precomputed = self._precomputed()
         tags.input_tags.pairwise = precomputed
-        tags.input_tags.sparse = precomputed
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -106,7 +113,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         if reset:
             self._check_parameters()
         precomputed = self._precomputed()
-        points = check_points(X, accept_sparse=precomputed, min_samples=2 if reset else 1)
+        points = check_points(X, accept_sparse=True, min_samples=2 if reset else 1)
         # The values are checked; scikit-learn remembers and compares the columns.
         check_columns(self, X, reset=reset)
         if reset and getattr(getattr(X, "columns", None), "nlevels", 1) > 1:
@@ -116,8 +123,20 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
                 "['_'.join(map(str, names)) for names in X.columns]."
             )
         if not precomputed:
-            points = in_metric(points, self.metric, self.n_jobs)
-        if reset and not precomputed and can_change(points) and not isinstance(X, list):
+            wide = is_sparse(points) and points.shape[1] > DIRECTIONS
+            spanned = wide if reset else self.span_ is not None
+            points = in_metric(_in_format(points, spanned), self.metric, self.n_jobs)
+            if reset and is_sparse(points) and self.n_neighbors == AUTO:
+                raise ValueError(
+                    "n_neighbors='auto' compares dense rows, and X is sparse; give a number."
+                )
+        if (
+            reset
+            and not precomputed
+            and not is_sparse(X)
+            and can_change(points)
+            and not isinstance(X, list)
+        ):
             # What is kept must not change when the user's array does.
             points = points.copy() if np.may_share_memory(points, np.asarray(X)) else points
         if precomputed:
@@ -171,15 +190,15 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
             check_count("n_neighbors", self.n_neighbors)
         if self.radius is not None:
             check_radius(self.radius)
-            if self.n_neighbors not in (None, DEFAULT_NEIGHBORS):
-                raise ValueError(
-                    f"n_neighbors={self.n_neighbors} and radius={self.radius} exclude each other; "
-                    "use n_neighbors=None, or radius=None."
-                )
             if self.graph == "divergence":
                 raise ValueError(
                     f"radius={self.radius} and graph='divergence' exclude each other, a radius is "
                     "Euclidean; use graph='neighbors' or radius=None."
+                )
+            if self.n_neighbors not in (None, DEFAULT_NEIGHBORS):
+                raise ValueError(
+                    f"n_neighbors={self.n_neighbors} and radius={self.radius} exclude each other; "
+                    "use n_neighbors=None, or radius=None."
                 )
 
     def _precomputed(self) -> bool:
@@ -203,7 +222,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         copies = None if rows is None else self._merged(rows, codes)
         points = X if copies is None else X[copies.first]
         n = points.shape[0]
-        cut = self._cut_to(n, given=is_sparse(X))
+        cut = self._cut_to(n, given=self._precomputed() and is_sparse(X))
         self.patch_ = self._patch_for(n) if self._has_patches() else None
         if cut:
             counted = f"{n} samples" if copies is None else f"{n} distinct samples"
@@ -231,7 +250,8 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
 
         Where copies were ``merged``, the distinct points are kept beside all rows.
         """
-        return self._bytes(points, setting) + (points.nbytes if merged else 0)
+        numbers = points.nnz * 2 if is_sparse(points) else points.size
+        return self._bytes(points, setting) + (numbers * points.dtype.itemsize if merged else 0)
 
     def _bytes(self, points: Any, setting: GraphSetting) -> int:
         """Return about how many bytes a fit of distinct points needs beside them."""
@@ -411,8 +431,9 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = self._validate(X, reset=False)
-        strangers = self._strangers("score_samples")
-        found: Floats = strangers.log_p(strangers.likelihoods(X, self.patch_graph_.fitted_as(X)))
+        strangers, graph = self._strangers("score_samples"), self.patch_graph_
+        points, same = graph.coordinates(X), graph.fitted_as(X)
+        found: Floats = strangers.log_p(strangers.likelihoods(points, same))
         return found.astype(self.patch_graph_.matrix.dtype, copy=False)
 
     def off_manifold(self, X: Any) -> Floats:
@@ -450,13 +471,14 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         return found
 
     def _points(self, asked: str, remedy: str) -> Floats:
-        """Return the fitted points, or say that there are none."""
+        """Return the fitted points, sparse ones in their span, or say that there are none."""
         check_is_fitted(self)
         if self._precomputed():
             raise ValueError(
                 f"{asked} needs points, and divergence='precomputed' has distances; {remedy}."
             )
-        points: Floats = self.patch_graph_.lengths.points
+        graph = self.patch_graph_
+        points: Floats = graph.coordinates(graph.lengths.points)
         return points
 
     # ---------------------------------------------------------------- found when first asked for
@@ -488,3 +510,17 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
                 yield
         finally:
             self.fit_report_[name] = time.perf_counter() - start
+
+
+def _in_format(points: Any, spanned: bool) -> Any:
+    """Return points as CSR of their own without stored zeros, or dense, as all steps take them.
+
+    Sparse rows that have no more columns than a span has directions become dense.
+    """
+    if not is_sparse(points):
+        return points if not spanned else csr_array(points)
+    if not spanned:
+        return points.toarray()
+    rows = csr_array(points, copy=True)
+    rows.eliminate_zeros()
+    return rows

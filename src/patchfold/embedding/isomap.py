@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, get_args
 
 import numpy as np
+from scipy.sparse import csr_array, vstack
 from sklearn.utils import gen_batches
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -195,6 +196,9 @@ class PatchIsomap(BasePatchEmbedding):
         zero, to the first copy.
     patch_graph_ : PatchGraph
         Neighbours, patches and graph in one frozen object, which also places new points.
+    span_ : Span or None
+        The leading directions that patches of a sparse X are fitted in, and the share of the
+        variance that they hold; None for dense rows.
     fit_report_ : dict
         Seconds that each stage of the fit took.
     map_ : regressor or None
@@ -366,7 +370,8 @@ class PatchIsomap(BasePatchEmbedding):
         """Build the graph of all rows, and place the new ones among the others."""
         old, placing, n = self.patch_graph_, self._placing, len(self.patch_graph_)
         same = old.fitted_as(X)
-        points = np.concatenate([old.lengths.points, X.astype(old.lengths.points.dtype)])
+        both = old.table, X.astype(old.table.dtype)
+        points = np.concatenate(both) if old.span is None else csr_array(vstack(both))
         self._fit_graph(points)
         graph = self.patch_graph_
         if self.landmarks_ is None:  # those that placed new points

@@ -149,6 +149,9 @@ class PatchLLE(BasePatchEmbedding):
         zero, to the first copy.
     patch_graph_ : PatchGraph
         Neighbours, patches and graph in one frozen object, which also places new points.
+    span_ : Span or None
+        The leading directions that patches of a sparse X are fitted in, and the share of the
+        variance that they hold; None for dense rows.
     fit_report_ : dict
         Seconds that each stage of the fit took.
     map_ : regressor or None

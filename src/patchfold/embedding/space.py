@@ -114,6 +114,9 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         long; ``patch_graph_`` does not have these edges.
     patch_graph_ : PatchGraph
         Neighbours, patches and graph in one frozen object, which also places new points.
+    span_ : Span or None
+        The leading directions that patches of a sparse X are fitted in, and the share of the
+        variance that they hold; None for dense rows.
     fit_report_ : dict
         Seconds that each stage of the fit took.
 
@@ -227,7 +230,8 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         if self.patch_graph_.setting.precomputed:
             raise ValueError("divergence='precomputed' has no other distances than those given.")
         n = len(self.patch_graph_)
-        check_memory(X.dtype.itemsize * len(X) * n, f"{len(X)} x {n} distances", "pass fewer rows")
+        new = X.shape[0]
+        check_memory(X.dtype.itemsize * new * n, f"{new} x {n} distances", "pass fewer rows")
         return np.asarray(self.patch_graph_.divergences(X))
 
     def _placed(self, X: Any) -> Neighborhoods:

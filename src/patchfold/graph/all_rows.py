@@ -34,16 +34,18 @@ def expanded(
     graph : PatchGraph
         That of the distinct points, ``X[copies.first]``.
     copies : Copies
-    X : array of shape (n, m)
+    X : array or sparse matrix of shape (n, m)
     rows : RowTable
         That of ``X``.
     codes : array of shape (n,) or None
         The class of every row.
     """
-    lengths = graph.lengths
+    lengths, points = graph.lengths, X
+    if graph.span is not None and lengths.patches is not None:
+        points = lengths.points[copies.point]
     lengths = replace(
         lengths,
-        points=X,
+        points=points,
         codes=codes,
         known_mean=None if lengths.rule is None else lengths.mean,
         patch_of=None if lengths.patches is None else copies.point,

@@ -22,6 +22,7 @@ from patchfold.neighbors.protocol import check_found
 from patchfold.neighbors.search import SharedNeighbors, neighbor_search
 from patchfold.patches.denoising import fit_denoised
 from patchfold.patches.sample import Sample
+from patchfold.patches.span import Span
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from patchfold.patches.gaussians import Patches
     from patchfold.supervision import Codes
 
+
+# From this share of the variance on, the span of sparse rows loses nothing that shows.
+ALL_KEPT = 0.995
 
 # Labels make an edge of more than STRETCH median lengths: nothing else shows beside it.
 STRETCH = 1e6
@@ -51,8 +55,9 @@ def build_graph(
 
     Parameters
     ----------
-    X : array of shape (n, m)
-        Points; for ``divergence="precomputed"`` square distances, or a sparse graph of them.
+    X : array or sparse matrix of shape (n, m)
+        Points; patches of sparse ones are fitted in the span of their leading directions. For
+        ``divergence="precomputed"`` square distances, or a sparse graph of them.
     setting : GraphSetting
     codes : array of shape (n,) or None
         The class of every point, -1 where it is not known.
@@ -77,11 +82,18 @@ def build_graph(
            [0., 0., 4., 0.]])
     """
     found = _search(X, setting, stage)
+    points, span = X, None
+    if is_sparse(X) and not setting.precomputed:
+        with stage("leading directions"):
+            span = Span.of(X)
+        if setting.patch is not None:
+            points = span(X)
+            _tell_of(span)
     patches, denoised = None, None
     if setting.patch is not None:
         with stage("patches"):
-            patches, denoised = _fit_patches(X, found, setting, setting.patch)
-    lengths = Lengths(X, patches, setting.divergence, setting.n_jobs, setting.rule, codes)
+            patches, denoised = _fit_patches(points, found, setting, setting.patch)
+    lengths = Lengths(points, patches, setting.divergence, setting.n_jobs, setting.rule, codes)
     near = _choose_edges(found, lengths, setting, stage)
     check_degrees(near, setting)
     with stage("divergences"):
@@ -108,6 +120,7 @@ def build_graph(
         reach=found.reach,
         pooled=found.pooled,
         denoised=denoised,
+        span=span,
         rows=RowTable(X) if rows is None and not setting.precomputed else rows,
         removed=np.column_stack([i[~stays], j[~stays]]),
     )
@@ -129,7 +142,7 @@ def _search(X: Any, setting: GraphSetting, stage: Stage) -> _Found:
     if setting.precomputed:
         return _Found(given_neighbors(X, k, setting.radius, own=True))
     n = X.shape[0]
-    pooled = setting.by_divergence and not all_pairs_fit(n, X.itemsize)
+    pooled = setting.by_divergence and not all_pairs_fit(n, X.dtype.itemsize)
     reach = None
     if k is not None:
         reach = max(min(setting.pool if pooled else k, n - 1), setting.patch_size)
@@ -153,6 +166,16 @@ def _search(X: Any, setting: GraphSetting, stage: Stage) -> _Found:
             f"(n_neighbors={k}, size of patches {setting.patch_size}); give as many, or lower both."
         )
     return _Found(near.nearest(reach), search, reach, pooled)
+
+
+def _tell_of(span: Span) -> None:
+    """Say what patches do not see of sparse rows."""
+    if span.kept < ALL_KEPT:
+        warn_user(
+            f"X is sparse: its patches are fitted in the span of {span.n_directions} leading "
+            f"directions, which hold {span.kept:.0%} of the variance. Neighbours are those in all "
+            "columns."
+        )
 
 
 def all_pairs_fit(n: int, itemsize: int) -> bool:
@@ -208,7 +231,7 @@ def _choose_edges(
 ) -> Neighborhoods:
     """Choose the edges of the graph: the nearest points, or the nearest patches."""
     k, near = setting.degree, found.neighborhoods
-    if k is None or is_sparse(lengths.points):
+    if k is None or (setting.precomputed and is_sparse(lengths.points)):
         return near
     # Without patches the search has ranked by length; only labels can change the ranking.
     ranked = lengths.patches is None and setting.supervision is None
@@ -351,7 +374,7 @@ def _join(
     count, labels = components.n_components(matrix)
     if count == 1:
         return near, matrix
-    if is_sparse(lengths.points):
+    if setting.precomputed and is_sparse(lengths.points):
         under = "" if setting.supervision is None else f" under supervision={setting.supervision!r}"
         raise ValueError(
             f"the given graph has {count} components{under}; add edges until it is connected, "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -103,7 +103,7 @@ def closest_by_gaps(gaps: Callable[[Indices], tuple[Floats, Floats]]) -> Closest
     return closest
 
 
-def closest_points(X: Floats, n_jobs: int | None = None) -> Closest:
+def closest_points(X: Any, n_jobs: int | None = None) -> Closest:
     """Return what finds the closest pairs of points, by exact searches for the nearest.
 
     The largest component is not asked: the others find it.
@@ -112,14 +112,14 @@ def closest_points(X: Floats, n_jobs: int | None = None) -> Closest:
     def closest(labels: Indices) -> Iterator[Pair]:
         asked = np.flatnonzero(labels != np.argmax(np.bincount(labels)))
         nearest = nearest_outside(X, labels, X[asked], labels[asked], n_jobs)
-        gaps = np.sqrt(np.square(X[asked].astype(np.float64) - X[nearest]).sum(axis=1))
+        gaps = SearchedPoints(X, n_jobs).distances(X, asked, nearest)
         yield from closest_of_each(labels[asked], gaps, asked, nearest)
 
     return closest
 
 
 def nearest_outside(
-    X: Floats, labels: Indices, Z: Floats, own: Indices, n_jobs: int | None = None
+    X: Any, labels: Indices, Z: Any, own: Indices, n_jobs: int | None = None
 ) -> Indices:
     """Return which point of ``X`` is the nearest to each of ``Z`` that is of another component.
 
@@ -132,12 +132,12 @@ def nearest_outside(
     >>> nearest_outside(X, labels, X[[0, 2]], labels[[0, 2]])
     array([2, 1])
     """
-    nearest = np.full(len(Z), -1, dtype=np.intp)
+    nearest = np.full(len(own), -1, dtype=np.intp)
     sizes = np.bincount(labels, minlength=int(own.max(initial=0)) + 1)[own]
     few = np.flatnonzero(sizes <= FEW)
     if len(few):
         # All points of the component, and one of another.
-        k = min(int(sizes[few].max()) + 1, len(X))
+        k = min(int(sizes[few].max()) + 1, len(labels))
         near = k_nearest(SearchedPoints(X, n_jobs), Z[few], k, own=False)
         outside = np.flatnonzero(labels[near.indices] != own[few[near.sources]])
         rows, first = np.unique(near.sources[outside], return_index=True)

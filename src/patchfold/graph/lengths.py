@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 import numpy as np
 from scipy.spatial.distance import cdist
+from sklearn.metrics import euclidean_distances
 
 from patchfold import divergences
 from patchfold.base.arrays import to_numpy
@@ -20,6 +21,7 @@ from patchfold.base.validation import is_sparse
 from patchfold.divergences.pairing import paired
 from patchfold.graph.known_pairs import KnownPairs
 from patchfold.graph.short_circuits import RECIPE, Typical
+from patchfold.neighbors.points import SearchedPoints
 from patchfold.neighbors.search import SharedNeighbors
 from patchfold.supervision import UNKNOWN, Edges, changed_lengths, kinship
 
@@ -50,7 +52,8 @@ class Lengths:
     Divergences of patches; without patches Euclidean or given distances.
     """
 
-    points: Any  # (n, m); distances for "precomputed", (n, n) or sparse
+    # (n, m), in the span of sparse rows if there are patches; for "precomputed" distances, (n, n)
+    points: Any
     patches: Patches | None  # one per distinct point; None where lengths are Euclidean or given
     divergence: str | Divergence
     n_jobs: int | None = None
@@ -97,7 +100,7 @@ class Lengths:
         """The mean plain length of all pairs, or of a sample of them."""
         if self.known_mean is not None:
             return self.known_mean
-        if is_sparse(self.points):
+        if self.divergence == "precomputed" and is_sparse(self.points):
             return float(np.mean(self.points.data))
         i, j = even_pairs(self.points.shape[0], MEAN_PAIRS)
         return float(np.mean(self.plain(i, j), dtype=np.float64))
@@ -140,7 +143,7 @@ class Lengths:
         if self.divergence == "precomputed":
             return np.asarray(np.minimum(self.points, self.points.T))
         if self.patches is None:
-            return cdist(self.points, self.points).astype(self.points.dtype, copy=False)
+            return all_distances(self.points, self.points).astype(self.points.dtype, copy=False)
         matrix = divergences.pairwise(self.patches, self.divergence, n_jobs=self.n_jobs)
         return np.asarray(to_numpy(matrix))
 
@@ -154,7 +157,7 @@ class Lengths:
 
     def order_of_rows(self, lengths: Floats, block: slice | Indices) -> Floats:
         """Do the same as :meth:`order` for the pairs of a block of points with all points."""
-        points = np.arange(len(self.points))
+        points = np.arange(self.points.shape[0])
         changed = self._by_rule(lengths, points[block, None], points, lambda: self._from_all(block))
         return _kept(changed, lengths)
 
@@ -171,7 +174,7 @@ class Lengths:
         if self.divergence == "precomputed":
             gaps = np.minimum(self.points[rows], self.points[:, rows].T)
         else:
-            gaps = cdist(self.points[rows], self.points)
+            gaps = all_distances(self.points[rows], self.points)
         return self.order_of_rows(gaps, rows), gaps
 
     # ---------------------------------------------------------------- labels
@@ -241,6 +244,9 @@ class Lengths:
 
     def _distances(self, X: Floats, i: Indices, Z: Floats, j: Indices) -> Floats:
         """Return the distances of the points ``X[i]`` from ``Z[j]``, by differences."""
+        if is_sparse(X):
+            space = SearchedPoints(Z, self.n_jobs)
+            return (space.distances(X, i, j) / space.scale).astype(X.dtype, copy=False)
         parts = map_blocks(
             lambda block: step_lengths(X[i[block]] - Z[j[block]]),
             len(i),
@@ -251,7 +257,7 @@ class Lengths:
 
     def _from_all(self, block: slice | Indices) -> Floats:
         """Return the distances of a block of points from all points."""
-        return cdist(self.points[block], self.points)
+        return all_distances(self.points[block], self.points)
 
     def _by_rule(
         self, lengths: Floats, i: Indices, j: Indices, distances: Callable[[], Floats]
@@ -348,6 +354,11 @@ def trusted_of_new(
     widest = int(near.degrees.max(initial=1))
     trusted[open_[np.concatenate(map_blocks(led_around, len(open_), 64 * widest, n_jobs))]] = True
     return trusted
+
+
+def all_distances(X: Any, Z: Any) -> Floats:
+    """Return the distances of all rows of ``X`` from all rows of ``Z``, both dense or sparse."""
+    return np.asarray(euclidean_distances(X, Z) if is_sparse(X) else cdist(X, Z))
 
 
 def step_lengths(steps: Floats) -> Floats:

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from scipy.spatial.distance import cdist
 from sklearn.utils import gen_batches
 
 from patchfold.graph.edges import stacked, with_lengths
+from patchfold.graph.lengths import all_distances
 from patchfold.neighbors.given import given_neighbors
 from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.neighbors.protocol import check_found
@@ -53,7 +53,7 @@ def place(graph: PatchGraph, X: Any, part: Part | None = None) -> Neighborhoods:
         near = found if setting.degree is None else found.nearest(setting.degree)
         return with_lengths(near, lengths.of_unlabelled(near.distances))
     with _overflow_named(graph):
-        patches = _patches_of_new(graph, X, found, part)
+        patches = _patches_of_new(graph, graph.coordinates(X), found, part)
         near, values = _nearest_of_new(graph, patches, found)
         return with_lengths(near, lengths.of_new(patches, near, values, graph.matrix))
 
@@ -77,7 +77,7 @@ def divergences(graph: PatchGraph, X: Floats) -> Floats:
     Distances where there are no patches. A point that was fitted has the patch it has there.
     """
     if graph.patches is None:
-        return cdist(X, graph.lengths.points).astype(X.dtype, copy=False)
+        return all_distances(X, graph.lengths.points).astype(X.dtype, copy=False)
     with _overflow_named(graph):
         return _all_divergences(graph, X)
 
@@ -85,26 +85,29 @@ def divergences(graph: PatchGraph, X: Floats) -> Floats:
 def _all_divergences(graph: PatchGraph, X: Floats) -> Floats:
     same, every = graph.fitted_as(X), np.arange(len(graph))
     new = np.flatnonzero(same < 0)
-    patches = _patches_of_new(graph, X[new], _found(graph, X[new]), None) if len(new) else None
-    values = np.empty((len(X), len(graph)), graph.matrix.dtype)
-    for block in gen_batches(len(X), max(1, BLOCK_PAIRS // len(graph))):
-        rows = np.arange(len(X))[block]
+    patches = None
+    if len(new):
+        found = _found(graph, X[new])
+        patches = _patches_of_new(graph, graph.coordinates(X[new]), found, None)
+    values = np.empty((len(same), len(graph)), graph.matrix.dtype)
+    for block in gen_batches(len(same), max(1, BLOCK_PAIRS // len(graph))):
+        rows = np.arange(len(same))[block]
         known = rows[same[rows] >= 0]
         j = np.tile(every, len(known))
-        found = graph.lengths.divergences(np.repeat(same[known], len(every)), j)
-        values[known] = found.reshape(len(known), len(every))
+        apart = graph.lengths.divergences(np.repeat(same[known], len(every)), j)
+        values[known] = apart.reshape(len(known), len(every))
         if patches is not None:
             unknown = np.flatnonzero(np.isin(new, rows))
             i, j = np.repeat(unknown, len(every)), np.tile(every, len(unknown))
-            found = graph.lengths.divergences_of_new(patches, i, j)
-            values[new[unknown]] = found.reshape(len(unknown), len(every))
+            apart = graph.lengths.divergences_of_new(patches, i, j)
+            values[new[unknown]] = apart.reshape(len(unknown), len(every))
     return values
 
 
 def _found(graph: PatchGraph, X: Floats) -> Neighborhoods:
     """Search the fitted neighbours of new points."""
     search = cast("NeighborSearch", graph.search)
-    found = check_found(search, search.query(X), len(X), graph.matrix.shape[1])
+    found = check_found(search, search.query(X), X.shape[0], graph.matrix.shape[1])
     return found if graph.reach is None else found.nearest(graph.reach)
 
 

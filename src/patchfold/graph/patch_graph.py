@@ -14,6 +14,7 @@ import numpy as np
 
 from patchfold.base.arrays import to_numpy
 from patchfold.base.types import GraphName
+from patchfold.base.validation import is_sparse
 from patchfold.graph import new_points
 from patchfold.graph.lengths import Lengths, PrunedLengths
 from patchfold.neighbors.given import at_zero
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from patchfold.patches.denoising import Denoised
     from patchfold.patches.gaussian_patch import GaussianPatch
     from patchfold.patches.gaussians import Patches
+    from patchfold.patches.span import Span
     from patchfold.supervision import LabelRule
 
 
@@ -110,6 +112,8 @@ class PatchGraph:
         The points, to find them again.
     copies : Copies or None
         Which rows were merged to one point; None where none were.
+    span : Span or None
+        What makes coordinates of sparse rows; None where rows are dense.
     removed : array of shape (n_removed, 2) or None
         The ends of the edges that were left out as short circuits; None in a graph out of a file.
     """
@@ -124,6 +128,7 @@ class PatchGraph:
     denoised: Denoised | None = None
     rows: RowTable | None = None
     copies: Copies | None = None
+    span: Span | None = None
     removed: Indices | None = None
 
     def __len__(self) -> int:
@@ -131,13 +136,18 @@ class PatchGraph:
 
     def __getstate__(self) -> dict[str, Any]:
         # What can be computed again, or is of use in a fit only, is not in a file.
-        left_out = ("removed", "patches_of_rows")
+        left_out = ["removed", "patches_of_rows"] + ["span"] * (self.span is None)
         return {name: value for name, value in vars(self).items() if name not in left_out}
 
     @property
     def patches(self) -> Patches | None:
         """The Gaussians, one per distinct point; None where lengths are Euclidean or given."""
         return self.lengths.patches
+
+    @property
+    def table(self) -> Any:
+        """The rows, dense or sparse, as neighbours were searched among them."""
+        return self.lengths.points if self.rows is None else self.rows.points
 
     @property
     def pruned(self) -> bool:
@@ -148,7 +158,7 @@ class PatchGraph:
     def centres(self) -> Any:
         """Where the patches are: denoised, or the points themselves."""
         if self.patches is None:
-            return self.lengths.points
+            return self.coordinates(self.lengths.points)
         points, which = to_numpy(self.patches.points), self.lengths.patch_of
         return points if which is None else points[which]
 
@@ -157,6 +167,10 @@ class PatchGraph:
         """The Gaussian of every row; those of copies are written out when first asked for."""
         which = self.lengths.patch_of
         return self.patches if self.patches is None or which is None else self.patches[which]
+
+    def coordinates(self, X: Any) -> Any:
+        """Return dense rows as they are, and sparse ones in the span that patches are fitted in."""
+        return X if self.span is None or not is_sparse(X) else self.span(X)
 
     def place(self, X: Any) -> Neighborhoods:
         """Return the neighbours of new points among the fitted ones, and the lengths to them."""
