@@ -40,7 +40,7 @@ from patchfold.graph.patch_graph import KINDS as GRAPHS
 from patchfold.graph.patch_graph import GraphSetting, PatchGraph
 from patchfold.graph.short_circuits import recommended_patch
 from patchfold.neighbors import DEFAULT_NEIGHBORS
-from patchfold.neighbors.copies import Copies
+from patchfold.neighbors.copies import Copies, has_few_values
 from patchfold.neighbors.fitted_rows import RowTable
 from patchfold.neighbors.given import are_given, as_search, check_distances
 from patchfold.patches.gaussian_patch import GaussianPatch
@@ -269,14 +269,19 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
     def _merged(self, rows: RowTable, codes: Any) -> Copies | None:
         """Return which rows are one point; None where every row is a point of its own.
 
+        Rows of few values have many equal distances. Their points come in an order of values, so
+        that the order of rows does not decide between equal distances.
+
         A patch that is given is taken literally where its divergence is the length, as in the
         papers: copies are points of it, as they are in the data of their tables.
         """
         if self.patch is not None and self.lengths == "divergence":
             return None
-        copies = Copies.of(rows, codes)
+        by_value = has_few_values(rows.points)
+        copies = Copies.of(rows, codes, by_value=by_value)
         # A single point has no neighbours, and no graph.
-        return copies if 1 < len(copies.first) < len(copies.point) else None
+        least = len(copies.point) + by_value
+        return copies if 1 < len(copies.first) < least else None
 
     def _cut_to(self, n: int, *, given: bool) -> list[str]:
         """Set ``n_neighbors_``; return what had to be cut to what ``n`` samples have.

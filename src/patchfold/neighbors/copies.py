@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from patchfold.base.validation import is_sparse
 from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
 
 if TYPE_CHECKING:
@@ -15,16 +16,43 @@ if TYPE_CHECKING:
     from patchfold.neighbors.protocol import NeighborSearch
 
 
+# Columns of at most FEW_VALUES different values are answers, categories or indicators. So many
+# distances between their rows are equal that the order of rows would decide who is near whom.
+FEW_VALUES = 10
+
+# Rows that mostly show that a column has more.
+LOOKED_AT = 200
+
+
+def has_few_values(X: Any) -> bool:
+    """Tell whether no column has more than FEW_VALUES values, nor a sparse table as a whole.
+
+    Examples
+    --------
+    >>> has_few_values(np.eye(30)), has_few_values(np.arange(30.0)[:, None])
+    (True, False)
+    """
+    if is_sparse(X):
+        return len(np.unique(X.data)) <= FEW_VALUES
+    return all(
+        (np.count_nonzero(np.diff(np.sort(part, axis=0), axis=0), axis=0) < FEW_VALUES).all()
+        for part in (X[:LOOKED_AT], X)
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Copies:
     """Which rows are copies of which."""
 
-    first: Indices  # the first row of every distinct point, rising
+    first: Indices  # the first row of every distinct point; rising, or in an order of values
     point: Indices  # the distinct point that every row is
 
     @classmethod
-    def of(cls, rows: RowTable, codes: Any = None) -> Copies:
+    def of(cls, rows: RowTable, codes: Any = None, *, by_value: bool = False) -> Copies:
         """Find the copies among the rows of a table, and of equal labels where there are some.
+
+        ``by_value`` puts the points in an order that depends on their values and labels alone, so
+        that the order of rows does not count.
 
         Examples
         --------
@@ -41,6 +69,9 @@ class Copies:
             same = same * (labels.max(initial=0) + 1) + labels
         _, first, point = np.unique(same, return_index=True, return_inverse=True)
         order = np.argsort(first)
+        if by_value:
+            of_label = np.zeros_like(first) if codes is None else np.asarray(codes)[first]
+            order = np.lexsort((of_label, rows.keys()[first]))
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
         return cls(first[order], rank[point])

@@ -43,6 +43,12 @@ class RowTable:
         """The points themselves."""
         return self._points
 
+    def keys(self) -> NDArray[np.uint64]:
+        """Return a number for every point, equal for equal ones, wherever in the table they are."""
+        keys = np.empty_like(self._keys)
+        keys[self._order] = self._keys
+        return keys
+
     def first(self) -> Indices:
         """Return the first point that each point equals: itself, or an earlier one."""
         rows = np.arange(len(self._keys))
