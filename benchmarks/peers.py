@@ -1,14 +1,16 @@
 """patchfold beside its peers, on the same points: time, peak memory and quality.
 
     python -m benchmarks.peers [--samples 10000] [--features 50] [--neighbors 15] [--repeats 3]
-                               [--methods A B ...] [--json FILE]
+                               [--methods A B ...] [--json FILE] [--store]
 
 The points lie on a swiss roll, turned into all features, with noise. Each method runs in a process
 of its own, first on few points, so that nothing is compiled while it is timed. Its time is the
-median of the repeats, the ratio that to scikit-learn's Isomap. Trustworthiness, and the rank
-correlation of distances in the embedding with the true geodesics, are those of some of the points.
-The papers' programs, plain loops over pairs, run on fewer points, beside patchfold on the same;
-ratios there are to the first of them.
+median of the repeats; the ratio is that of the fastest repeat to the fastest of scikit-learn's
+Isomap. The column "before" has the ratio of the last stored table of these sizes, in
+benchmarks/peers.json. What got slower by more than the noise is marked; --store stores this table.
+Trustworthiness, and the rank correlation of distances in the embedding with the true geodesics, are
+those of some of the points. The papers' programs, plain loops over pairs, run on fewer points,
+beside patchfold on the same; ratios there are to the first of them.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import os
 import platform
 import resource
 import statistics
+import subprocess
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
@@ -28,6 +31,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from benchmarks import stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +48,18 @@ JUDGED, FIRST = 2_000, 3_000
 # Size at which the papers' programs run; one of them takes minutes at it.
 LOOP_SAMPLES, LOOP_FEATURES = 2_000, 20
 N_JOBS = 2
-PACKAGES = ("patchfold", "scikit-learn", "umap-learn", "openTSNE", "pacmap", "numpy", "scipy")
+PACKAGES = (
+    "patchfold",
+    "scikit-learn",
+    "umap-learn",
+    "openTSNE",
+    "pacmap",
+    "tapkee",
+    "numpy",
+    "scipy",
+)
+# Landmarks of tapkee's Isomap, as many as PatchIsomap takes.
+LANDMARKS = 500
 
 
 class Setting(NamedTuple):
@@ -129,6 +145,28 @@ def pacmap(X: Floats, k: int) -> Any:
     from pacmap import PaCMAP
 
     return PaCMAP(n_neighbors=k, random_state=0).fit_transform(X)
+
+
+def tapkee(X: Floats, k: int, method: str, **setting: float) -> Any:
+    """Run a method of tapkee, which takes a point per column."""
+    import tapkee
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(N_JOBS, "openmp"):
+        points = np.asfortranarray(X.T)
+        return tapkee.embed(points, method=method, num_neighbors=k, target_dimension=2, **setting)
+
+
+def tapkee_isomap(X: Floats, k: int) -> Any:
+    return tapkee(X, k, "isomap")
+
+
+def tapkee_landmarks(X: Floats, k: int) -> Any:
+    return tapkee(X, k, "l-isomap", landmark_ratio=min(1.0, LANDMARKS / len(X)))
+
+
+def tapkee_lle(X: Floats, k: int) -> Any:
+    return tapkee(X, k, "lle")
 
 
 def patch_isomap(X: Floats, k: int) -> Any:
@@ -251,6 +289,9 @@ PEERS = {
     "UMAP": Peer(umap, "umap-learn"),
     "t-SNE (openTSNE)": Peer(open_tsne, "openTSNE"),
     "PaCMAP": Peer(pacmap, "pacmap"),
+    "Isomap (tapkee)": Peer(tapkee_isomap, "tapkee"),
+    "Isomap, 500 landmarks (tapkee)": Peer(tapkee_landmarks, "tapkee"),
+    "LLE (tapkee)": Peer(tapkee_lle, "tapkee"),
     "PatchIsomap": Peer(patch_isomap, "patchfold"),
     "PatchIsomap, 1000 landmarks": Peer(patch_isomap_landmarks, "patchfold"),
     "PatchLLE": Peer(patch_lle, "patchfold"),
@@ -301,11 +342,20 @@ def installed(package: str) -> str | None:
         return None
 
 
-def line(result: dict[str, Any], reference: float | None) -> str:
-    seconds = statistics.median(result["seconds"])
-    ratio = f"{seconds / reference:8.3f}" if reference else f"{'':8}"
+def line(result: dict[str, Any], now: Any, before: Any) -> str:
+    """Return a row: ``now`` and ``before`` have the ratios, where they are known."""
+    ratios = "".join(f"{row['ratio']:8.3f}" if row else f"{'':8}" for row in (now, before))
     scores = f"{result['trustworthiness']:7.3f}{result['geodesic_correlation']:9.3f}"
-    return f"{result['method']:34}{seconds:9.2f}{ratio}{result['peak_gb']:9.2f}{scores}"
+    words = f"{result['method']:34}{statistics.median(result['seconds']):9.2f}{ratios}"
+    mark = "  slower" if now and before and stored.is_slower(now, before) else ""
+    return f"{words}{result['peak_gb']:9.2f}{scores}{mark}"
+
+
+def commit() -> str:
+    """Name the commit that is measured, and whether files differ from it."""
+    command = ["git", "describe", "--always", "--dirty"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    return found.stdout.strip() or "unknown"
 
 
 def main() -> None:
@@ -316,12 +366,18 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--methods", nargs="+", choices=PEERS, default=list(PEERS), metavar="NAME")
     parser.add_argument("--json", type=Path, help="file for the results", metavar="FILE")
+    parser.add_argument("--store", action="store_true", help="compare later runs with this one")
     asked = parser.parse_args()
     setting = Setting(asked.samples, asked.features, asked.neighbors, asked.repeats)
     context = multiprocessing.get_context("spawn")
     results: list[dict[str, Any]] = []
+    rows: dict[str, dict[str, float]] = {}
+    last = stored.stored(setting._asdict())
     print(f"{setting}, {N_JOBS} threads of {os.cpu_count()} cores")
-    print(f"{'':34}{'seconds':>9}{'ratio':>8}{'peak GB':>9}{'trust':>7}{'geodesic':>9}")
+    if last is not None:
+        print(f"before: {last['commit']} on {last['machine']}")
+    names = f"{'seconds':>9}{'ratio':>8}{'before':>8}{'peak GB':>9}{'trust':>7}{'geodesic':>9}"
+    print(f"{'':34}{names}")
     for name in asked.methods:
         package = PEERS[name].package
         if installed(package) is None:
@@ -329,18 +385,23 @@ def main() -> None:
             continue
         with ProcessPoolExecutor(1, context) as process:
             results.append(process.submit(measure, name, setting).result())
-        known = {result["method"]: result["seconds"] for result in results}
-        reference = known.get(REFERENCES[PEERS[name].loop])
-        print(line(results[-1], statistics.median(reference) if reference else None), flush=True)
+        rows = stored.rows_of(
+            results, {name: REFERENCES[peer.loop] for name, peer in PEERS.items()}
+        )
+        before = None if last is None else last["rows"].get(name)
+        print(line(results[-1], rows.get(name), before), flush=True)
+    origin = {
+        "commit": commit(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "threads": N_JOBS,
+        "python": platform.python_version(),
+        "versions": {package: installed(package) for package in PACKAGES},
+    }
+    if asked.store:
+        stored.store(setting._asdict(), rows, origin, stored.FILE)
+        print(stored.FILE)
     if asked.json:
-        content = {
-            "setting": setting._asdict(),
-            "threads": N_JOBS,
-            "machine": f"{platform.machine()}, {os.cpu_count()} cores",
-            "python": platform.python_version(),
-            "versions": {package: installed(package) for package in PACKAGES},
-            "results": results,
-        }
+        content = {"setting": setting._asdict(), **origin, "results": results}
         asked.json.parent.mkdir(parents=True, exist_ok=True)
         asked.json.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
         print(asked.json)

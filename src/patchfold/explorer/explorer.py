@@ -431,7 +431,8 @@ def _page_of(
     key = str(given)
     if given is None:
         key = unused("row" if ids is None else "id", set(map(str, columns)), " number")
-    named = not (parts["unread"] or parts["pixels"])  # pixels say nothing one by one
+    # One of many pixels says nothing by itself.
+    named = not (parts["unread"] or (parts["pixels"] and X.shape[1] > MOST_FEATURES))
     views = views_of(fitted, X, named=named, n_jobs=n_jobs, random_state=random_state)
     found, said = pack_further(further, fitted[0].graph, store)
     description = {
