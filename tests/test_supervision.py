@@ -1,5 +1,7 @@
 """Labels change lengths as the papers say, and nothing that has no label."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -28,7 +30,7 @@ from patchfold import (
     PatchSpace,
     papers,
 )
-from patchfold.supervision import Cut, Dissimilarity, Edges, MinSum, encode, kinship
+from patchfold.supervision import Cut, Dissimilarity, Edges, MinSum, encode, kinship, likeness
 
 SLOW = {"dissimilarity": slow.dissimilarity, "cut": slow.cut, "min-sum": slow.min_sum}
 SPACE = pytest.param(PatchSpace(lengths="divergence"), id="space")
@@ -246,10 +248,9 @@ def test_kinship_is_known_only_between_labelled_points():
         (np.where(np.arange(150) < 70, -1, 1), r"one class only, 1 \(-1 stands for an unknown"),
         (np.full(150, -1), "no label"),
         (np.arange(149) % 3, "y has 149 labels and X has 150 rows"),
-        (np.linspace(0, 1, 150), "continuous, it has the value 0.006"),
         (np.arange(150), "150 different labels for 150 points"),
         ([*"ab" * 74, "a", 3], "mixes text and numbers"),
-        (np.zeros((150, 2)), "y should be a 1d array"),
+        (np.zeros((150, 2)), "y has 2 columns, .*give one of the columns"),
         (3, "y should be a 1d array.*give one for each row"),
         ([[1, 2], [3]] * 75, "no list of labels .*give one for each row"),
         (np.full(150, 1j), r"Complex data not supported\); give one for each row"),
@@ -388,3 +389,92 @@ def test_lengths_of_whole_numbers_become_floating(iris, dtype):
 def test_lengths_that_are_no_real_numbers_are_refused(iris, dtype):
     with pytest.raises(TypeError, match=r"returns lengths of type .*; return real numbers"):
         PatchIsomap(supervision=Own(lambda d: d.astype(dtype))).fit(*iris)
+
+
+# ------------------------------------------------------------------- measured values
+
+
+def measured_roll(n=200):
+    """Points of a noisy plane, and a value that one of its axes has, a little noisy."""
+    random = np.random.default_rng(0)
+    X = random.uniform(0, 1, (n, 4)) * [1, 1, 0.05, 0.05]
+    return X, 3 * X[:, 0] + 0.05 * random.standard_normal(n)
+
+
+RULES = [Dissimilarity(bandwidth=0.1), Cut(bandwidth=0.1), MinSum(bandwidth=0.1)]
+
+
+@unreadable_is_fine
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_values_far_apart_are_classes(iris, rule):
+    X, y = iris
+    classes = type(rule)()
+    isomap = PatchIsomap(supervision=classes, lengths="divergence")
+    expected = sklearn.clone(isomap).fit_transform(X, y)
+    found = sklearn.clone(isomap).set_params(supervision=rule).fit_transform(X, 10 * y - 10)
+    np.testing.assert_array_equal(found, expected)  # -10 and 0 are values, and so is -1
+    found = sklearn.clone(isomap).set_params(supervision=rule).fit_transform(X, 2.0 * y - 1)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_points_that_differ_by_the_bandwidth_are_half_alike():
+    values = np.array([0.0, 2.0, 4.0, np.nan])
+    kin, alike = likeness(values[[0, 0, 0, 0]], values, 2.0)
+    np.testing.assert_allclose(alike, [1, 1 / 2, 1 / 16, 0])
+    np.testing.assert_array_equal(kin, [1, 1, -1, 0])
+
+
+@pytest.mark.parametrize("rule", [Dissimilarity(), MinSum()], ids=str)
+def test_lengths_lie_between_those_of_classes_by_how_alike_ends_are(rule):
+    lengths = np.linspace(0.1, 2, 9)
+    same, other = (rule.lengths(edges(lengths, kin, 0.5 * lengths)) for kin in (1, -1))
+    for alike in (0.0, 0.3, 1.0):
+        shares = np.full(9, alike)
+        of_all = edges(lengths, 1, 0.5 * lengths)
+        found = rule.lengths(replace(of_all, alike=shares))
+        power = 2 if isinstance(rule, Dissimilarity) else 1
+        expected = alike * same**power + (1 - alike) * other**power
+        np.testing.assert_allclose(found**power, expected)
+
+
+@unreadable_is_fine
+@pytest.mark.parametrize("rule", ["dissimilarity", "min-sum"])
+def test_a_measured_value_shapes_the_map(rule):
+    X, y = measured_roll()
+    setting = {"lengths": "divergence", "divergence": "hellinger", "n_neighbors": 12}
+    plain = PatchIsomap(**setting).fit_transform(X)
+    model = PatchIsomap(**setting, supervision=rule).fit(X, y)
+    gaps = [cdist(Y, Y)[np.triu_indices(len(X), 1)] for Y in (plain, model.embedding_)]
+    apart = cdist(y[:, None], y[:, None])[np.triu_indices(len(X), 1)]
+    before, after = (np.corrcoef(gap, apart)[0, 1] for gap in gaps)
+    assert after > before
+    assert model.transform(X[:5] + 0.001).shape == (5, 2)
+    np.testing.assert_array_equal(model.transform(X), model.embedding_)
+
+
+@unreadable_is_fine
+def test_a_cut_removes_edges_between_values_more_than_the_bandwidth_apart():
+    X, y = measured_roll()
+    space = PatchSpace(supervision=Cut(bandwidth=0.5), divergence="euclidean", n_neighbors=12)
+    graph = space.fit(X, y).patch_graph_.matrix
+    i, j = graph.nonzero()
+    assert np.abs(y[i] - y[j]).max() <= 0.5
+    unknown = y.copy()
+    unknown[::2] = np.nan
+    graph = space.fit(X, unknown).patch_graph_.matrix
+    assert graph.nnz > 0
+
+
+@pytest.mark.parametrize(
+    ("rule", "y", "words"),
+    [
+        (Cut(bandwidth=1.0), ["a", "b"] * 75, "y holds no numbers; give numbers, or, for classes"),
+        (Cut(bandwidth=0.0), np.arange(150) % 3, "bandwidth=0.0 is not positive"),
+        ("cut", np.full(150, 0.5), "y has one value only"),
+        ("cut", np.where(np.arange(150) == 5, np.inf, 0.5), "y has an infinite value"),
+        ("cut", np.full((150, 2), 0.5), "y has 2 columns"),
+    ],
+)
+def test_wrong_values_are_refused(iris, rule, y, words):
+    with pytest.raises(ValueError, match=words):
+        PatchIsomap(supervision=rule).fit(iris[0], y)

@@ -1,4 +1,4 @@
-"""The label rules: how classes change the lengths of edges.
+"""The label rules: how classes, or a measured ``y``, change the lengths of edges.
 
 A rule sees edges, their lengths and how their ends are related, and returns the lengths that the
 labels make of them; an infinite one removes the edge. Edges with an unlabelled end stay what they
@@ -49,7 +49,8 @@ class Edges:
     lengths : array
         What the divergence says, one value per edge, in any shape.
     kin : array of the same shape
-        1 where the ends have the same label, -1 where different ones, 0 where one has none.
+        1 where the ends have the same label, -1 where different ones, 0 where one has none. Of a
+        measured ``y``: 1 where they are at least half alike.
     distances : callable
         Gives the Euclidean lengths of the same edges; ``lengths`` where there are no others.
     mean : callable
@@ -57,6 +58,8 @@ class Edges:
     between_patches : bool
         Whether lengths have no unit: divergences of patches, or distances in units of the typical
         one. Otherwise they are distances, Euclidean or given.
+    alike : array of the same shape or None
+        How alike the measured ``y`` of both ends are, from 0 to 1; None for classes.
     """
 
     lengths: Floats
@@ -64,6 +67,11 @@ class Edges:
     distances: Callable[[], Floats]
     mean: Callable[[], float]
     between_patches: bool = False
+    alike: Floats | None = None
+
+    def share(self) -> Floats:
+        """Return how alike the ends of every edge are: 1 for the same class, 0 for others."""
+        return (self.kin == SAME).astype(np.float64) if self.alike is None else self.alike
 
 
 @runtime_checkable
@@ -98,6 +106,10 @@ class Dissimilarity(BaseEstimator):
         million, where there are more; over the edges of a given sparse graph). Divergences
         of patches have no unit and a far longer tail, with which the exponential leaves the range
         of numbers; for these ``beta`` is the square of their mean.
+    bandwidth : float or None
+        For a measured ``y``: points whose ``y`` differ by it are half alike. The square of a length
+        is then the mixture of both formulas. None takes the standard deviation of ``y``, and takes
+        numbers without a fraction as classes.
 
     Examples
     --------
@@ -110,9 +122,12 @@ class Dissimilarity(BaseEstimator):
     (150, 2)
     """
 
-    def __init__(self, alpha: float = 0.5, beta: float | None = None) -> None:
+    def __init__(
+        self, alpha: float = 0.5, beta: float | None = None, bandwidth: float | None = None
+    ) -> None:
         self.alpha = alpha
         self.beta = beta
+        self.bandwidth = bandwidth
 
     def lengths(self, edges: Edges) -> Floats:
         """Apply eq. 1 of the paper."""
@@ -121,11 +136,9 @@ class Dissimilarity(BaseEstimator):
             squared = np.square(edges.lengths.astype(np.float64)) / self._beta(edges)
         largest = LARGEST_EXPONENT * float(np.log(np.finfo(dtype).max))
         between = np.expm1(np.minimum(squared, largest)) + (1.0 - self.alpha)
-        changed = np.select(
-            [edges.kin == SAME, edges.kin == DIFFERENT],
-            [-np.expm1(-squared), np.maximum(between, 0.0)],
-            squared,
-        )
+        share = edges.share()
+        mixed = share * -np.expm1(-squared) + (1.0 - share) * np.maximum(between, 0.0)
+        changed = np.where(edges.kin == UNKNOWN, squared, mixed)
         return np.asarray(np.sqrt(changed), dtype=dtype)
 
     def check_parameters(self) -> None:
@@ -147,8 +160,13 @@ class Dissimilarity(BaseEstimator):
 class Cut(BaseEstimator):
     """Remove the edges between classes (named as future work by PELLE).
 
-    The graph then falls into parts, which are joined by their closest pairs.
+    The graph then falls into parts, which are joined by their closest pairs. Of a measured ``y``,
+    edges are removed whose ends differ by more than ``bandwidth``, which is as in
+    :class:`Dissimilarity`.
     """
+
+    def __init__(self, bandwidth: float | None = None) -> None:
+        self.bandwidth = bandwidth
 
     def lengths(self, edges: Edges) -> Floats:
         """Make edges between classes infinite."""
@@ -161,17 +179,19 @@ class MinSum(BaseEstimator):
 
     Named as future work by ELAP. Where lengths are Euclidean already, or given, both are the same,
     and edges between classes become twice as long.
-    Beside divergences, which have no unit, the rule depends on the unit of X.
+    Beside divergences, which have no unit, the rule depends on the unit of X. Of a measured ``y``,
+    lengths are mixtures of both; ``bandwidth`` is as in :class:`Dissimilarity`.
     """
+
+    def __init__(self, bandwidth: float | None = None) -> None:
+        self.bandwidth = bandwidth
 
     def lengths(self, edges: Edges) -> Floats:
         """Take the minimum, the sum, or the length itself."""
         lengths, distances = edges.lengths, edges.distances()
-        return np.select(
-            [edges.kin == SAME, edges.kin == DIFFERENT],
-            [np.minimum(lengths, distances), lengths + distances],
-            lengths,
-        )
+        share = edges.share()
+        mixed = share * np.minimum(lengths, distances) + (1.0 - share) * (lengths + distances)
+        return np.where(edges.kin == UNKNOWN, lengths, mixed).astype(lengths.dtype, copy=False)
 
 
 RULES: dict[str, type[LabelRule]] = {
@@ -195,6 +215,9 @@ def label_rule(supervision: Any) -> LabelRule | None:
         )
     if isinstance(supervision, Dissimilarity):
         supervision.check_parameters()
+    bandwidth = getattr(supervision, "bandwidth", None)
+    if bandwidth is not None:
+        check_positive("bandwidth", bandwidth)
     return supervision
 
 
@@ -216,14 +239,75 @@ def changed_lengths(rule: LabelRule, edges: Edges) -> Floats:
     return lengths
 
 
-def encode(y: Any, n_samples: int, estimator: str) -> Codes:
-    """Return classes as 0, 1, ...; -1 for points without a label (-1, NaN or None in ``y``).
+def targets(y: Any, n_samples: int, estimator: str, rule: LabelRule) -> Any:
+    """Return what a rule needs to know of ``y``: classes as codes, or measured values as floats.
+
+    Values are measured if they have fractions, or the rule has a bandwidth. NaN or None stand for a
+    value that is not known, and -1 is a value.
 
     Examples
     --------
-    >>> encode(["a", None, "b", "a"], 4, "PatchIsomap")
-    array([ 0, -1,  1,  0])
+    >>> targets([0.5, None, 2.0], 3, "PatchIsomap", Cut())
+    array([0.5, nan, 2. ])
+    >>> targets([1, 2, 1], 3, "PatchIsomap", Cut())
+    array([0, 1, 0])
     """
+    kept = column_of(y, n_samples, estimator)
+    values = _measured(kept)
+    asked = getattr(rule, "bandwidth", None) is not None
+    if values is None and asked:
+        raise ValueError(
+            f"supervision={rule!r} has a bandwidth, and y holds no numbers; give numbers, or, for "
+            "classes, a rule without a bandwidth."
+        )
+    with np.errstate(invalid="ignore"):  # of infinities
+        fractions = values is not None and bool((values % 1 > 0).any())
+    if values is None or not (asked or fractions):
+        return encode(kept, n_samples, estimator)
+    if np.isinf(values).any():
+        raise ValueError("y has an infinite value; give numbers, or NaN where it is not known.")
+    if np.nanmax(values) == np.nanmin(values):
+        raise ValueError("y has one value only; supervision needs at least two.")
+    return values
+
+
+def _measured(y: NDArray[Any]) -> NDArray[np.float64] | None:
+    """Return ``y`` as numbers, NaN where they are not known; None if it holds other things."""
+    if y.dtype.kind in "iuf":
+        values = y.astype(np.float64)
+    elif y.dtype.kind == "O" and all(_is_missing(value) or _is_number(value) for value in y):
+        try:
+            values = np.array([float(value) if _is_number(value) else np.nan for value in y])
+        except OverflowError:  # of integers beyond all floating point numbers
+            return None
+    else:
+        return None
+    return None if np.isnan(values).all() else values
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+def likeness(a: Floats, b: Floats, bandwidth: float) -> tuple[Kin, Floats]:
+    """Tell how points with these measured values are related, and how alike they are.
+
+    ``2^-((a - b) / bandwidth)^2``: a kernel that is one half for a difference of the bandwidth.
+
+    Examples
+    --------
+    >>> likeness(np.array([0.0, 0.0, np.nan]), np.array([2.0, 4.0, 0.0]), 2.0)
+    (array([ 1, -1,  0], dtype=int8), array([0.5   , 0.0625, 0.    ]))
+    """
+    with np.errstate(over="ignore"):
+        alike = np.exp2(-np.square((a - b) / bandwidth))
+    known = ~np.isnan(alike)
+    kin = np.where(known, np.where(alike >= 0.5, SAME, DIFFERENT), UNKNOWN).astype(np.int8)
+    return kin, np.where(known, alike, 0.0)
+
+
+def column_of(y: Any, n_samples: int, estimator: str) -> NDArray[Any]:
+    """Return ``y`` as an array with an entry for each row, or say what is wrong with it."""
     if y is None:
         raise ValueError(
             f"{estimator} requires y to be passed, but the target y is None: supervision needs the "
@@ -231,9 +315,15 @@ def encode(y: Any, n_samples: int, estimator: str) -> Codes:
         )
     if isinstance(y, np.ma.MaskedArray):  # what is masked is not known
         y = [None if label is np.ma.masked else label for label in y]
+    shape: Any = getattr(y, "shape", ())
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"y has {shape[1]} columns, and y should be a 1d array: one target shapes a map; give "
+            "one of the columns."
+        )
     # As objects: NumPy would turn the None or NaN of a list with text into text.
     try:
-        labels = column_or_1d(
+        labels: NDArray[Any] = column_or_1d(
             np.array(y, dtype=object) if isinstance(y, list | tuple) else y, warn=True
         )
     except ValueError as error:
@@ -244,6 +334,18 @@ def encode(y: Any, n_samples: int, estimator: str) -> Codes:
             f"y has {len(labels)} labels and X has {n_samples} rows; give one label for each row, "
             "-1 where it is not known."
         )
+    return labels
+
+
+def encode(y: Any, n_samples: int, estimator: str) -> Codes:
+    """Return classes as 0, 1, ...; -1 for points without a label (-1, NaN or None in ``y``).
+
+    Examples
+    --------
+    >>> encode(["a", None, "b", "a"], 4, "PatchIsomap")
+    array([ 0, -1,  1,  0])
+    """
+    labels = column_of(y, n_samples, estimator)
     missing = _missing(labels)
     classes, known = np.unique(_plain(labels[~missing]), return_inverse=True)
     if len(classes) < 2:
@@ -253,7 +355,8 @@ def encode(y: Any, n_samples: int, estimator: str) -> Codes:
     if len(classes) == n_samples > 2:
         raise ValueError(
             f"y has {n_samples} different labels for {n_samples} points, so that no two belong "
-            "together; give classes, not identifiers or measurements."
+            "together; give classes, not identifiers. For measurements give a rule with a "
+            "bandwidth, e.g. Dissimilarity(bandwidth=10)."
         )
     codes = np.full(n_samples, UNLABELLED, dtype=np.intp)
     codes[~missing] = known
@@ -297,6 +400,6 @@ def _plain(labels: NDArray[Any]) -> NDArray[Any]:
     if labels.dtype.kind == "f" and (labels != np.trunc(labels)).any():
         raise ValueError(
             f"Unknown label type: y is continuous, it has the value {labels[labels % 1 != 0][0]}; "
-            "supervision needs classes, e.g. bins by sklearn.preprocessing.KBinsDiscretizer."
+            "classes are needed here, e.g. bins by sklearn.preprocessing.KBinsDiscretizer."
         )
     return labels

@@ -9,6 +9,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.datasets import make_swiss_roll
 from sklearn.neighbors import KNeighborsTransformer
@@ -306,6 +307,13 @@ def test_a_clone_has_the_same_client(engine):
 def test_what_a_cluster_cannot_do_is_refused(in_one_place, roll, parameters, message):
     with pytest.raises(ValueError, match=f"does not work on a cluster; {message}"):
         PatchIsomap(engine=in_one_place, **parameters).fit(roll)
+
+
+def test_sparse_rows_and_measured_values_are_refused(in_one_place, roll):
+    with pytest.raises(ValueError, match="a measured y does not work on a cluster; give classes"):
+        PatchIsomap(engine=in_one_place, supervision="cut").fit(roll, roll[:, 0])
+    with pytest.raises(ValueError, match="a sparse X does not work on a cluster"):
+        PatchIsomap(engine=in_one_place).fit(csr_array(roll))
 
 
 def test_new_rows_with_other_columns_are_refused(in_one_place, roll):

@@ -149,7 +149,6 @@ NO_LABELS: dict[str, Callable[[Points], Any]] = {
     "mixed": _mixed,
     "one-class": np.zeros_like,
     "all-missing": lambda y: np.full(len(y), -1),
-    "continuous": lambda y: y + np.linspace(0.1, 0.9, len(y)),
     "identifiers": lambda y: np.arange(len(y)),
     "infinite": lambda y: np.where(y == 1, np.inf, y.astype(float)),
     "too-short": lambda y: y[:-1],
@@ -167,6 +166,7 @@ ODD: dict[str, Callable[[Points], Any]] = {
     "two-known": lambda y: np.where(np.arange(len(y)) < 2, y, -1),
     "pairs": lambda y: np.arange(len(y)) // 2,
     "booleans": lambda y: y > 0,
+    "continuous": lambda y: y + np.linspace(0.1, 0.9, len(y)),
     "empty-strings": lambda y: np.where(y == 0, "", "a"),
     "dates": lambda y: y.astype("datetime64[D]"),
 }

@@ -116,6 +116,11 @@ def _shared_out(estimator: Any, cluster: Cluster, X: Any, y: Any) -> Shared:
         given = read(cluster, X)
         labels = y.compute() if is_collection(y) and estimator.supervision is not None else y
         codes = estimator._codes(given, labels)
+        if codes is not None and codes.dtype.kind == "f":
+            raise ValueError(
+                "a measured y does not work on a cluster; give classes, e.g. bins by "
+                "sklearn.preprocessing.KBinsDiscretizer, or use engine='threads'."
+            )
         # A patch that is given is taken literally where its divergence is the length.
         merge = estimator.patch is None or estimator.lengths != "divergence"
         shared = share_out(cluster, given, merge=merge, codes=codes)

@@ -73,8 +73,9 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
             ``divergence="precomputed"`` square distances, or a sparse graph. A Dask array or data
             frame is fitted on its cluster, and never collected.
         y : array of shape (n_samples,) or None
-            Classes for ``supervision``; -1, NaN or None for points without a label. Ignored without
-            ``supervision``.
+            Classes for ``supervision``; -1, NaN or None for points without a label. Numbers with
+            fractions are measured values, and count the more the less they differ; NaN or None
+            where they are not known. Ignored without ``supervision``.
 
         Returns
         -------

@@ -45,7 +45,7 @@ from patchfold.neighbors.fitted_rows import RowTable
 from patchfold.neighbors.given import are_given, as_search, check_distances
 from patchfold.patches.gaussian_patch import GaussianPatch
 from patchfold.patches.span import DIRECTIONS
-from patchfold.supervision import encode, label_rule
+from patchfold.supervision import label_rule, targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -262,9 +262,9 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         return "fit fewer rows, reduce the features, e.g. with PCA, or lower n_neighbors"
 
     def _codes(self, X: Any, y: Any) -> Any:
-        """Return the classes as numbers, None without supervision."""
+        """Return the classes as numbers, or measured values; None without supervision."""
         rule = label_rule(self.supervision)
-        return None if rule is None else encode(y, X.shape[0], type(self).__name__)
+        return None if rule is None else targets(y, X.shape[0], type(self).__name__, rule)
 
     def _merged(self, rows: RowTable, codes: Any) -> Copies | None:
         """Return which rows are one point; None where every row is a point of its own.

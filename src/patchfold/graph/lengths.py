@@ -23,7 +23,7 @@ from patchfold.graph.known_pairs import KnownPairs
 from patchfold.graph.short_circuits import RECIPE, Typical
 from patchfold.neighbors.points import SearchedPoints
 from patchfold.neighbors.search import SharedNeighbors
-from patchfold.supervision import UNKNOWN, Edges, changed_lengths, kinship
+from patchfold.supervision import UNKNOWN, Edges, changed_lengths, kinship, likeness
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from patchfold.neighbors.copies import Copies
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.patches.gaussians import Patches
-    from patchfold.supervision import Codes, Kin, LabelRule
+    from patchfold.supervision import Kin, LabelRule
 
 
 # What ``lengths`` may be: distances in a graph without short circuits, or the divergence itself.
@@ -58,7 +58,7 @@ class Lengths:
     divergence: str | Divergence
     n_jobs: int | None = None
     rule: LabelRule | None = None  # how labels change lengths
-    codes: Codes | None = None  # the class of every point, -1 where it is not known
+    codes: Any = None  # the class of every point, -1 if not known; or measured values, or NaN
     known_mean: float | None = None  # of all pairs, where it is not that of the points kept
     patch_of: Indices | None = None  # which patch each point has, where copies share one
 
@@ -264,14 +264,29 @@ class Lengths:
     ) -> Floats:
         if self.rule is None or self.codes is None:
             return lengths
-        kin = kinship(self.codes[i], self.codes[j])
-        return changed_lengths(self.rule, self._edges(lengths, kin, distances))
+        a, b = self.codes[i], self.codes[j]
+        if self.codes.dtype.kind == "f":
+            kin, alike = likeness(a, b, self._bandwidth)
+            return changed_lengths(self.rule, self._edges(lengths, kin, distances, alike))
+        return changed_lengths(self.rule, self._edges(lengths, kinship(a, b), distances))
 
-    def _edges(self, lengths: Floats, kin: Kin, distances: Callable[[], Floats] | None) -> Edges:
+    @cached_property
+    def _bandwidth(self) -> float:
+        """The difference of the measured values of two points that are half alike."""
+        given = getattr(self.rule, "bandwidth", None)
+        return float(np.nanstd(cast("Any", self.codes)) if given is None else given)
+
+    def _edges(
+        self,
+        lengths: Floats,
+        kin: Kin,
+        distances: Callable[[], Floats] | None,
+        alike: Floats | None = None,
+    ) -> Edges:
         patches = self.patches is not None
         # Without patches lengths are Euclidean, or given: the only distances there are.
         known = distances if patches and distances is not None else lambda: lengths
-        return Edges(lengths, kin, known, lambda: self.mean, between_patches=patches)
+        return Edges(lengths, kin, known, lambda: self.mean, between_patches=patches, alike=alike)
 
 
 @dataclass(frozen=True, eq=False)
