@@ -31,7 +31,7 @@ npm = echo 'npm is not installed, and PATCHFOLD_NODE=required' >&2 && false
 endif
 endif
 
-.PHONY: help demo quick test test-all docs lint page fuzz hostile bench lock clean
+.PHONY: help demo quick test test-all docs lint page fuzz hostile bench dist lock clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -84,6 +84,10 @@ hostile: $(VENV)/.dev-installed  ## thousands of hostile inputs: right, or refus
 
 bench: $(VENV)/.bench-installed  ## patchfold beside its peers: time, memory and quality
 	@$(py) -m benchmarks.peers --json bench/peers.json $(BENCH)
+
+# Every supported Python of this machine gets an empty environment; some minutes each.
+dist: $(VENV)/.dev-installed  ## wheel and sdist in dist/, each installed and tried
+	@$(py) recipe/check_dist.py
 
 # The four locks share one environment, so they are cut from one resolution.
 compile = $(UV) pip compile --quiet --upgrade --universal --python-version 3.11 \
