@@ -47,11 +47,23 @@ def test_the_target_and_the_names_are_no_features():
 def test_numbers_are_standardised_and_categories_become_columns_of_ones():
     features = select(FRAME, ids="name").features
     points = preprocessor(features).fit_transform(features)
-    scaled = StandardScaler().fit_transform(features[["x", "yes"]])
-    assert np.array_equal(points[:, :2], scaled)
-    assert points[:, 2:].tolist() == [[0, 1], [1, 0], [0, 1], [0, 1]]
+    assert np.array_equal(points[:, :1], StandardScaler().fit_transform(features[["x"]]))
+    assert points[:, 1:3].tolist() == [[0, 1], [1, 0], [0, 1], [0, 1]]
     raw = preprocessor(features, scale="raw").fit_transform(features)
-    assert raw[:, :2].tolist() == [[1, 1], [2, 0], [4, 1], [8, 1]]
+    assert raw[:, 0].tolist() == [1, 2, 4, 8]
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_true_and_false_weigh_as_much_as_yes_and_no(missing):
+    truth = FRAME["yes"].astype("boolean")
+    truth = truth.mask(FRAME.index == 3) if missing else FRAME["yes"]
+    words = truth.map({True: "yes", False: "no"})
+    found = []
+    for column in (truth, truth.astype(object), words):
+        features = select(FRAME.assign(yes=column)[["x", "yes"]], missing="impute").features
+        found.append(preprocessor(features, impute=True).fit_transform(features).tolist())
+    assert found[0] == found[1] == found[2]
+    assert [row[1:] for row in found[0]] == [[0, 1], [1, 0], [0, 1], [0, 1]]
 
 
 def test_names_of_features_differ_from_those_of_columns():
@@ -86,7 +98,6 @@ def test_numbers_of_any_kind_are_numbers():
     frame = pd.DataFrame(
         {
             "decimal": [Decimal("1.5"), Decimal(2), None],
-            "maybe": [True, None, False],
             "integer": pd.array([1, None, 3], dtype="Int64"),
             "single": np.array([1, 2, 3], dtype=np.float32),
             "category": pd.Categorical([3, 1, 3]),
@@ -94,7 +105,6 @@ def test_numbers_of_any_kind_are_numbers():
     )
     features = select(frame, missing="impute").features
     assert set(features.dtypes) == {np.dtype(float)}
-    assert features["maybe"].tolist()[::2] == [1.0, 0.0]
     assert features["category"].tolist() == [3, 1, 3]
 
 
@@ -119,7 +129,7 @@ def test_rows_with_missing_values_are_left_out_on_request():
 
 
 def test_missing_values_become_the_median_and_the_most_frequent_category():
-    selection = select(HOLES, ids="name", missing="impute")
+    selection = select(HOLES, ids="name", drop=["yes"], missing="impute")
     coder = preprocessor(selection.features, scale="raw", impute=True)
     assert coder.fit_transform(selection.features)[:, 0].tolist() == [1, 4, 4, 8]
     assert coder.fit_transform(selection.features)[:, -1].tolist() == [1, 1, 1, 1]
@@ -240,7 +250,7 @@ def test_features_that_say_nothing_are_refused(frame, words):
 
 
 def test_constant_columns_are_noted():
-    selection = select(FRAME.assign(c=1), ids="name")
+    selection = select(pd.concat([FRAME.assign(c=1)] * 13, ignore_index=True), ids="name")
     check_rows(selection)
     assert selection.notes == ["the same in every row, and so without effect: 'c'"]
 

@@ -50,7 +50,9 @@ class Features:
         numbers = [
             name
             for name in names
-            if types.is_numeric_dtype(dtypes[name]) and not types.is_complex_dtype(dtypes[name])
+            if types.is_numeric_dtype(dtypes[name])
+            and not types.is_complex_dtype(dtypes[name])
+            and not types.is_bool_dtype(dtypes[name])
         ]
         matrix = np.asfortranarray(frame[numbers].to_numpy(dtype=float, na_value=np.nan))
         settled = np.isfinite(matrix).any(axis=0) & ~np.isinf(matrix).any(axis=0)
@@ -98,7 +100,9 @@ class Features:
             _check_categories(name, values, declared=True)
             return values.cat.rename_categories(values.cat.categories.astype(str).astype(object))
         if types.is_numeric_dtype(values) or not _has_text(values):
-            return as_numbers(name, values, f"correct it, or {leave_out}")
+            remedy = f"correct it, or {leave_out}"
+            # True and False are as yes and no.
+            return as_text(values) if _is_boolean(values) else as_numbers(name, values, remedy)
         known = values.dropna().astype(str)
         plain = known.str.fullmatch(PLAIN_NUMBER)
         if self._decimal == ",":  # a point is none of decimals
@@ -163,7 +167,7 @@ def new_numbers(
 
 
 def as_numbers(name: str, values: Any, remedy: str) -> Any:
-    """Return a column as float64; True is 1, and decimals of Parquet are numbers, too."""
+    """Return a column as float64; decimals of Parquet are numbers, too."""
     import pandas as pd
     from pandas.api import types
 
@@ -214,6 +218,10 @@ def is_constant(values: Any) -> bool:
 def is_numeric(values: Any) -> bool:
     """Tell whether a feature is one of numbers, not of categories."""
     return bool(values.dtype == np.float64)
+
+
+def _is_boolean(values: Any) -> bool:
+    return bool(values.dropna().map(lambda value: isinstance(value, bool | np.bool_)).all())
 
 
 def _has_text(values: Any) -> bool:
