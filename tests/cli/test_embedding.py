@@ -207,3 +207,38 @@ def test_neighbours_are_chosen_on_request(call):
         result = done(call("embed", "iris.csv", *words, "--model", "m.skops", "--json"))
         assert json.loads(result.stdout)["neighbors"] in {5, 10, 20, 40}
         done(call("apply", "m.skops", "iris.csv"))
+
+
+def test_what_classes_have_shaped_is_said_to_be(call):
+    words = ("embed", "iris.csv", "--target", "species", "-o", "out.csv", "--json")
+    (caution,) = json.loads(done(call(*words, "--supervised")).stdout)["notes"][-1:]
+    assert caution.startswith("--supervised draws classes apart, random ones too")
+    assert "--supervised draws" not in done(call(*words)).stdout
+
+
+def test_few_rows_get_the_caution_of_the_readme(call):
+    for rows, few in ((49, True), (50, False)):
+        table(100).head(rows).drop(columns="kind").to_csv("few.csv", index=False)
+        result = done(call("embed", "few.csv", "-o", "out.csv"))
+        assert ("49 rows are few: a neighbourhood is most of the data" in result.stderr) is few
+
+
+@pytest.mark.parametrize("command", ["embed", "bridges", "explore", "compare"])
+def test_a_minus_stands_for_standard_output(call, quick, folder, command):
+    words = {
+        "embed": ("--png", "map.png"),
+        "bridges": (),
+        "explore": ("--neighbors", 8, "--divergence", "kl"),
+        "compare": ("--halves", 2, "--divergence", "kl"),
+    }[command]
+    result = done(call(command, "iris.csv", "-o", "-", *words))
+    begin = {"explore": "<!doctype html>", "compare": "method\tdivergence"}
+    assert result.stdout.startswith(begin.get(command, ""))
+    if command in {"embed", "bridges"}:
+        plain = done(call(command, "iris.csv")).stdout
+        assert result.stdout == plain
+    assert "Wrote -" not in result.stderr
+    assert not (folder / "-").exists()
+    if command != "compare":
+        refused = told(call(command, "iris.csv", "-o", "-", "--json"))
+        assert refused == "--json and --output - both write to standard output; leave one out."

@@ -219,7 +219,7 @@ def test_only_fitted_estimators_of_the_same_data_are_taken() -> None:
     X, _ = roll(30)
     with pytest.raises(ValueError, match="estimators is empty"):
         Explorer.from_estimators({}, X)
-    with pytest.raises(ValueError, match=r"\['a'\] is a PatchIsomap without embedding_"):
+    with pytest.raises(ValueError, match=r"\['a'\] is a PatchIsomap that is not fitted"):
         Explorer.from_estimators({"a": PatchIsomap()}, X)
     with pytest.raises(ValueError, match="coordinates of 30 points and X has 20"):
         Explorer.from_estimators({"a": PatchIsomap(n_neighbors=5).fit(X)}, X[:20])

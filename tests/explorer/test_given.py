@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.decomposition import PCA
-from sklearn.manifold import Isomap, LocallyLinearEmbedding
+from sklearn.manifold import TSNE, Isomap, LocallyLinearEmbedding
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -19,7 +19,7 @@ from explorer_pages import data_of, roll, store_of, unpacked
 from patchfold import PatchIsomap, PatchSpace
 from patchfold.analysis.trust import pointwise_trust
 from patchfold.explorer import Explorer, explore
-from patchfold.explorer.given import OFFER
+from patchfold.explorer.given import OFFER, coordinates
 from patchfold.explorer.views import placed
 
 
@@ -192,11 +192,22 @@ def test_an_anndata_without_coordinates_is_embedded(cells: Any) -> None:
 X30, T30 = roll(30)
 
 
+def test_a_fitted_transformer_gives_the_coordinates_of_the_points() -> None:
+    scaled = make_pipeline(StandardScaler(), PCA(2)).fit(X30)
+    for fitted in (PCA(2).fit(X30), scaled):
+        found = coordinates("map", fitted, X30)
+        np.testing.assert_array_equal(found, fitted.transform(X30))
+    page = explore(X30, embeddings={"PCA": PCA(2).fit(X30), "scaled": scaled})
+    assert [view["method"] for view in data_of(page)["views"]] == ["PCA", "scaled"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"embeddings": {}}, "embeddings is empty"),
-        ({"embeddings": {"a": PCA(2).fit(X30)}}, "embeddings['a'] is a PCA without embedding_"),
+        ({"embeddings": {"a": PCA(2)}}, "embeddings['a'] is a PCA that is not fitted; fit it"),
+        ({"embeddings": {"a": PCA(2).fit(X30[:, :2])}}, "embeddings['a'] does not map X (X has 3"),
+        ({"embeddings": {"a": TSNE()}}, "embeddings['a'] is a TSNE without embedding_; fit it"),
         ({"embeddings": {"a": X30[:20]}}, "coordinates of 20 points and X has 30"),
         ({"embeddings": {"a": np.full((30, 2), np.nan)}}, "embeddings['a'] contains NaN"),
         ({"y": "kind", "columns": {"t": T30}}, "y='kind' is none of the columns ('t')"),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from patchfold.cli._session import (
+    STDOUT,
     Refused,
     about,
     check_outputs,
@@ -24,21 +25,27 @@ LEGEND_LETTERS = 24
 
 
 def check_files(
-    outputs: dict[str, Path | None], inputs: Iterable[str | Path], endings: Any = None
+    outputs: dict[str, Path | None],
+    inputs: Iterable[str | Path],
+    endings: Any = None,
+    *,
+    as_json: bool = False,
 ) -> str:
     """See that files can be written, before anything is computed.
 
-    The output may have these ``endings``, or those of tables. Return the one that it has, ".csv"
-    where it goes to standard output.
+    The output may have these ``endings``, or those of tables. Return the one that it has; where it
+    goes to standard output, the first of them, ".csv" for tables.
     """
     from patchfold.base.validation import require
     from patchfold.tables import check_ending
     from patchfold.tables.writing import ENDINGS
 
     known = {"model": (".skops",), "html": (".html", ".htm"), "png": (".png",)}
-    found = {"output": ".csv"}
+    found = {"output": ".csv" if endings is None else endings[0]}
+    if as_json and outputs.get("output") == STDOUT:
+        raise Refused("--json and --output - both write to standard output; leave one out.")
     for kind, path in outputs.items():
-        if path is not None:
+        if path is not None and not (kind == "output" and path == STDOUT):
             with about(f"--{kind}"):
                 found[kind] = check_ending(path, known.get(kind, endings or ENDINGS))
     check_outputs(outputs.values(), inputs)
@@ -97,7 +104,7 @@ def finish(
 ) -> None:
     """Write files, say what was done, and print the summary, or a table if there is one."""
     write_outputs(contents)
-    say([*said, *(f"Wrote {path}" for path in contents)])
+    say([*said, *(f"Wrote {path}" for path in contents if path != STDOUT)])
     if summary is not None:
         print_json(summary)
     elif table is not None:

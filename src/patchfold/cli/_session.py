@@ -16,6 +16,7 @@ import time
 import warnings
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -28,13 +29,15 @@ from patchfold.base.files import linked_to, to_bytes, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
 # Exit codes: something could not be computed; wrong arguments or input, as typer has it; the user
 # stopped it, as a shell reports SIGINT.
 FAILED = 1
 WRONG = 2
 STOPPED = 130
+
+# As a file to write, this is standard output.
+STDOUT = Path("-")
 
 # Where there is no terminal, a line says so often how far it is.
 SECONDS_PER_LINE = 10.0
@@ -228,7 +231,7 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[str | Path] =
     """See that files can be written, before anything is computed."""
     read = {os.path.realpath(source) for source in inputs if str(source) != "-"}
     places: dict[Path, Path] = {}
-    for path in (path for path in outputs if path is not None):
+    for path in (path for path in outputs if path not in {None, STDOUT}):
         with about(path):
             place = linked_to(path)
         if path.is_dir():
@@ -256,8 +259,11 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[str | Path] =
 
 
 def write_outputs(contents: Mapping[Path, bytes | str]) -> None:
-    """Write files, each whole or not at all."""
+    """Write files, each whole or not at all; STDOUT is printed."""
     for path, content in contents.items():
+        if path == STDOUT:
+            print_result(content)
+            continue
         try:
             write_whole(path, content)
         except OSError as error:

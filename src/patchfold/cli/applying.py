@@ -74,7 +74,7 @@ def apply(
     """
     from patchfold.tables.problems import counted
 
-    ending = check_files({"output": output}, [model, new])
+    ending = check_files({"output": output}, [model, new], as_json=as_json)
     (prepare, estimator), notes = _load(model)
     with about(new), working(f"Reading {new} ..."):
         selection = _read(new, prepare, ids, drop or [], missing, header, decimal)

@@ -81,7 +81,7 @@ def bridges(asked: BridgesOptions) -> None:
     from patchfold.tables.problems import counted
 
     output, png = asked.output, asked.png
-    ending = check_files({"output": output, "png": png}, [asked.data])
+    ending = check_files({"output": output, "png": png}, [asked.data], as_json=asked.as_json)
     prepare, selection = asked.load()
     say([asked.described(prepare, selection), *options.noted(selection.notes)])
     estimator = _estimator(asked, len(selection.features))

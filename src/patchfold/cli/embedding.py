@@ -60,6 +60,13 @@ PictureFile = Annotated[
 ]
 
 
+# What is said of a map that classes have shaped.
+SHAPED = (
+    "--supervised draws classes apart, random ones too: the map does not show that features tell "
+    "them apart; 'patchfold compare' maps rows whose class it has not seen"
+)
+
+
 @dataclass(frozen=True)
 class EmbedOptions(TableOptions):
     """What ``patchfold embed`` is asked for."""
@@ -102,7 +109,7 @@ def embed(asked: EmbedOptions) -> None:
             f"--memory {asked.memory} is for Parquet files beyond memory; name them by a pattern: "
             "'rows/*.parquet'."
         )
-    ending = check_files(asked.outputs, [asked.data])
+    ending = check_files(asked.outputs, [asked.data], as_json=asked.as_json)
     done = _fit(asked, ending)
     contents = _contents(asked, done, ending)
     said = [f"{_how(asked, done)}: {duration(done.seconds)}"]
@@ -159,6 +166,7 @@ def _fit(asked: EmbedOptions, ending: str) -> _Done:
         labels = classes(selection.target)[0] if asked.supervised else None
         places = estimator.fit_transform(prepare.points(selection), labels)
     seconds = time.monotonic() - start
+    warned += [SHAPED] if asked.supervised else []
     say(options.noted(warned))
     pipeline = Pipeline([("columns", prepare), ("embedding", estimator)])
     result = result_table(beside, places, estimator)

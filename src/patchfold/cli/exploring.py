@@ -16,6 +16,7 @@ from patchfold.cli import _options as options
 from patchfold.cli._loading import TableOptions, pair_of, title
 from patchfold.cli._output import check_files, summary_of
 from patchfold.cli._session import (
+    STDOUT,
     about,
     in_options,
     noting,
@@ -169,21 +170,22 @@ def explore(asked: ExploreOptions) -> None:
     --xy it shows coordinates of the table, computed by any program; the other columns say how far
     they can be trusted.
     """
-    place = _place(asked.data, asked.output, serve=asked.serve)
+    place = _place(asked)
     shown = [name for name in (asked.text, asked.images) if name is not None]
     prepare, selection = asked.load(shown=shown, xy=asked.xy or ())
     built, warned = _page(asked, prepare, selection)
     page = str(built.html)
     if place is not None:
         write_outputs({place: page})
-    say([*options.noted(warned), *([f"Wrote {place} ({built.size})"] if place else [])])
+    file = None if place == STDOUT else place
+    say([*options.noted(warned), *([f"Wrote {file} ({built.size})"] if file else [])])
     if asked.as_json:
         notes = [*selection.notes, *warned]
         summary = summary_of("explore", asked.data, selection, notes, {"output": place})
         print_json(summary | {"features": list(selection.features.columns)})
     if asked.serve:
         _serve(page, open_page=asked.open_page)
-    elif asked.open_page and place is not None and not webbrowser.open(place.resolve().as_uri()):
+    elif asked.open_page and file is not None and not webbrowser.open(file.resolve().as_uri()):
         say(["No browser was found; open the file in one."])
 
 
@@ -237,10 +239,10 @@ def _how(parameters: dict[str, Any], n: int, given: dict[str, Any]) -> str:
     )
 
 
-def _place(data: str, output: Path | None, *, serve: bool) -> Path | None:
+def _place(asked: ExploreOptions) -> Path | None:
     """Return where the page goes, or refuse the place before anything is read."""
-    place = output or (None if serve else Path(f"{_stem(data)}-explorer.html"))
-    check_files({"output": place}, [data], (".html", ".htm"))
+    place = asked.output or (None if asked.serve else Path(f"{_stem(asked.data)}-explorer.html"))
+    check_files({"output": place}, [asked.data], (".html", ".htm"), as_json=asked.as_json)
     return place
 
 

@@ -194,7 +194,7 @@ def from_estimators(
     fitted: list[Fitted] = []
     space = None
     for label, estimator in estimators.items():
-        places = coordinates(label, estimator, len(X))
+        places = coordinates(label, estimator, X)
         notes: tuple[str, ...] = ()
         own = hasattr(estimator, "embedding_") and hasattr(estimator, "patch_graph_")
         if own:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 
 from patchfold.anndata import MOST_VARIABLES, Expression, expression
 from patchfold.base.arrays import to_doubles
@@ -72,8 +73,10 @@ def source_of(X: Any, embeddings: Mapping[Any, Any] | None, layer: str | None = 
     return Source(coordinates(label, first), given, notes=[note])
 
 
-def coordinates(label: Any, given: Any, n: int | None = None) -> Doubles:
-    """Return the coordinates of an array, or of a fitted estimator, as float64.
+def coordinates(label: Any, given: Any, X: Any = None) -> Doubles:
+    """Return the coordinates of an array, or of an estimator fitted to ``X``, as float64.
+
+    They are its ``embedding_``, or what it transforms ``X`` to, as PCA does.
 
     Examples
     --------
@@ -87,22 +90,34 @@ def coordinates(label: Any, given: Any, n: int | None = None) -> Doubles:
     ValueError: embeddings['MDS'] is a MDS without embedding_; fit it first, or give ...
     """
     name = f"embeddings[{str(label)!r}]"
-    if not hasattr(given, "embedding_"):
-        # The last step of a pipeline has found the coordinates.
-        given = given[-1] if hasattr(given, "named_steps") else given
-    if hasattr(given, "get_params") and not hasattr(given, "embedding_"):
-        raise ValueError(
-            f"{name} is a {type(given).__name__} without embedding_; fit it first, or give the "
-            "coordinates that it returns, such as its fit_transform(X)."
-        )
-    found = getattr(given, "embedding_", given)
+    # The last step of a pipeline has found the coordinates.
+    last = given[-1] if hasattr(given, "named_steps") else given
+    found = getattr(given, "embedding_", getattr(last, "embedding_", given))
+    if hasattr(found, "get_params"):
+        found = _transformed(name, given, X)
     array = to_doubles(check_points(found, name=name))
-    if n is not None and len(array) != n:
+    if X is not None and len(array) != len(X):
         raise ValueError(
-            f"{name} has coordinates of {len(array)} points and X has {n}; give the X that they "
-            "were computed from."
+            f"{name} has coordinates of {len(array)} points and X has {len(X)}; give the X that "
+            "they were computed from."
         )
     return array
+
+
+def _transformed(name: str, estimator: Any, X: Any) -> Any:
+    """Return where a fitted transformer without ``embedding_`` maps the points."""
+    remedy = "fit it first, or give the coordinates that it returns, such as its fit_transform(X)."
+    if X is None or not hasattr(estimator, "transform"):
+        raise ValueError(f"{name} is a {type(estimator).__name__} without embedding_; {remedy}")
+    try:
+        return estimator.transform(X)
+    except NotFittedError as error:
+        kind = type(estimator).__name__
+        raise ValueError(f"{name} is a {kind} that is not fitted; {remedy}") from error
+    except ValueError as error:
+        raise ValueError(
+            f"{name} does not map X ({error}); give the X that it was fitted to."
+        ) from error
 
 
 def _cells(adata: Any, given: dict[Any, Any], layer: str | None) -> Source:

@@ -37,6 +37,10 @@ NEW_ROWS_REMEDIES = {
 }
 
 
+# With fewer rows, a patch of 15 neighbours covers most of the data.
+FEW_ROWS = 50
+
+
 @dataclass(frozen=True, eq=False)
 class Selection:
     """The features of a table, and what is told beside them."""
@@ -222,6 +226,11 @@ def check_rows(selection: Selection) -> None:
     features, n = selection.features, len(selection.features)
     if n < 3:
         raise TableError(f"there is no arranging of {counted(n, 'row')} alone; give at least 3.")
+    if n < FEW_ROWS:
+        selection.notes.append(
+            f"{n} rows are few: a neighbourhood is most of the data, and the map may show no more "
+            "than PCA does"
+        )
     constant = [name for name in features.columns if is_constant(features[name])]
     if len(constant) == features.shape[1]:
         raise TableError(
