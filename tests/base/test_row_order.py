@@ -18,7 +18,7 @@ walk = partial(row_order.walk, large=0)
 
 @given(st.permutations(range(20)))
 def test_places_undo_an_order(order):
-    places = row_order.places(np.array(order))
+    places = row_order.inverse(np.array(order))
     np.testing.assert_array_equal(places[order], np.arange(20))
 
 
@@ -44,7 +44,7 @@ def test_small_data_stay_in_their_order():
 def test_neighbours_are_near_in_it():
     X = np.random.default_rng(0).uniform(size=(4000, 2)) @ np.ones((2, 30))
     near = find_neighbors(X, 5)
-    places = row_order.places(walk(X))
+    places = row_order.inverse(walk(X))
     apart = np.abs(places[near.sources] - places[near.indices])
     assert np.median(apart) < 20
 

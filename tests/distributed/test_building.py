@@ -90,7 +90,7 @@ def test_a_graph_in_parts_and_its_new_rows_have_the_edges_of_one_process(
     order = np.append(np.argsort(graph.numbers), -1)
     np.testing.assert_array_equal(order[same], alone.fitted_as(new))
     near = replace(near, indices=order[near.indices])
-    both = near.matrix(len(X)), alone.place(new).matrix(len(X))
+    both = near.matrix(len(X)), alone.neighbors_of_new(new).matrix(len(X))
     assert_same_edges(*both, 1e-9 if dtype == np.float64 else 1e-3)
 
 
@@ -115,7 +115,7 @@ def test_labels_change_lengths_and_join_components_as_in_one_process(cluster, ro
     new = make_swiss_roll(20, noise=0.5, random_state=2)[0]
     near, _ = NewRows(graph, rows.read(cluster, new, fitted=False)).gathered()
     near = replace(near, indices=np.argsort(graph.numbers)[near.indices])
-    assert_same_edges(near.matrix(150), alone.place(new).matrix(150), 1e-9)
+    assert_same_edges(near.matrix(150), alone.neighbors_of_new(new).matrix(150), 1e-9)
 
 
 @pytest.mark.slow
@@ -184,7 +184,7 @@ def test_patches_of_more_rows_than_there_are_are_refused(cluster, roll):
 
 def test_workers_without_memory_for_the_edges_are_refused(cluster, roll, monkeypatch):
     monkeypatch.setattr(weighing, "EDGE_BYTES", 10**7)
-    with pytest.raises(RuntimeError, match=r"edges of 150 rows need about 9\.5 GB in one worker"):
+    with pytest.raises(RuntimeError, match=r"edges of 150 rows need about 10\.6 GB in one worker"):
         on_cluster(cluster, roll, SETTINGS["euclidean"])
 
 
@@ -198,7 +198,7 @@ def test_new_rows_without_neighbours_within_the_radius_are_named(cluster, roll):
 def test_the_scale_of_rows_in_parts_is_that_of_all_rows(cluster):
     rng = np.random.default_rng(0)
     X = (rng.normal(size=(5000, 3)) * [1, 10, 100] + 1e5).astype(np.float32)
-    found = scale_of(cluster, np.array_split(X, 7), 5000)
+    found = scale_of(cluster, np.array_split(X, 7), 5000, X.dtype)
     assert found == pytest.approx(Part.of(X).scale, rel=1e-12)
 
 

@@ -299,7 +299,7 @@ def test_a_clone_has_the_same_client(engine):
         ({"supervision": "cut", "divergence": "euclidean"}, "use a divergence of patches"),
         ({"knn": (np.zeros((2, 1), int), np.ones((2, 1)))}, "use 'auto'"),
         ({"knn": KNeighborsTransformer()}, "use 'auto', 'exact' or 'approximate'"),
-        ({"metric": "cosine"}, "use 'euclidean' and divide rows by their length first"),
+        ({"metric": "cosine"}, "divide rows by their length first"),
         ({"out_of_sample": "krr"}, "use 'nystrom'"),
         ({"divergence": "precomputed"}, "give points"),
     ],

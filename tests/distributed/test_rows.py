@@ -56,16 +56,9 @@ def test_chunks_of_several_types_get_the_widest(cluster):
     assert {chunk.dtype for chunk in chunks.futures} == {np.dtype(np.float64)}
 
 
-@pytest.mark.parametrize(
-    ("X", "message"),
-    [
-        (da.zeros(5), "shape .5,.; give rows and columns"),
-        (da.zeros((1, 3)), "at least 2 rows and one column"),
-        (da.zeros((5, 0)), "at least 2 rows and one column"),
-    ],
-)
-def test_what_has_no_rows_and_columns_is_refused(cluster, X, message):
-    with pytest.raises(ValueError, match=message):
+@pytest.mark.parametrize("X", [da.zeros((1, 3)), da.zeros((5, 0))])
+def test_what_has_no_rows_and_columns_is_refused(cluster, X):
+    with pytest.raises(ValueError, match="at least 2 rows and one column"):
         rows.read(cluster, X)
 
 

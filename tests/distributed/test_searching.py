@@ -93,11 +93,23 @@ def test_no_row_of_a_part_is_nearer_than_the_bound_of_the_part(cluster, seed):
     X = rng.normal(size=(80, 3)) * rng.uniform(0.1, 10, size=3)
     homes = np.sort(np.concatenate([np.arange(4), rng.integers(4, size=76)]))
     search, X = in_parts(cluster, X, homes, 3)
-    below = search.bounds.below(X, homes)
+    below = np.concatenate([search.bounds.below(X[homes == part], part) for part in range(4)])
     for part, points in enumerate(search.points):
         others = homes != part
         closest = gaps_between(X[others], points).min(axis=1)
         assert (below[others, part] <= closest).all()
+
+
+def test_bounds_hold_far_from_the_origin_and_for_a_part_of_equal_rows(cluster):
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(40, 300)), np.full((5, 300), 1e-9)]) + 1e6
+    homes = np.repeat([0, 1, 2], [20, 20, 5])
+    X[:10] = X[40] + 1e-9 * rng.normal(size=(10, 300))  # next to the equal rows
+    search, X = in_parts(cluster, X, homes, 3)
+    for home in range(2):
+        own = X[homes == home]
+        closest = gaps_between(own, X[homes == 2]).min(axis=1)
+        assert (search.bounds.below(own, home)[:, 2] <= closest).all()
 
 
 def test_distant_parts_are_not_asked(cluster):

@@ -249,7 +249,7 @@ def test_loadings_are_fitted_where_new_points_get_the_mean_of_their_neighbours()
     X, _ = roll(320)
     model = PatchEigenmaps().fit(X[:300])
     found = model.local_loadings(X[300:])
-    near = model.patch_graph_.place(X[300:])
+    near = model.patch_graph_.neighbors_of_new(X[300:])
     nearest = near.indices[near.indptr[:-1]]
     # Alike those of the nearest fitted point, and not zero.
     cosines = (found * model.local_loadings()[nearest]).sum(axis=2)

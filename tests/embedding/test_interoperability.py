@@ -138,7 +138,7 @@ def test_all_rows_have_as_many_neighbours_as_asked_for_where_short_circuits_are_
     i, j = isomap.graph_.nonzero()
     np.testing.assert_array_equal(space.graph_[i, j], isomap.graph_[i, j])
     # Edges of new points, too, lead nowhere that is not reached through those that are trusted.
-    trusted = isomap.patch_graph_.place(X[1::2])
+    trusted = isomap.patch_graph_.neighbors_of_new(X[1::2])
     assert (trusted.degrees < k).any()
     assert (new.toarray()[trusted.sources, trusted.indices] == trusted.distances).all()
     through = continued_paths(geodesics, trusted)

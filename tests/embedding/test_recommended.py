@@ -134,7 +134,7 @@ def test_new_points_are_treated_like_the_fitted_ones(data):
     fitted = PatchIsomap(n_neighbors=k).fit(X)
     ways = fitted.graph_.toarray()
     ways[ways == 0] = np.inf
-    found = fitted.patch_graph_.place(Y).matrix(len(X)).toarray()
+    found = fitted.patch_graph_.neighbors_of_new(Y).matrix(len(X)).toarray()
     expected = np.zeros_like(found)
     for row, y in enumerate(Y):
         near, new = slow.nearest(X, None, y)[:k], slow.new(y)

@@ -86,7 +86,7 @@ def test_new_points_are_denoised_among_the_fitted_ones(searched):
     search = ExactNeighbors(9)
     patches, denoised = fit_denoised(recipe, X, near, search if searched else None)
     assert isinstance(denoised, Denoised)
-    np.testing.assert_array_equal(denoised.places, patch_means(X, near))
+    np.testing.assert_array_equal(denoised.points, patch_means(X, near))
     assert (denoised.search is None) == (denoised.members is not None) == (not searched)
     if searched:
         assert_same_patches(patches, recipe.fit(X))
@@ -94,8 +94,8 @@ def test_new_points_are_denoised_among_the_fitted_ones(searched):
     found = denoised.of_new(recipe, new, X, own)
     z = patch_means(X, own, points=new)
     if searched:
-        members = ExactNeighbors(9).build(denoised.places).query(z)
-        both = denoised.places, z
+        members = ExactNeighbors(9).build(denoised.points).query(z)
+        both = denoised.points, z
         assert_same_patches(found, recipe.gaussians(X, members, points=new, denoised=both))
         assert_same_patches(found, recipe.fit(X, own, points=new))
     assert len(found) == 5

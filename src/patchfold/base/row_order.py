@@ -48,7 +48,7 @@ def walk(X: Any, *, large: float = LARGE) -> Indices:
     return np.asarray(tree.indices, dtype=np.intp)
 
 
-def places(order: Indices) -> Indices:
+def inverse(order: Indices) -> Indices:
     """Return the place of each row in an order."""
     result = np.empty_like(order)
     result[order] = np.arange(len(order))

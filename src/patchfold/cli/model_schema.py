@@ -144,7 +144,7 @@ SCHEMA: dict[type, Attributes] = {
         "members": Part("n samples", Neighborhoods),
     },
     Denoised: {
-        "places": "f n m",
+        "points": "f n m",
         "search": Part("n m", *SEARCHES, None),
         "members": Part("n n", Neighborhoods, None),
     },

@@ -26,12 +26,9 @@ SHARE = 0.1
 # The share of free memory that workers on this machine may use together.
 WORKERS_SHARE = 0.8
 
-# Bytes that workers need at least: modules and compiled code take 0.5 GB, and tasks 0.2 GB more
-# where there are many parts.
-LEAST_MEMORY = 10**9
-
-# The memory is divided among as many workers as get LEAST_WORKER bytes each, at least one.
-LEAST_WORKER = 2 * 10**9
+# Bytes that a worker needs at least, of which modules and compiled code take 0.5 GB. The memory is
+# divided among as many workers as get LEAST_WORKER bytes each, at least one.
+LEAST_MEMORY, LEAST_WORKER = 10**9, 2 * 10**9
 
 
 def is_streamed(data: str, cluster: str | None) -> bool:

@@ -11,7 +11,8 @@ edges of the graph are put together in one worker, which decides about them.
 - ``connection``: tasks, their results, and what can be wrong with workers.
 - ``rows``: from the user's chunks into parts of space, by ``planes``, and back.
 - ``halo``: rows of other parts; ``searching``: neighbours in all parts.
-- ``building``: the steps one after the other; ``weighing``: the edges and their lengths.
+- ``building``: the steps one after the other; ``patches``: fitting them where they are needed;
+  ``weighing``: the edges and their lengths.
 - ``graph``: the result, and geodesics in it; ``placing``: new rows.
 - ``estimators``: what a fit does with an estimator; ``gathering``: from the cluster to a fit here.
 """

@@ -95,8 +95,8 @@ class Cluster:
         return self.run(_sent, value)
 
     def wait(self, futures: list[Any]) -> None:
-        """Wait until tasks are done."""
-        self.get(self.each(_done, futures))
+        """Wait until tasks are done: for what is small, the types of their results."""
+        self.get(self.each(type, futures))
 
     def get(self, futures: Any) -> Any:
         """Wait for the results of futures, and return them; look after the workers meanwhile.
@@ -142,7 +142,7 @@ class Cluster:
         paused = [address for address, worker in workers.items() if worker["status"] == "paused"]
         if paused:
             with suppress(OSError):  # whoever waits for results hears of a lost scheduler
-                self.client.run(_return_memory, workers=paused, on_error="ignore")
+                self.client.run(_manage_memory, workers=paused, on_error="ignore")
         return bool(workers)
 
     @property
@@ -153,8 +153,9 @@ class Cluster:
     # ---------------------------------------------------------------- checks
 
     def check(self) -> None:
-        """Refuse workers unlike this process."""
+        """Refuse workers unlike this process, and prepare the others."""
         self.workers()
+        self.client.run(_manage_memory)
         here = versions()
         for address, there in self.client.run(versions).items():
             unlike = [name for name in here if here[name] != there.get(name)]
@@ -185,20 +186,20 @@ def _sent(value: Any) -> Any:
     return value
 
 
-def _return_memory() -> None:
-    """Give memory that was freed back to the system.
+def _manage_memory() -> None:
+    """Let glibc use freed memory again, and give most of it back to the system now.
 
-    The C library keeps what lies between small arrays that are still in use. Dask counts it as
-    used, and a worker that it has paused for that would wait for ever.
+    Dask lets workers return every array at once; to get the pages of the next one took more than
+    half of the time of a fit. So glibc gets the limits back that it comes to by itself: arrays of
+    32 MB are returned, and free memory of 64 MB at the end. What lies between small arrays that
+    are still in use counts as used, and a worker that is paused for that would wait for ever.
     """
     from ctypes import CDLL
 
-    if sys.platform == "linux" and hasattr(library := CDLL(None), "malloc_trim"):  # glibc's
+    if sys.platform == "linux" and hasattr(library := CDLL(None), "mallopt"):  # glibc's
+        library.mallopt(-3, 2**25)  # M_MMAP_THRESHOLD
+        library.mallopt(-1, 2**26)  # M_TRIM_THRESHOLD
         library.malloc_trim(0)
-
-
-def _done(_: Any) -> None:
-    """Do nothing, once the argument is there."""
 
 
 def versions() -> dict[str, str]:

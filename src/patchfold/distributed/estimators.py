@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.base import clone
 
 from patchfold.base.engine import is_collection
-from patchfold.base.validation import check_columns, is_sparse, warn_user
+from patchfold.base.validation import check_columns, is_sparse
 from patchfold.distributed.building import build_on_cluster
 from patchfold.distributed.connection import Cluster, check_installed, connected
-from patchfold.distributed.placing import NewRows, PartedTriangulation
+from patchfold.distributed.placing import NewRows, places_of_fitted, places_of_new
 from patchfold.distributed.rows import as_given, read, sampled, share_out
 from patchfold.neighbors.neighborhoods import Neighborhoods
 
@@ -76,13 +76,8 @@ def fit(estimator: Any, X: Any, client: Any = "auto", y: Any = None) -> Any:
     estimator._forget()
     estimator.fit_report_ = {}
     shared = _shared_out(estimator, cluster, X, y)
-    n = shared.n
-    cut = estimator._cut_to(n, given=False)
-    estimator.patch_ = estimator._patch_for(n) if estimator._has_patches() else None
-    if cut:
-        counted = f"{n} samples" if n == len(shared.given) else f"{n} distinct samples"
-        warn_user(f"{counted} have fewer neighbours than asked for: {'; '.join(cut)}.")
-    graph = build_on_cluster(cluster, shared, estimator._setting(n), estimator._stage)
+    setting = estimator._decided(shared.n, len(shared.given), given=False)
+    graph = build_on_cluster(cluster, shared, setting, estimator._stage)
     estimator._on_cluster = _embedded(estimator, graph)
     estimator.patch_graph_, estimator.map_ = graph, None
     return estimator
@@ -96,10 +91,7 @@ def _refuse(estimator: Any) -> None:
         "graph": (estimator.graph != "neighbors", "use graph='neighbors'"),
         "supervision": (plain, "use a divergence of patches"),
         "out_of_sample": (not estimator._by_graph(), "use 'nystrom'"),
-        "metric": (
-            estimator.metric != "euclidean",
-            "use 'euclidean' and divide rows by their length first",
-        ),
+        "metric": (estimator.metric != "euclidean", "divide rows by their length first"),
         "knn": (not isinstance(estimator.knn, str), "use 'auto', 'exact' or 'approximate'"),
     }
     for name, (unknown, remedy) in refused.items():
@@ -146,8 +138,11 @@ class Embedded:
     """An embedding of a graph on a cluster."""
 
     graph: ClusterGraph
-    placing: PartedTriangulation | None  # what places rows where they are
-    places: list[Any]  # futures of those of the rows of every part, if it does
+    # Futures of geodesics to landmarks and of places, part by part, if rows are placed where they
+    # are, and what a Triangulation needs beside the geodesics
+    paths: list[Any]
+    places: list[Any]
+    frame: dict[str, Any]
     here: Any  # else an estimator with the embedding of the distinct rows in this process
 
     def transform(self, estimator: Any, X: Any) -> Any:
@@ -159,8 +154,10 @@ class Embedded:
             X = estimator._validate(X, reset=False)
         chunks = read(cluster, X, fitted=False)
         new, width = NewRows(graph, chunks), int(estimator.embedding_.shape[1])
-        if self.placing is not None:
-            futures = new.mapped(self.placing.of_new(new), self.places)
+        if self.here is None:
+            how = {"dtype": graph.dtype, "frame": self.frame}
+            known = new.near, new.halo.fetch(self.paths), chunks.starts
+            futures = new.mapped(cluster.each(places_of_new, *known, **how), self.places)
             return as_given(cluster, futures, chunks, width, graph.dtype)
         return _as_chunks(self._mapped_here(new, chunks), chunks)
 
@@ -185,21 +182,22 @@ def _embedded(estimator: Any, graph: ClusterGraph) -> Embedded:
     """Embed where the rows are, or else in this process, which then holds all edges."""
     cluster, shared = graph.cluster, graph.shared
     spanned = min(int(estimator.n_components), len(graph) - 1)
-    placing = estimator._embed_in_parts(graph, spanned)
-    if placing is not None:
-        places = placing.of_fitted()
+    in_parts = estimator._embed_in_parts(graph, spanned)
+    if in_parts is not None:
+        paths, frame = in_parts
+        places = cluster.each(places_of_fitted, paths, dtype=graph.dtype, frame=frame)
+        cluster.wait(places)
         estimator.embedding_ = shared.returned(cluster, places, spanned, graph.dtype)
-        return Embedded(graph, placing, places, None)
+        return Embedded(graph, paths, places, frame, None)
     with estimator._stage("collecting the graph"):
         collected = graph.collected(with_centres=estimator._needs_points())
     estimator._embed_spanned(collected, merged=len(graph) < len(shared.given))
     if len(shared.given) - len(shared.copies) == 1:
         estimator.embedding_[:] = 0  # a single point, wherever rounding takes its copies
     # As it is now, with the places of distinct rows and their graph.
-    here = object.__new__(type(estimator))
-    vars(here).update(vars(estimator), patch_graph_=collected, _on_cluster=None)
+    here = estimator._copied(patch_graph_=collected, _on_cluster=None)
     estimator.embedding_ = _as_chunks(estimator.embedding_[graph.distinct], shared.given)
-    return Embedded(graph, None, [], here)
+    return Embedded(graph, [], [], {}, here)
 
 
 def _as_chunks(values: Any, chunks: Chunks) -> Any:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from patchfold.base.memory import check_memory
-from patchfold.distributed.building import reach_of
 from patchfold.graph.all_rows import expanded
 from patchfold.graph.building import search_for
 from patchfold.mapping.nystrom import Triangulation
@@ -44,19 +43,18 @@ def gather(estimator: Any) -> Any:
     embedded: Embedded | None = estimator._on_cluster
     if embedded is None:
         raise ValueError(f"this {type(estimator).__name__} was not fitted on a cluster.")
-    graph, placing, point = embedded.graph, embedded.placing, embedded.graph.distinct
-    here, copies = object.__new__(type(estimator)), None
-    learned = {} if embedded.here is None else vars(embedded.here)
-    vars(here).update({**vars(estimator), **learned}, engine="auto", _on_cluster=None, _kept={})
+    graph, point = embedded.graph, embedded.graph.distinct
+    learned, copies = {} if embedded.here is None else vars(embedded.here), None
+    here = estimator._copied(**learned | {"engine": "auto", "_on_cluster": None, "_kept": {}})
     here.patch_graph_ = found = _graph(graph)
     if len(graph) < len(point):
         copies = Copies(np.unique(point, return_index=True)[1], point)
         codes = None if found.lengths.codes is None else found.lengths.codes[point]
         X = found.lengths.points[point]
         here.patch_graph_ = expanded(found, copies, X, RowTable(X), codes)
-    if placing is not None:
+    if embedded.here is None:
         here.embedding_ = np.asarray(estimator.embedding_)
-        here._placing = Triangulation(_in_order(graph, placing.paths)[point], **placing.frame)
+        here._placing = Triangulation(_in_order(graph, embedded.paths)[point], **embedded.frame)
         return here
     if copies is not None:
         here._expand(copies)
@@ -75,21 +73,22 @@ def _graph(graph: ClusterGraph) -> PatchGraph:
         graph.shared,
         (len(graph), graph.shared.given.n_features),
     )
-    reach, patches, denoised = reach_of(setting, n), None, None
+    reach, patches, denoised = setting.reach(n), None, None
     nbytes = n * m * np.dtype(graph.dtype).itemsize * (4 + (reach or 0))
     check_memory(nbytes, f"a fit of {n} rows in this process", "leave it on the cluster")
     collected, points = graph.collected(), _in_order(graph, shared.points)
     search = search_for(points, setting, reach).build(points)
-    if graph.row_patches is not None:
+    fitted = graph.row_patches
+    if fitted is not None:
         near = search.query()
         members = setting.members(near if reach is None else near.nearest(reach))
-        patches = Patches.concatenated(graph.cluster.get(graph.row_patches))[graph.numbers]
+        patches = Patches.concatenated(graph.cluster.get(fitted.of_parts()))[graph.numbers]
         patches = patches.fitted_to(Sample(points, np.arange(n), members))
-    if graph.row_denoised is not None:
-        denoised = Denoised(_in_order(graph, graph.row_denoised.places), None, members)
+    if fitted is not None and fitted.denoised is not None:
+        denoised = Denoised(_in_order(graph, fitted.denoised), None, members)
         if not isinstance(search, ApproximateNeighbors):
             again = search_for(points, setting, setting.patch_size or None)
-            denoised = Denoised(denoised.places, again.build(denoised.places))
+            denoised = Denoised(denoised.points, again.build(denoised.points))
     codes = None if shared.codes is None else _in_order(graph, shared.codes)
     known: dict[str, Any] = {"points": points, "patches": patches, "n_jobs": setting.n_jobs}
     known |= {"rule": setting.rule, "codes": codes, "known_mean": graph.learned[1]}

@@ -12,18 +12,18 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from patchfold.base.memory import check_memory
-from patchfold.base.row_order import places as places_of
+from patchfold.base.row_order import inverse
 from patchfold.base.sampling import drawn_rows
-from patchfold.distributed.placing import PartedTriangulation
-from patchfold.graph.geodesics import COMPILED_WORK, reordered, shortest_paths
+from patchfold.distributed.weighing import neighborhoods
+from patchfold.graph.geodesics import COMPILED_WORK, reordered, shortest_paths, unit_of
 from patchfold.graph.lengths import Lengths
 from patchfold.graph.patch_graph import PatchGraph
 from patchfold.neighbors.neighborhoods import Neighborhoods
 
 if TYPE_CHECKING:
     from patchfold.base.types import Floats, Indices
-    from patchfold.distributed.building import Denoised
     from patchfold.distributed.connection import Cluster
+    from patchfold.distributed.patches import RowPatches
     from patchfold.distributed.rows import Shared
     from patchfold.distributed.searching import Search
     from patchfold.distributed.weighing import Weighted
@@ -45,9 +45,9 @@ class ClusterGraph:
     scale: float  # the mean variance of the features
     recall: float  # the share of the nearest rows that the search found, on a sample; 1 if exact
     row_search: Search  # what finds neighbours among the rows
-    row_patches: list[Any] | None  # futures of the Patches of the rows of every part
-    row_denoised: Denoised | None  # where rows are after denoising
-    weighted: Any  # future of Weighted: the edges between the numbers of rows
+    row_patches: RowPatches | None
+    chosen: Any  # futures of Chosen and Weighted: the edges between the numbers of rows
+    weighted: Any
 
     def __getattr__(self, name: str) -> Any:
         """Refuse what a graph in one process has and this one has not."""
@@ -88,7 +88,7 @@ class ClusterGraph:
         every = self.cluster.get(self.shared.places)
         for first, places in zip(self.shared.firsts, every, strict=False):
             point[places.ids] = first + places.point
-        return places_of(self.numbers)[point]
+        return inverse(self.numbers)[point]
 
     @cached_property
     def centres(self) -> Floats:
@@ -99,7 +99,7 @@ class ClusterGraph:
         check_memory(nbytes, what, "use another estimator, or weights='entropic'")
         parts = self.shared.points
         if self.row_patches is not None:
-            parts = self.cluster.fields(self.row_patches, "points")
+            parts = self.row_patches.of_parts("points")
         return np.concatenate(self.cluster.get(parts))[self.numbers]
 
     def collected(self, *, with_centres: bool = False) -> PatchGraph:
@@ -113,8 +113,9 @@ class ClusterGraph:
             f"the graph of {n} points in this process",
             "embed it on the cluster, with PatchIsomap(landmarks=...)",
         )
-        found: Weighted = self.cluster.get([self.weighted])[0]
-        new, near = places_of(self.numbers), found.near[self.numbers]
+        run = self.cluster.run(neighborhoods, self.chosen, self.weighted)
+        found, near = self.cluster.get([self.weighted, run])
+        new, near = inverse(self.numbers), near[self.numbers]
         near = Neighborhoods(near.indptr, new[near.indices], near.distances)
         matrix = csr_array(found.matrix[self.numbers][:, self.numbers])
         matrix.sort_indices()
@@ -135,13 +136,6 @@ class ClusterGraph:
             return np.asarray(every[drawn_rows(shared.n, count, random_state)])
         rows, before = drawn_rows(distinct, count, random_state), np.arange(len(shared.copies))
         return np.asarray(rows + np.searchsorted(shared.copies - before, rows, "right"))
-
-    def triangulated(
-        self, paths: list[Any], frame: dict[str, Any], dtype: Any
-    ) -> PartedTriangulation:
-        """Return what places rows by geodesics to landmarks, which are kept in this precision."""
-        kept = self.cluster.each(np.asarray, paths, dtype=dtype)
-        return PartedTriangulation(self, kept, frame)
 
     def geodesics(self, landmarks: Indices) -> tuple[list[Any], float, Floats]:
         """Return geodesics to landmarks, some rows of the table, in units of the longest.
@@ -164,12 +158,7 @@ class ClusterGraph:
             for part, (first, last) in enumerate(pairwise(firsts.tolist())):
                 pieces[part] += [cluster.run(_of_part, block, first, last) for block in found]
             longest = max(longest, *cluster.get(cluster.each(np.max, found)))
-        unit = longest or 1.0
-        if np.isinf(unit):  # all points are connected
-            raise ValueError(
-                f"geodesics between the points overflow {self.dtype}; rescale X, or convert it to "
-                "float64."
-            )
+        unit = unit_of(longest, self.dtype)
         parts = cluster.each(_side_by_side, pieces, unit=unit)
         between = np.empty((len(landmarks), len(landmarks)), dtype=self.dtype)
         homes = np.searchsorted(firsts, numbers, "right") - 1
@@ -189,7 +178,7 @@ def _ordered(weighted: Weighted, sources: int) -> tuple[csr_array, Indices]:
 
 
 def _geodesics(ordered: tuple[csr_array, Indices], sources: Indices) -> Floats:
-    graph, places = ordered[0], places_of(ordered[1])
+    graph, places = ordered[0], inverse(ordered[1])
     return shortest_paths(graph, places[sources], n_jobs=1, reorder=False)[:, places]
 
 

@@ -14,7 +14,6 @@ from scipy.sparse import issparse, vstack
 
 from patchfold.graph.edges import stacked
 from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
-from patchfold.patches.gaussians import Patches
 
 if TYPE_CHECKING:
     from patchfold.base.types import Indices
@@ -55,8 +54,6 @@ class Halo:
 def whole(pieces: list[Any]) -> Any:
     """Join the pieces of what a task has fetched."""
     first = pieces[0]
-    if isinstance(first, Patches):
-        return Patches.concatenated(pieces)
     if isinstance(first, Neighborhoods):
         return stacked(pieces)
     return vstack(pieces, format="csr") if issparse(first) else np.concatenate(pieces)

@@ -1,13 +1,13 @@
 """Where new rows go in a graph on a cluster.
 
 A chunk of new rows is placed by one task, which fetches what it needs of the fitted rows that are
-near. These are a graph like that of one process, and :func:`patchfold.graph.new_points.place` does
-the work.
+near. These are a graph like that of one process, and
+:func:`patchfold.graph.new_points.neighbors_of_new` does the work.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -15,11 +15,12 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from patchfold.distributed.halo import Halo, whole
+from patchfold.distributed.patches import fitted_patches
 from patchfold.distributed.planes import part_of
 from patchfold.graph.lengths import Lengths
-from patchfold.graph.new_points import place
+from patchfold.graph.new_points import check_neighbors, neighbors_of_new
 from patchfold.graph.patch_graph import PatchGraph
-from patchfold.mapping.nystrom import Triangulation
+from patchfold.mapping.nystrom import Triangulation, check_places
 from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.patches.denoising import Denoised
 from patchfold.patches.fitting import Part, patch_means
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from patchfold.distributed.rows import Chunks
     from patchfold.graph.patch_graph import GraphSetting
     from patchfold.graph.short_circuits import Typical
-    from patchfold.patches.gaussians import Patches
 
 
 class NewRows:
@@ -44,26 +44,25 @@ class NewRows:
         self.cluster, self.chunks = cluster, chunks
         self.found = graph.row_search.new(X, cluster.each(part_of, X, tree=shared.tree))
         members = self.found
-        if graph.row_denoised is not None:
+        known = graph.row_patches
+        if known is not None and known.search is not None:
             halo = Halo(cluster, shared.firsts, cluster.each(_wanted, self.found, members))
-            known = X, self.found, halo.wanted, halo.fetch(shared.points)
-            moved = cluster.each(_denoised, *known, setting=graph.setting, scale=graph.scale)
-            homes = cluster.each(part_of, moved, tree=shared.tree)
-            members = graph.row_denoised.search.new(moved, homes)
+            own = X, self.found, halo.wanted, halo.fetch(shared.points)
+            moved = cluster.each(_denoised, *own, setting=graph.setting, scale=graph.scale)
+            members = known.search.new(moved, cluster.each(part_of, moved, tree=shared.tree))
         self.halo = Halo(cluster, shared.firsts, cluster.each(_wanted, self.found, members))
         none: list[Any] = [None] * len(X)
-        patches, places, rows = none, none, none
+        patches, denoised, rows = none, none, none
         typical, mean = graph.learned
-        if graph.row_patches is not None:
-            patches = self.halo.fetch(graph.row_patches)
-        if graph.row_denoised is not None:
-            places = self.halo.fetch(graph.row_denoised.places)
+        if known is not None:
+            patches = known.at(self.halo.wanted)
+            denoised = none if known.denoised is None else self.halo.fetch(known.denoised)
         if typical is not None:
             ends = (slice(*some) for some in pairwise(shared.firsts.tolist()))
             matrix = cluster.run(getattr, graph.weighted, "matrix")
             rows = self.halo.fetch(cluster.items(matrix, ends))
         near = self.halo.wanted, X, chunks.starts, self.found, members
-        fetched = self.halo.fetch(shared.points), patches, places, rows
+        fetched = self.halo.fetch(shared.points), patches, denoised, rows
         how: dict[str, Any] = {"typical": typical, "mean": mean, "scale": graph.scale}
         how["setting"] = replace(graph.setting, n_jobs=1, random_state=None)
         self.near = cluster.each(neighbours_of_new, *near, *fetched, **how)
@@ -82,28 +81,6 @@ class NewRows:
         parts = cluster.get(cluster.each(_numbered, self.halo.wanted, self.near))
         same = cluster.get(cluster.each(_fitted_as, self.found))
         return whole(parts), np.concatenate(same)
-
-
-@dataclass(frozen=True, eq=False)
-class PartedTriangulation:
-    """What :class:`~patchfold.mapping.nystrom.Triangulation` is in one process, in parts."""
-
-    graph: ClusterGraph
-    paths: list[Any]  # futures of geodesics of the rows of every part, in units of the longest
-    frame: dict[str, Any]  # what a Triangulation needs beside the paths
-
-    def of_fitted(self) -> list[Any]:
-        """Return futures of the places of the rows of every part."""
-        cluster, dtype = self.graph.cluster, self.graph.dtype
-        found = cluster.each(_places, self.paths, dtype=dtype, frame=self.frame)
-        cluster.wait(found)
-        return found
-
-    def of_new(self, new: NewRows) -> list[Any]:
-        """Return futures of the places of chunks of new rows."""
-        how = {"dtype": self.graph.dtype, "frame": self.frame}
-        known = new.near, new.halo.fetch(self.paths), new.chunks.starts
-        return self.graph.cluster.each(_places_of_new, *known, **how)
 
 
 class _Known(NamedTuple):
@@ -125,8 +102,8 @@ def neighbours_of_new(
     found: Neighborhoods,
     members: Neighborhoods,
     points: list[Floats],
-    patches: list[Patches] | None,
-    places: list[Floats] | None,
+    patches: list[Any] | None,
+    smooth: list[Floats] | None,
     rows: list[csr_array] | None,
     setting: GraphSetting,
     scale: float,
@@ -137,25 +114,22 @@ def neighbours_of_new(
 
     ``found`` and ``members`` are the neighbours of the rows, and of the denoised rows, by numbers.
     The fitted rows have the numbers ``wanted``. Pieces of what they have are given: points,
-    patches, denoised places, and rows of the graph. ``start`` tells which of all new rows is first.
+    what patches are made of, denoised points, and rows of the graph. ``start`` tells which of all
+    new rows is first.
     """
     fitted, denoised = whole(points), None
     near = _placed(wanted, found, fitted.dtype)
-    if places is not None:
-        denoised = Denoised(whole(places), _Known(_placed(wanted, members, fitted.dtype)))
-    known = None if patches is None else whole(patches)
+    if smooth is not None:
+        denoised = Denoised(whole(smooth), _Known(_placed(wanted, members, fitted.dtype)))
+    known = None if patches is None else fitted_patches(*patches)
     lengths = Lengths(fitted, known, setting.divergence, 1, setting.rule, known_mean=mean)
     if typical is not None:
         lengths = lengths.pruned(typical)
     # Columns are fitted rows, too: an edge may lead from one neighbour to another.
     matrix = csr_array((0, len(wanted))) if rows is None else whole(rows)[:, wanted]
     graph = PatchGraph(setting, near, matrix, lengths, _Known(near), denoised=denoised)
-    found = place(graph, X, Part(scale))
-    if (found.degrees == 0).any():
-        raise ValueError(
-            f"row {start + int(np.argmin(found.degrees))} of X has no neighbour among the fitted "
-            f"points (radius={setting.radius}); enlarge radius, or drop the row."
-        )
+    found = neighbors_of_new(graph, X, Part(scale))
+    check_neighbors(found, np.arange(start, start + len(found)), setting.radius)
     return found
 
 
@@ -205,18 +179,15 @@ def _numbered(wanted: Indices, near: Neighborhoods) -> Neighborhoods:
     return Neighborhoods(near.indptr, wanted[near.indices], near.distances)
 
 
-def _places(paths: Floats, dtype: Any, frame: dict[str, Any]) -> Floats:
+def places_of_fitted(paths: Floats, dtype: Any, frame: dict[str, Any]) -> Floats:
+    """Return the places of the rows of a part, given their geodesics to landmarks."""
     return Triangulation(paths, **frame).of_fitted(1).astype(dtype)
 
 
-def _places_of_new(
+def places_of_new(
     near: Neighborhoods, pieces: list[Floats], start: int, dtype: Any, frame: dict[str, Any]
 ) -> Floats:
+    """Return the places of a chunk of new rows, given geodesics of the fitted rows near them."""
     places = Triangulation(whole(pieces), **frame).of_new(near, 1).astype(dtype)
-    lost = np.flatnonzero(~np.isfinite(places).all(axis=1))
-    if len(lost):
-        raise ValueError(
-            f"row {start + int(lost[0])} of X lies so far from the fitted points that its place "
-            "overflows; drop the row."
-        )
+    check_places(places, np.arange(start, start + len(places)))
     return places

@@ -62,7 +62,7 @@ class Chunks:
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
-        return sum(self.sizes), self.n_features
+        return len(self), self.n_features
 
     def __len__(self) -> int:
         return sum(self.sizes)
@@ -75,8 +75,6 @@ def read(cluster: Cluster, X: Any, *, fitted: bool = True) -> Chunks:
     if hasattr(X, "to_dask_array"):
         X = X.to_dask_array(lengths=True)
     if hasattr(X, "dask"):
-        if X.ndim != 2:
-            raise ValueError(f"X is a dask array of shape {X.shape}; give rows and columns.")
         X = X.compute_chunk_sizes() if np.isnan(X.shape[0]) else X
         given = X.chunks[0]
     else:

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from patchfold.distributed.connection import Cluster
 
 
-# Bounds are lowered by this share of what they are computed of, far more than rounding.
-SLACK = 1e-9
+# Bounds are lowered by the share SLACK of what they are computed of, and squares of distances by
+# the share LOSS: far more than rounding.
+SLACK, LOSS = 1e-9, 1e-10
 
 # An approximate search looks in at most PROBES other parts, those with the lowest bounds.
 PROBES = 2
@@ -56,16 +57,15 @@ class Bounds(NamedTuple):
     radii: Floats
     lows: Floats
 
-    def below(self, X: Floats, homes: Indices) -> Floats:
-        """Return lower bounds of the distances of rows from all parts, (n, n_parts)."""
-        found = np.empty((len(X), len(self.centres)))
-        for part, centre in enumerate(self.centres):
-            gaps = X - centre
-            far = np.sqrt(np.square(gaps).sum(axis=1))
-            beyond = self.lows[part, homes] - (gaps * _ways(self.centres, part)[homes]).sum(axis=1)
-            slack = SLACK * (far + self.radii[part])
-            found[:, part] = np.maximum(far - self.radii[part], beyond) - slack
-        return found
+    def below(self, X: Floats, home: int) -> Floats:
+        """Return lower bounds of the distances of rows of one part from all parts, (n, n_parts)."""
+        gaps, steps = X - self.centres[home], self.centres - self.centres[home]
+        along, squares, apart = gaps @ steps.T, _squares(gaps)[:, None], _squares(steps)
+        most = np.sqrt(squares) + np.sqrt(apart)
+        squares = squares + apart - 2 * along - LOSS * np.square(most)
+        far = np.sqrt(np.maximum(squares, 0.0))
+        beyond = self.lows[:, home] + (apart - along) / np.sqrt(np.where(apart > 0, apart, 1.0))
+        return np.asarray(np.maximum(far - self.radii, beyond) - SLACK * (most + self.radii))
 
 
 class Asked(NamedTuple):
@@ -177,15 +177,17 @@ def ask(
     """Return which rows to search in which other parts, given how far they look."""
     asked: dict[int, list[Indices]] = {}
     homes, reach = np.broadcast_to(homes, len(points)), np.broadcast_to(reach, len(points))
-    for block in block_slices(len(points), 3 * 8 * (points.shape[1] + len(bounds.centres))):
-        rows = np.arange(len(points))[block]
-        below = bounds.below(points[block], homes[block])
-        below[np.arange(len(rows)), homes[block]] = np.inf
-        near = (below <= reach[block][:, None]) & np.isfinite(below)
-        if probes is not None:
-            near &= below <= np.sort(below, axis=1)[:, [min(probes, below.shape[1]) - 1]]
-        for part in np.flatnonzero(near.any(axis=0)):
-            asked.setdefault(int(part), []).append(rows[near[:, part]])
+    for home in np.unique(homes).tolist():
+        here = np.flatnonzero(homes == home)
+        for block in block_slices(len(here), 3 * 8 * (points.shape[1] + len(bounds.centres))):
+            rows = here[block]
+            below = bounds.below(points[rows], home)
+            below[:, home] = np.inf
+            near = (below <= reach[rows][:, None]) & np.isfinite(below)
+            if probes is not None:
+                near &= below <= np.sort(below, axis=1)[:, [min(probes, below.shape[1]) - 1]]
+            for part in np.flatnonzero(near.any(axis=0)):
+                asked.setdefault(int(part), []).append(rows[near[:, part]])
     stacked = {part: np.concatenate(found) for part, found in sorted(asked.items())}
     return {part: Asked(rows, points[rows]) for part, rows in stacked.items()}
 
@@ -234,10 +236,11 @@ def search_overlapping(
     X = np.concatenate([points, *(asked.points for _, asked in added)])
     space = SearchedPoints(X, 1)
     if exact_suits("auto", *X.shape):
-        near = k_nearest(space, X, k, own=True)
+        near = k_nearest(space, points, k, own=True)
     else:
         near = ApproximateNeighbors(k, n_jobs=1, random_state=0).build(X).query()
-    return _measured(space, points, near[np.arange(len(points))], np.concatenate(numbers))
+        near = near[np.arange(len(points))]
+    return _measured(space, points, near, np.concatenate(numbers))
 
 
 def merged(
@@ -296,13 +299,16 @@ def _centre(points: Floats) -> Floats:
 
 
 def _extent(points: Floats, part: int, centres: Floats) -> tuple[float, Floats]:
-    gaps = points - centres[part]
-    lows = np.array([(gaps * way).sum(axis=1).min() for way in _ways(centres, part)])
-    return float(np.sqrt(np.square(gaps).sum(axis=1)).max()), lows
-
-
-def _ways(centres: Floats, part: int) -> Floats:
-    """Return the unit vectors from all centres to that of a part, zero from equal ones."""
     steps = centres[part] - centres
-    lengths = np.sqrt(np.square(steps).sum(axis=1))
-    return np.asarray(steps / np.where(lengths > 0, lengths, 1.0)[:, None])
+    lengths = np.sqrt(_squares(steps))
+    ways = steps / np.where(lengths > 0, lengths, 1.0)[:, None]
+    radius, lows = 0.0, np.full(len(centres), np.inf)
+    for block in block_slices(len(points), 3 * 8 * (points.shape[1] + len(centres))):
+        gaps = points[block] - centres[part]
+        radius = max(radius, float(_squares(gaps).max()) ** 0.5)
+        lows = np.minimum(lows, (gaps @ ways.T).min(axis=0))
+    return radius, lows
+
+
+def _squares(steps: Floats) -> Floats:
+    return np.asarray(np.square(steps).sum(axis=1))

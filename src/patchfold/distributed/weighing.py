@@ -14,6 +14,7 @@ import numpy as np
 
 from patchfold.base.validation import warn_user
 from patchfold.distributed.halo import Halo, whole
+from patchfold.distributed.patches import fitted_patches
 from patchfold.distributed.rows import MODULES_BYTES
 from patchfold.divergences.pairing import paired
 from patchfold.graph import components, edges
@@ -30,16 +31,16 @@ if TYPE_CHECKING:
 
     from patchfold.base.types import Floats, Indices, Stage
     from patchfold.distributed.connection import Cluster
+    from patchfold.distributed.patches import RowPatches
     from patchfold.distributed.rows import Shared
     from patchfold.graph.components import Pair
     from patchfold.graph.patch_graph import GraphSetting
     from patchfold.graph.short_circuits import Typical
-    from patchfold.patches.gaussians import Patches
 
 
-# Bytes that the edges need for every row and neighbour, while it is decided about them. With 15
-# neighbours, 200 000 rows took 93 bytes and 500 000 rows took 97.
-EDGE_BYTES = 100
+# Bytes that the edges need for every row and neighbour, while it is decided about them: 99 with 15
+# neighbours, beside the share of a worker's memory that Dask grants (it ends a worker at 0.95).
+EDGE_BYTES, GRANTED = 100, 0.9
 
 
 class Pairs(NamedTuple):
@@ -64,32 +65,27 @@ class Chosen(NamedTuple):
     measured: Pairs  # pairs to be measured: those of neighbours, in order, and others
     candidates: Candidates | None  # what tells them apart, where there are others
 
-    @property
-    def ends(self) -> Pairs:
-        """The pairs of neighbours."""
-        known = self.candidates
-        return self.measured if known is None else Pairs(known.i[known.own], known.j[known.own])
-
 
 @dataclass(frozen=True, eq=False)
 class Weighted:
     """The edges of all rows with their lengths, in one worker."""
 
-    near: Neighborhoods  # the neighbours of every row
     matrix: csr_array  # the symmetric graph
+    lengths: Floats  # of the pairs of neighbours, infinite where they are no edges
     removed: Indices  # the ends of the edges that were left out as short circuits, (n_removed, 2)
     typical: Typical | None
     mean: float | None  # the mean plain length of all pairs, where a label rule asks for it
+    joins: tuple[Indices, Indices, Floats] | None = None  # edges that join components
 
 
 def check_edges(cluster: Cluster, n: int, setting: GraphSetting) -> None:
     """Refuse workers that have no room for all edges of ``n`` rows."""
-    needed = MODULES_BYTES + EDGE_BYTES * n * (setting.degree or 0)
+    needed = (MODULES_BYTES + EDGE_BYTES * n * (setting.degree or 0)) / GRANTED
     least = min((memory for _, memory in cluster.workers() if memory), default=needed)
     if needed > least:
         raise RuntimeError(
-            f"the edges of {n} rows need about {needed / 1e9:.2g} GB in one worker, and a worker "
-            f"has {least / 1e9:.2g} GB; give workers more (dask worker --memory-limit), or lower "
+            f"the edges of {n} rows need about {needed / 1e9:.3g} GB in one worker, and a worker "
+            f"has {least / 1e9:.3g} GB; give workers more (dask worker --memory-limit), or lower "
             "n_neighbors."
         )
 
@@ -98,7 +94,7 @@ class Weighing:
     """Finds how long edges are, given futures of the patches of all rows, if they have any."""
 
     def __init__(
-        self, cluster: Cluster, shared: Shared, setting: GraphSetting, patches: list[Any] | None
+        self, cluster: Cluster, shared: Shared, setting: GraphSetting, patches: RowPatches | None
     ) -> None:
         self.cluster, self.shared, self.setting = cluster, shared, setting
         self.patches = patches
@@ -108,8 +104,8 @@ class Weighing:
         threads = min(threads for threads, _ in cluster.workers())
         self.how = {"setting": replace(setting, n_jobs=threads, random_state=None)}
 
-    def weighted(self, found: list[Any]) -> Any:
-        """Return the future of the weighted edges, given futures of the neighbours of all rows."""
+    def weighted(self, found: list[Any]) -> tuple[Any, Any]:
+        """Return futures of the chosen and the weighted edges, given those of neighbours."""
         run, measured = self.cluster.run, list[Any]()
         nearest = self.cluster.each(_compact, found, dtype=self.shared.given.dtype, **self.how)
         chosen = run(chosen_edges, nearest, **self.how)
@@ -119,7 +115,7 @@ class Weighing:
         known = chosen, measured, self.shared.codes, self._mean()
         weighted = run(weighted_edges, *known, **self.how)
         self.cluster.wait([weighted])
-        return weighted
+        return chosen, weighted
 
     def joined(self, weighted: Any, stage: Stage) -> Any:
         """Return the future of the edges with those that join components, each the closest pair."""
@@ -145,11 +141,13 @@ class Weighing:
     def _measured(self, pairs: list[Any]) -> list[Any]:
         """Return futures of what is between pairs, whose patches or points are fetched."""
         each, none = self.cluster.each, [None] * len(pairs)
-        halo = Halo(self.cluster, self.shared.firsts, each(_ends, pairs))
-        patches = none if self.patches is None else halo.fetch(self.patches)
-        points = halo.fetch(self.shared.points) if self.by_points else none
+        wanted = each(_ends, pairs)
+        patches: list[Any] = none if self.patches is None else self.patches.at(wanted)
+        points: list[Any] = none
+        if self.by_points:
+            points = Halo(self.cluster, self.shared.firsts, wanted).fetch(self.shared.points)
         divergence = self.setting.divergence
-        return each(measured, halo.wanted, pairs, patches, points, divergence=divergence)
+        return each(measured, wanted, pairs, patches, points, divergence=divergence)
 
     def _mean(self) -> Any:
         """Return the future of the mean length of all pairs; None where no rule asks for it."""
@@ -166,7 +164,9 @@ class Weighing:
         fits = all_pairs_fit(len(labels), shared.given.dtype.itemsize)
         by_patches = self.patches is not None and not self.setting.pruned and fits
         divergence = self.setting.divergence if by_patches else None
-        members: list[Any] = shared.points if not by_patches else self.patches or []
+        members = shared.points
+        if self.patches is not None and by_patches:
+            members = self.patches.of_parts()
         largest = int(np.argmax(np.bincount(labels)))
         cut = np.split(labels, shared.firsts[1:-1])
         sent = [self.cluster.send(some) for some in cut]
@@ -198,13 +198,12 @@ def chosen_edges(found: list[Neighborhoods], setting: GraphSetting) -> Chosen:
     every = edges.stacked(found)
     near = every if setting.degree is None else every.nearest(setting.degree)
     check_degrees(near, setting)
-    i, j, pairs = edges.undirected(replace(near))  # a copy keeps what is computed on the way
-    pairs = _small(pairs)
+    i, j, pairs = map(_small, edges.undirected(replace(near)))  # a copy keeps what is computed ...
     if not setting.pruned or setting.patch is None:
-        return Chosen(near, pairs, Pairs(_small(i), _small(j)), None)
-    i, j, own, close, common = Candidates.of(near, every, (i, j), setting)
+        return Chosen(near, pairs, Pairs(i, j), None)
+    i, j, own, close, common = Candidates.of(replace(near), replace(every), (i, j), setting)
     known = Candidates(_small(i), _small(j), own, close, _small(common))
-    return Chosen(near, pairs, Pairs(known.i, known.j), known)
+    return Chosen(replace(near), pairs, Pairs(known.i, known.j), known)  # ... and is left out
 
 
 def _pairs_from(chosen: Chosen, first: int, last: int) -> Pairs:
@@ -220,17 +219,17 @@ def _ends(pairs: Pairs) -> Indices:
 def measured(
     wanted: Indices,
     pairs: Pairs,
-    patches: list[Patches] | None,
+    patches: list[Any] | None,
     points: list[Floats] | None,
     divergence: Any,
 ) -> Measured:
-    """Measure pairs by the patches of all their ends, or the points, or both."""
+    """Measure pairs by what the patches of all their ends are made of, or the points, or both."""
     i, j = (np.searchsorted(wanted, ends) for ends in pairs)
     if not len(i):
         return Measured(np.empty(0), np.empty(0))
     lengths = Lengths(
         None if points is None else whole(points),
-        None if patches is None else whole(patches),
+        None if patches is None else fitted_patches(*patches),
         "euclidean" if patches is None else divergence,
         n_jobs=1,
     )
@@ -249,28 +248,35 @@ def weighted_edges(
 
     ``measured`` are the pairs of every part, none without patches; ``codes`` the classes of rows.
     """
-    near, pairs, _, known = chosen
-    ends, n, typical = chosen.ends, len(near), None
+    known, n, typical = chosen.candidates, len(chosen.near), None
     if not measured:
-        plain = distances = edges.shortest(near, pairs)
+        plain = distances = edges.shortest(chosen.near, chosen.pairs)
     else:
-        divergences, distances = _together(measured)
-        plain = np.asarray(divergences)
+        plain, distances = map(np.asarray, _together(measured))
         if known is not None:
             typical, evidence = known.evidence(distances, plain)
+            del plain
             plain = pruned_lengths(evidence, typical, n, setting.n_jobs)
             distances = distances[evidence.own] / typical.distance
             del evidence
             mean = None if mean is None else mean / typical.distance
     held = np.isfinite(plain)
+    ends = chosen.measured if known is None else Pairs(known.i[known.own], known.j[known.own])
     kept = Pairs(*(end[held] for end in ends))
     lengths = plain.copy()
     lengths[held] = _labelled(plain[held], kept, distances[held], codes, mean, setting)
     left = np.isfinite(lengths)
     matrix = edges.symmetric(ends.i[left], ends.j[left], lengths[left], n)
-    near = edges.with_lengths(near, lengths[pairs])
     removed = np.column_stack([end[~held] for end in ends])
-    return Weighted(edges.with_incoming(near, matrix), matrix, removed, typical, mean)
+    return Weighted(matrix, lengths, removed, typical, mean)
+
+
+def neighborhoods(chosen: Chosen, weighted: Weighted) -> Neighborhoods:
+    """Return the neighbours of every row, with the lengths of the edges to them."""
+    near = edges.with_lengths(chosen.near, weighted.lengths[chosen.pairs])
+    if weighted.joins is not None:
+        near = edges.with_edges(near, *weighted.joins)
+    return edges.with_incoming(near, weighted.matrix)
 
 
 def with_joins(
@@ -281,7 +287,7 @@ def with_joins(
     setting: GraphSetting,
 ) -> Weighted:
     """Add the edges that join components."""
-    n, dtype, (divergences, distances) = len(weighted.near), weighted.matrix.dtype, measured[0]
+    (divergences, distances), dtype = measured[0], weighted.matrix.dtype
     if weighted.typical is not None:
         distances = distances / weighted.typical.distance
     by_distance = weighted.typical is not None or divergences is None
@@ -292,9 +298,8 @@ def with_joins(
     once = old.row < old.col
     every = zip((old.row[once], old.col[once], old.data[once]), (*pairs, extra), strict=True)
     i, j, lengths = (np.concatenate(both) for both in every)
-    matrix = edges.symmetric(i, j, lengths, n)
-    near = edges.with_incoming(edges.with_edges(weighted.near, *pairs, extra), matrix)
-    return replace(weighted, near=near, matrix=matrix)
+    matrix = edges.symmetric(i, j, lengths, old.shape[0])
+    return replace(weighted, matrix=matrix, joins=(*pairs, extra))
 
 
 def _labelled(
@@ -326,45 +331,40 @@ def _components(weighted: Weighted) -> Indices | None:
     return None if count == 1 else labels
 
 
-class Outside(NamedTuple):
-    """Rows that are not of the largest component: their numbers, what is there, and of which.
+def outside_rows(
+    members: Any, first: int, labels: Indices, largest: int
+) -> tuple[Indices, Any, Indices]:
+    """Return the rows of a part that are not of the largest component, and of which they are.
 
-    What is there are the points, or the patches if these are to be compared.
+    Their numbers, their points or patches, and the labels of their components.
     """
-
-    numbers: Indices
-    members: Any
-    labels: Indices
-
-
-def outside_rows(members: Any, first: int, labels: Indices, largest: int) -> Outside:
-    """Return the rows of a part that are not of the largest component."""
     rows = np.flatnonzero(labels != largest)
-    return Outside(first + rows, members[rows], labels[rows])
+    return first + rows, members[rows], labels[rows]
 
 
 def closest_pairs(
-    members: Any, first: int, labels: Indices, asked: Outside, divergence: Any
+    members: Any, first: int, labels: Indices, asked: tuple[Indices, Any, Indices], divergence: Any
 ) -> list[Pair]:
     """Return the closest pair of every component that asks a part, if it has another one.
 
     The closest points, or with a ``divergence`` the closest patches.
     """
+    numbers, outside, parts = asked
     if divergence is None:
-        nearest = components.nearest_outside(members, labels, asked.members, asked.labels, 1)
-        apart = asked.members.astype(np.float64) - members[nearest]
+        nearest = components.nearest_outside(members, labels, outside, parts, 1)
+        apart = outside.astype(np.float64) - members[nearest]
         gaps = np.linalg.norm(apart, axis=1)
     else:
-        nearest, gaps = np.full(len(asked.numbers), -1), np.full(len(asked.numbers), np.inf)
-        for row, label in enumerate(asked.labels):
+        nearest, gaps = np.full(len(numbers), -1), np.full(len(numbers), np.inf)
+        for row, label in enumerate(parts):
             others = np.flatnonzero(labels != label)
             if len(others):
                 of = np.full(len(others), row)
-                values = paired(asked.members, of, others, divergence, other=members, n_jobs=1)
+                values = paired(outside, of, others, divergence, other=members, n_jobs=1)
                 nearest[row], gaps[row] = others[np.argmin(values)], np.min(values)
     found = np.flatnonzero(nearest >= 0)
-    pairs = gaps[found], asked.numbers[found], first + nearest[found]
-    return components.closest_of_each(asked.labels[found], *pairs)
+    pairs = gaps[found], numbers[found], first + nearest[found]
+    return components.closest_of_each(parts[found], *pairs)
 
 
 def _even_pairs(ids: list[Indices], firsts: Indices) -> list[Pairs]:

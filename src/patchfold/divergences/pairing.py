@@ -98,7 +98,7 @@ def paired(
     values = map_slices(lambda block: compare(i[block], j[block]), edges, n_jobs)
     if not values:
         return xp.empty((0,), dtype=patches.means.dtype)
-    return xp.take(xp.concat(values), xp.asarray(row_order.places(order)), axis=0)
+    return xp.take(xp.concat(values), xp.asarray(row_order.inverse(order)), axis=0)
 
 
 def pairwise(
@@ -198,7 +198,7 @@ def _on_used_directions(
                 part = rows[start : start + most]
                 values.append(_evaluate(function, *aligned(one[i[part]], other[j[part]])))
                 places.append(part)
-        order = row_order.places(np.concatenate(places))
+        order = row_order.inverse(np.concatenate(places))
         return xp.take(xp.concat(values), xp.asarray(order))
 
     return on_edges
@@ -206,7 +206,7 @@ def _on_used_directions(
 
 def _edge_order(patches: Patches, i: Indices) -> Indices:
     """Return an order of edges in which those from nearby patches are together."""
-    return np.argsort(row_order.places(row_order.walk(to_numpy(patches.means)))[i], kind="stable")
+    return np.argsort(row_order.inverse(row_order.walk(to_numpy(patches.means)))[i], kind="stable")
 
 
 def _is_compiled(

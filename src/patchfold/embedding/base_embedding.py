@@ -26,10 +26,12 @@ from patchfold.base.validation import (
 )
 from patchfold.embedding.base_graph import BasePatchGraph, ordinary_arithmetic
 from patchfold.evaluation.legibility import unreadable
+from patchfold.graph.new_points import check_neighbors
 from patchfold.mapping import check_map, fit_map, predict_map
 from patchfold.mapping.inverse import fit_inverse
 from patchfold.mapping.kernel_ridge import check_kernel_memory
 from patchfold.mapping.loadings import fitted_slopes, map_slopes, neighbors_to_fit
+from patchfold.mapping.nystrom import check_places
 from patchfold.neighbors.given import are_given
 
 if TYPE_CHECKING:
@@ -154,24 +156,13 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
             return predict_map(self.map_, points, self.embedding_.shape[1])
         near = self._placed(X, rows)
         places = self._extend(near, points)
-        lost = np.flatnonzero(~np.isfinite(places).all(axis=1))
-        if len(lost):
-            raise ValueError(
-                f"row {rows[lost[0]]} of X lies so far from the fitted points that its place "
-                "overflows; drop the row."
-            )
+        check_places(places, rows)
         return widened(places, self.embedding_.shape[1])
 
     def _placed(self, X: Any, rows: Indices) -> Neighborhoods:
         """Return the neighbours of new points in the graph; every one has some, or is named."""
-        near: Neighborhoods = self.patch_graph_.place(X)
-        if (near.degrees == 0).any():
-            row = int(rows[np.argmin(near.degrees)])
-            remedy = "drop the row" if self.radius is None else "enlarge radius, or drop the row"
-            raise ValueError(
-                f"row {row} of X has no neighbour among the fitted points "
-                f"(radius={self.radius}); {remedy}."
-            )
+        near: Neighborhoods = self.patch_graph_.neighbors_of_new(X)
+        check_neighbors(near, rows, self.radius)
         return near
 
     def _embed_spanned(self, graph: PatchGraph, *, merged: bool) -> None:
@@ -220,10 +211,13 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         """Set ``embedding_``, (n, n_components), and what else is learned with it."""
         raise NotImplementedError
 
-    def _embed_in_parts(self, graph: ClusterGraph, n_components: int) -> Any:
+    def _embed_in_parts(
+        self, graph: ClusterGraph, n_components: int
+    ) -> tuple[list[Any], dict[str, Any]] | None:
         """Return what places the rows of a graph on a cluster where they are; None if nothing can.
 
-        The graph is then embedded in this process.
+        Futures of the paths of a :class:`~patchfold.mapping.nystrom.Triangulation`, part by part,
+        and its frame. Without them the graph is embedded in this process.
         """
         return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -222,12 +222,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         copies = None if rows is None else self._merged(rows, codes)
         points = X if copies is None else X[copies.first]
         n = points.shape[0]
-        cut = self._cut_to(n, given=self._precomputed() and is_sparse(X))
-        self.patch_ = self._patch_for(n) if self._has_patches() else None
-        if cut:
-            counted = f"{n} samples" if copies is None else f"{n} distinct samples"
-            warn_user(f"{counted} have fewer neighbours than asked for: {'; '.join(cut)}.")
-        setting = self._setting(n)
+        setting = self._decided(n, X.shape[0], given=self._precomputed() and is_sparse(X))
         setting = replace(setting, knn=as_search(setting.knn, copies))
         self._check_memory(points, setting, merged=copies is not None)
         if copies is None or rows is None:
@@ -282,6 +277,18 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         # A single point has no neighbours, and no graph.
         least = len(copies.point) + by_value
         return copies if 1 < len(copies.first) < least else None
+
+    def _decided(self, n: int, n_rows: int, *, given: bool) -> GraphSetting:
+        """Set what depends on the number of distinct points; return what their graph is made of.
+
+        A ``given`` graph has the neighbours that it has.
+        """
+        cut = self._cut_to(n, given=given)
+        self.patch_ = self._patch_for(n) if self._has_patches() else None
+        if cut:
+            counted = f"{n} samples" if n == n_rows else f"{n} distinct samples"
+            warn_user(f"{counted} have fewer neighbours than asked for: {'; '.join(cut)}.")
+        return self._setting(n)
 
     def _cut_to(self, n: int, *, given: bool) -> list[str]:
         """Set ``n_neighbors_``; return what had to be cut to what ``n`` samples have.
@@ -493,6 +500,12 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         if name not in self._kept:
             self._kept[name] = find()
         return self._kept[name]
+
+    def _copied(self, **changes: Any) -> Self:
+        """Return another estimator with the same parameters and attributes, but for changes."""
+        copied = object.__new__(type(self))
+        vars(copied).update({**vars(self), **changes})
+        return copied
 
     def _forget(self) -> None:
         """Forget what was found of an earlier fit."""

@@ -18,7 +18,7 @@ from patchfold.base.types import ScalingName
 from patchfold.base.validation import check_choice, check_count, warn_user
 from patchfold.embedding.base_embedding import BasePatchEmbedding, widened
 from patchfold.embedding.base_graph import ordinary_arithmetic
-from patchfold.graph.geodesics import by_point, shortest_paths
+from patchfold.graph.geodesics import by_point, shortest_paths, unit_of
 from patchfold.mapping.nystrom import Triangulation, drift
 from patchfold.neighbors.given import are_given
 from patchfold.solvers.scaling import classical_mds, least_stress, triangulation
@@ -308,12 +308,10 @@ class PatchIsomap(BasePatchEmbedding):
                 "transform, which places new ones."
             )
         X = self._validate(X, reset=False)
-        before = dict(vars(self))
-        try:
-            self._grow(X)
-        except BaseException:  # a growth that is stopped leaves the fit as it was
-            self.__dict__ = before
-            raise
+        grown = self._copied()  # a growth that is stopped leaves the fit as it was
+        grown._grow(X)  # noqa: SLF001 - of this estimator's own copy
+        self._forget()
+        vars(self).update(vars(grown))
         return self
 
     @property
@@ -443,7 +441,9 @@ class PatchIsomap(BasePatchEmbedding):
         placing: Triangulation = self._placing
         return placing.of_new(near, self.n_jobs).astype(self.embedding_.dtype)
 
-    def _embed_in_parts(self, graph: ClusterGraph, n_components: int) -> Any:
+    def _embed_in_parts(
+        self, graph: ClusterGraph, n_components: int
+    ) -> tuple[list[Any], dict[str, Any]] | None:
         count = self._landmark_count(len(graph))
         if count is None:
             return None
@@ -454,7 +454,8 @@ class PatchIsomap(BasePatchEmbedding):
         with self._stage("embedding"):
             places, means = self._scaled(between, n_components, unit)
             frame = self._frame(places, means, unit, graph.dtype)
-            return graph.triangulated(paths, frame, self._path_type(graph.dtype))
+            dtype = self._path_type(graph.dtype)
+            return graph.cluster.each(np.asarray, paths, dtype=dtype), frame
 
     def _path_type(self, dtype: Any) -> Any:
         """The precision of geodesics that place points; single is finer than any stress."""
@@ -521,12 +522,8 @@ def _in_unit(geodesics: Floats, n_jobs: int | None) -> float:
     So their squares neither overflow nor vanish.
     """
     blocks = list(gen_batches(len(geodesics), UNIT_ROWS))
-    unit = max(map_slices(lambda rows: float(geodesics[rows].max()), blocks, n_jobs)) or 1.0
-    if np.isinf(unit):  # all points are connected
-        raise ValueError(
-            f"geodesics between the points overflow {geodesics.dtype}; rescale X, or convert it to "
-            "float64."
-        )
+    longest = max(map_slices(lambda rows: float(geodesics[rows].max()), blocks, n_jobs))
+    unit = unit_of(longest, geodesics.dtype)
 
     def divide(rows: slice) -> None:
         geodesics[rows] /= unit

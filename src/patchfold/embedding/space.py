@@ -236,7 +236,7 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
 
     def _placed(self, X: Any) -> Neighborhoods:
         """Return the neighbours of new points, at least k of them."""
-        near, copies = self.patch_graph_.place(X), self.patch_graph_.copies
+        near, copies = self.patch_graph_.neighbors_of_new(X), self.patch_graph_.copies
         if copies is None:
             return self._filled(near)
         return copies.named(self._filled(copies.numbered(near)))

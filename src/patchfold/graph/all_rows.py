@@ -76,7 +76,7 @@ def _with_copies(matrix: csr_array, copies: Copies) -> csr_array:
 def _denoised(denoised: Denoised, copies: Copies) -> Denoised:
     return replace(
         denoised,
-        places=denoised.places[copies.point],
+        points=denoised.points[copies.point],
         search=None if denoised.search is None else DistinctNeighbors(denoised.search, copies),
         members=None if denoised.members is None else copies.of_rows(denoised.members),
     )

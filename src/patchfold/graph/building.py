@@ -138,19 +138,11 @@ class _Found:
 
 def _search(X: Any, setting: GraphSetting, stage: Stage) -> _Found:
     """Search the Euclidean neighbours, or read those that are given."""
-    k = setting.degree
     if setting.precomputed:
-        return _Found(given_neighbors(X, k, setting.radius, own=True))
+        return _Found(given_neighbors(X, setting.degree, setting.radius, own=True))
     n = X.shape[0]
     pooled = setting.by_divergence and not all_pairs_fit(n, X.dtype.itemsize)
-    reach = None
-    if k is not None:
-        reach = max(min(setting.pool if pooled else k, n - 1), setting.patch_size)
-        if reach >= n:
-            size = setting.patch_size
-            raise ValueError(
-                f"patch size={size} needs more than {size} samples, got {n}; lower the size."
-            )
+    reach = setting.reach(n, pooled=pooled)
     with stage("neighbours"):
         search = search_for(X, setting, reach).build(X)
         near = check_found(search, search.query(), n, n)
@@ -163,7 +155,8 @@ def _search(X: Any, setting: GraphSetting, stage: Stage) -> _Found:
         which = "(indices, distances) has" if given else f"{type(setting.knn).__name__} found"
         raise ValueError(
             f"knn={which} only {fewest} neighbours of a point, and {reach} are needed "
-            f"(n_neighbors={k}, size of patches {setting.patch_size}); give as many, or lower both."
+            f"(n_neighbors={setting.degree}, size of patches {setting.patch_size}); give as many, "
+            "or lower both."
         )
     return _Found(near.nearest(reach), search, reach, pooled)
 

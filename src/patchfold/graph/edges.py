@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from patchfold.base.row_order import places
+from patchfold.base.row_order import inverse
 from patchfold.base.threads import block_slices
 from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
 
@@ -51,7 +51,7 @@ def united(
     >>> list(zip(i.tolist(), j.tolist(), own.tolist()))
     [(0, 1, False), (0, 2, True), (1, 2, False)]
     """
-    codes = [i * n + j for i, j in (first, second)]
+    codes = [np.multiply(i, n, dtype=np.intp) + j for i, j in (first, second)]
     both, pairs = _numbered(np.concatenate(codes), "stable")  # merges what is in order
     own, others = np.zeros((2, len(both)), dtype=bool)
     own[pairs[: len(codes[0])]] = others[pairs[len(codes[0]) :]] = True
@@ -103,7 +103,7 @@ class EdgeList:
         ones = np.ones(len(self.i), dtype=np.int8)
         graph = symmetric(self.i, self.j, ones, self.n)
         names = reverse_cuthill_mckee(graph, symmetric_mode=True).astype(np.intp)
-        number = places(names)
+        number = inverse(names)
         return EdgeList(number[self.i], number[self.j], self.lengths, self.n, names)
 
     def graph(self, kept: Mask) -> csr_array:

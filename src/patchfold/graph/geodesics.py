@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra, reverse_cuthill_mckee
 from sklearn.utils import gen_batches
 
-from patchfold.base.row_order import places
+from patchfold.base.row_order import inverse
 from patchfold.base.threads import map_slices
 
 if TYPE_CHECKING:
@@ -45,6 +45,15 @@ TURNED_ROWS = 1024
 
 # Numbers in given paths from which compiled code continues them.
 COMPILED_PATHS = 10**6
+
+
+def unit_of(longest: float, dtype: Any) -> float:
+    """Return the longest geodesic as a unit, in which squares neither overflow nor vanish."""
+    if np.isinf(longest):  # all points are connected
+        raise ValueError(
+            f"geodesics between the points overflow {dtype}; rescale X, or convert it to float64."
+        )
+    return longest or 1.0
 
 
 def shortest_paths(
@@ -217,7 +226,7 @@ def _relax(
         compact.indices.astype(np.intp),
         compact.data.astype(np.float64, copy=False),
     )
-    starts = places(order)[sources]
+    starts = inverse(order)[sources]
     groups = np.arange(len(sources))
     if lanes > 1:
         ranks = shortest_path_kernel.rank_by_groups(*edges[:2], starts, lanes)

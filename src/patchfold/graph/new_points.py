@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 BLOCK_PAIRS = 2**20
 
 
-def place(graph: PatchGraph, X: Any, part: Part | None = None) -> Neighborhoods:
+def neighbors_of_new(graph: PatchGraph, X: Any, part: Part | None = None) -> Neighborhoods:
     """Return the neighbours of new points in a graph, nearest first, with lengths.
 
     Parameters
@@ -56,6 +56,16 @@ def place(graph: PatchGraph, X: Any, part: Part | None = None) -> Neighborhoods:
         patches = _patches_of_new(graph, graph.coordinates(X), found, part)
         near, values = _nearest_of_new(graph, patches, found)
         return with_lengths(near, lengths.of_new(patches, near, values, graph.matrix))
+
+
+def check_neighbors(near: Neighborhoods, rows: Indices, radius: float | None) -> None:
+    """Refuse new points without any neighbour; ``rows`` are their numbers."""
+    if (near.degrees == 0).any():
+        remedy = "drop the row" if radius is None else "enlarge radius, or drop the row"
+        raise ValueError(
+            f"row {rows[np.argmin(near.degrees)]} of X has no neighbour among the fitted points "
+            f"(radius={radius}); {remedy}."
+        )
 
 
 @contextmanager

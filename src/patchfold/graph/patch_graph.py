@@ -76,10 +76,21 @@ class GraphSetting:
         """The rule that ``supervision`` means."""
         return label_rule(self.supervision)
 
-    @property
-    def pool(self) -> int:
-        """How many Euclidean neighbours are candidates where there is no room for all pairs."""
-        return CANDIDATES * (self.degree or 0)
+    def reach(self, n: int, *, pooled: bool = False) -> int | None:
+        """Return how many neighbours of ``n`` points are searched; None for all within the radius.
+
+        ``pooled`` asks for candidates of the nearest patches, where there is no room for all pairs.
+        """
+        if self.degree is None:
+            return None
+        wanted = CANDIDATES * self.degree if pooled else self.degree
+        reach = max(min(wanted, n - 1), self.patch_size)
+        if reach >= n:
+            size = self.patch_size
+            raise ValueError(
+                f"patch size={size} needs more than {size} samples, got {n}; lower the size."
+            )
+        return reach
 
     def members(self, found: Neighborhoods) -> Neighborhoods:
         """Return the neighbours that make up patches, of those that were found."""
@@ -172,9 +183,9 @@ class PatchGraph:
         """Return dense rows as they are, and sparse ones in the span that patches are fitted in."""
         return X if self.span is None or not is_sparse(X) else self.span(X)
 
-    def place(self, X: Any) -> Neighborhoods:
+    def neighbors_of_new(self, X: Any) -> Neighborhoods:
         """Return the neighbours of new points among the fitted ones, and the lengths to them."""
-        return new_points.place(self, X)
+        return new_points.neighbors_of_new(self, X)
 
     def divergences(self, X: Any) -> Floats:
         """Return the divergences of points from all fitted ones, (n_new, n)."""

@@ -1,7 +1,7 @@
 """New points by their place in the graph: Nystrom's extension of each kind of embedding.
 
 A new point has neighbours among the fitted points and lengths to them
-(:meth:`patchfold.graph.patch_graph.PatchGraph.place`). What an embedding makes of these is here.
+(:meth:`patchfold.graph.patch_graph.PatchGraph.neighbors_of_new`). Embeddings make places of these.
 """
 
 from __future__ import annotations
@@ -107,6 +107,16 @@ class Triangulation:
 
         row_bytes += 3 * 8 * self.paths.shape[1]
         return np.concatenate(map_blocks(place, n, row_bytes, n_jobs))
+
+
+def check_places(places: Floats, rows: Indices) -> None:
+    """Refuse places of new points that are not finite; ``rows`` are their numbers."""
+    lost = np.flatnonzero(~np.isfinite(places).all(axis=1))
+    if len(lost):
+        raise ValueError(
+            f"row {rows[lost[0]]} of X lies so far from the fitted points that its place "
+            "overflows; drop the row."
+        )
 
 
 def drift(frame: Triangulation, places: Floats, n_before: int, targets: Indices) -> float:

@@ -105,7 +105,7 @@ class ApproximateNeighbors:
         if self._descent is None:
             return k_nearest(space, queries, self.n_neighbors, own=own)
         if own:
-            candidates = self._descent.neighbor_graph[0][row_order.places(self._order)]
+            candidates = self._descent.neighbor_graph[0][row_order.inverse(self._order)]
         else:
             wanted = min(self.n_neighbors + self.SPARE_CANDIDATES, space.n_samples)
             candidates, _ = self._descent.query(

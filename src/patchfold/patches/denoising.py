@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Denoised:
     """What the patches of new points need to know of the fitted ones."""
 
-    places: Floats  # (n, m): the denoised points
+    points: Floats  # (n, m): the denoised points
     # Finds their neighbours; None: they are among those that the points had, and theirs
     search: NeighborSearch | None = None
     members: Neighborhoods | None = None  # these neighbours, where there is no search
@@ -43,8 +43,8 @@ class Denoised:
         if self.search is not None:
             near = self.search.query(denoised)
         else:
-            near = _refined(self.places, self.members, denoised, members, n_jobs=n_jobs)
-        both = self.places, denoised
+            near = _refined(self.points, self.members, denoised, members, n_jobs=n_jobs)
+        both = self.points, denoised
         return patch.gaussians(fitted, near, points=X, denoised=both, n_jobs=n_jobs, part=part)
 
 
@@ -65,21 +65,21 @@ def fit_denoised(
     >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [3.0, 1.0]])
     >>> patch = GaussianPatch(size=2, denoise=True)
     >>> patches, denoised = fit_denoised(patch, X, find_neighbors(X, 2), ExactNeighbors(2))
-    >>> denoised.places.round(2)[0]
+    >>> denoised.points.round(2)[0]
     array([1., 0.])
     """
-    places = patch_means(X, members, n_jobs=n_jobs)
+    points = patch_means(X, members, n_jobs=n_jobs)
     if search is not None:
-        search = search.build(places)
+        search = search.build(points)
         near, kept = search.query(), None
     else:
-        near, kept = _refined(places, members, n_jobs=n_jobs), members
-    patches = patch.gaussians(X, near, denoised=(places, places), n_jobs=n_jobs)
-    return patches, Denoised(places, search, kept)
+        near, kept = _refined(points, members, n_jobs=n_jobs), members
+    patches = patch.gaussians(X, near, denoised=(points, points), n_jobs=n_jobs)
+    return patches, Denoised(points, search, kept)
 
 
-def _refined(*places: Any, n_jobs: int | None) -> Neighborhoods:
+def _refined(*points: Any, n_jobs: int | None) -> Neighborhoods:
     # Here and not above: small data should not wait for the compiler to be imported.
     from patchfold.neighbors.refinement import refined_neighbors
 
-    return refined_neighbors(*places, n_jobs=n_jobs)
+    return refined_neighbors(*points, n_jobs=n_jobs)

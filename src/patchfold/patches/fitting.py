@@ -45,7 +45,7 @@ class Part(NamedTuple):
     """What is to be known of all points where only a part of them is at hand."""
 
     scale: float  # mean variance of the features of all points
-    # whose patches are wanted; the others are their neighbours. None: all
+    # whose patches are wanted, in order; the others are their neighbours. None: all
     rows: Indices | None = None
 
     @classmethod
@@ -122,6 +122,7 @@ class PatchFit:
             scale=_mean_variance(X) if part is None else part.scale,
         )
         self.rows = None if part is None else part.rows
+        self.count = int(self.points.shape[0]) if self.rows is None else len(self.rows)
         _check_ridge(self.setting, X)
         self.widest = int(neighborhoods.degrees.max(initial=0)) + int(self.include_self)
         # Centring costs one dimension; so does x_i seen from x_i.
@@ -138,7 +139,7 @@ class PatchFit:
     ) -> Patches:
         """Fit all patches, in the order of ``walk``: by default near ones after each other."""
         xp = array_namespace(self.X)
-        n, m = self.points.shape
+        n, m = self.count, self.points.shape[1]
         dtype = self.X.dtype
         itemsize = xp.finfo(dtype).bits // 8
         row_bytes = itemsize * m * (6 * (self.widest + 1) + (0 if self.factored else 8 * m))
@@ -164,20 +165,26 @@ class PatchFit:
                 f"{first}, {int(degrees[first]) + int(self.include_self)} points in {m} "
                 "dimensions); use covariance='ridge', or a larger size."
             )
-        patches = Patches(points=self.points if self.origins is None else fields["means"], **fields)
-        return patches if self.rows is None else patches[self.rows]
+        if self.origins is not None:
+            return Patches(points=fields["means"], **fields)
+        points = self.points if self.rows is None else self.points[self.rows, ...]
+        return Patches(points=points, **fields)
 
     def means(self, n_jobs: int | None) -> Array:
         """Return only the means of the patches."""
         xp = array_namespace(self.X)
-        means = xp.empty(self.points.shape, dtype=self.X.dtype)
+        means = xp.empty((self.count, self.points.shape[1]), dtype=self.X.dtype)
 
         def fill(rows: Indices) -> None:
-            put(means, rows, self.centred(rows)[2])
+            put(means, self.places(rows), self.centred(rows)[2])
 
         row_bytes = 4 * (xp.finfo(self.X.dtype).bits // 8) * means.shape[1] * (self.widest + 1)
         self.by_size(fill, self.walk(), row_bytes, n_jobs)
-        return means if self.rows is None else means[self.rows, ...]
+        return means
+
+    def places(self, rows: Indices) -> Indices:
+        """Return where rows stand among those that are wanted, which are in order."""
+        return rows if self.rows is None else np.searchsorted(self.rows, rows)
 
     def walk(self) -> Indices:
         """Return the rows whose patches are wanted, near ones one after the other."""
@@ -229,7 +236,7 @@ class PatchFit:
         else:
             covariance = triangular(spread.scattered(), spread.ridge)
         for name, value in {"means": means, **covariance}.items():
-            put(fields[name], rows, value)
+            put(fields[name], self.places(rows), value)
         return rows[:0]
 
     def centred(self, rows: Indices) -> tuple[Array, Array, Array]:
