@@ -138,7 +138,6 @@ def report(measure, cells):
 def draw(path):
     """Draw the bridges of one roll over its section, and over its embedding."""
     from matplotlib import pyplot as plt
-    from matplotlib.collections import PathCollection
 
     from patchfold.plotting import plot_bridges
 
@@ -146,11 +145,8 @@ def draw(path):
     isomap = PatchIsomap(n_neighbors=20).fit(roll.X)
     found = isomap.bridges()
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
-    side = plot_bridges(roll.X[:, [0, 2]], found, ax=axes[0])
-    side.set(title="the roll from its side", xlabel="x", ylabel="z")
-    plot_bridges(isomap.embedding_, found, ax=axes[1]).set_title("PatchIsomap")
-    for dots in figure.findobj(PathCollection):
-        dots.set_sizes([3])  # small, so that edges are seen between them
+    plot_bridges(roll.X[:, [0, 2]], found, title="the roll from its side", ax=axes[0])
+    plot_bridges(isomap.embedding_, found, title="PatchIsomap", ax=axes[1])
     figure.savefig(path, dpi=100)
     print(path, len(found), "edges")
 

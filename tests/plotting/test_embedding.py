@@ -256,3 +256,95 @@ def test_classes_are_named_where_they_are_unless_names_overlap() -> None:
     mixed = np.arange(100) % 2  # neither is anywhere among itself
     assert not plot_embedding(np.repeat(at[:50], 2, axis=0), mixed, labels=True).texts
     assert not plot_embedding(at, np.linspace(0, 1, 100), labels=True).texts
+
+
+def test_an_embedding_has_a_title_and_no_ticks() -> None:
+    ax = plot_embedding(FLAT, title="Forty points")
+    assert ax.get_title() == "Forty points"
+    assert list(ax.get_xticks()) == list(ax.get_yticks()) == []
+
+
+def test_dots_take_a_size_an_opacity_and_the_keywords_of_scatter() -> None:
+    ax = plot_embedding(FLAT, np.arange(40) % 2, size=3, alpha=0.25, marker="s", rasterized=True)
+    for dots in ax.collections:
+        np.testing.assert_allclose(dots.get_sizes(), 9)
+        assert dots.get_alpha() == 0.25
+        assert dots.get_rasterized()
+        assert len(dots.get_paths()[0].vertices) == 5  # a square
+    handles = ax.get_legend().legend_handles
+    assert [handle.get_alpha() for handle in handles] == [1, 1]
+    assert drawn(plot_embedding(FLAT, c="#ff0000"), PathCollection).get_facecolor()[0, 0] == 1
+
+
+def test_groups_are_named_that_are_no_classes() -> None:
+    at = np.vstack([FLAT, FLAT + 30, FLAT + 60])
+    cluster = np.repeat([7, -1, 12], 40)
+    ax = plot_embedding(at, np.linspace(0, 1, 120), labels=cluster)
+    assert {text.get_text() for text in ax.texts} == {"7", "12"}
+    words = np.repeat(["a word", "", "another"], 40)
+    assert {text.get_text() for text in plot_embedding(at, labels=words).texts} == {
+        *("a word", "another")
+    }
+    with pytest.raises(ValueError, match=r"labels has shape \(3,\) for 120 points"):
+        plot_embedding(at, labels=[1, 2, 3])
+
+
+def test_a_name_whose_place_is_taken_goes_above_or_below() -> None:
+    line = np.linspace(0, 1, 40)
+    heaps = [np.column_stack([line + side, 0 * line]) for side in (0, 1.2)]
+    words = ["a long name of a group", "another name of a group"]
+    at = np.vstack([*heaps, np.repeat([[-9, -9], [9, 9]], 10, axis=0)])
+    ax = plot_embedding(at, labels=[*np.repeat(words, 40), *[""] * 20])
+    ax.figure.canvas.draw()
+    boxes = {text.get_text(): text.get_window_extent() for text in ax.texts}
+    assert boxes[words[0]].y0 != boxes[words[1]].y0
+    assert not boxes[words[0]].overlaps(boxes[words[1]])
+
+
+@pytest.mark.slow
+def test_many_points_are_shades_of_the_mean_colour() -> None:
+    rng = np.random.default_rng(0)
+    n = 150_000
+    at = rng.normal(size=(n, 2))
+    at[: n // 3, 0] += 8  # one class alone, the other two on one heap
+    y = np.repeat(["a", "b", "c"], n // 3)
+    ax = plot_embedding(at, y, labels=True)
+    (image,) = ax.images
+    picture = np.asarray(image.get_array())
+    left, right, bottom, top = image.get_extent()
+    assert left < at[:, 0].min() < at[:, 0].max() < right
+    assert bottom < at[:, 1].min() < at[:, 1].max() < top
+
+    def around(x: float) -> Any:
+        """Return the colour near a place of the heaps' middle."""
+        row = int((0 - bottom) / (top - bottom) * picture.shape[0])
+        column = int((x - left) / (right - left) * picture.shape[1])
+        some = picture[row - 4 : row + 5, column - 4 : column + 5].reshape(-1, 4)
+        assert some[:, 3].mean() > 0.8
+        return some[some[:, 3] > 0][:, :3].mean(axis=0)
+
+    blue, orange, green = (np.array(to_rgba(color)[:3]) for color in CLASS_COLORS[:3])
+    np.testing.assert_allclose(around(8), blue, atol=0.01)
+    np.testing.assert_allclose(around(0), (orange + green) / 2, atol=0.06)
+    # A cell without points is empty, and one with few is fainter than the heaps.
+    assert (picture[..., 3] == 0).any()
+    assert 0.25 < picture[..., 3][picture[..., 3] > 0].min() < 0.6
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b", "c"]
+    assert "a" in {text.get_text() for text in ax.texts}
+
+
+@pytest.mark.slow
+def test_shades_of_numbers_have_their_bar_and_dots_are_drawn_if_asked_for() -> None:
+    at = np.random.default_rng(0).normal(size=(120_000, 2))
+    ax = plot_embedding(at, at[:, 0])
+    (image,) = ax.images
+    picture = np.asarray(image.get_array())
+    known = picture[..., 3] > 0
+    columns = np.flatnonzero(known.any(axis=0))
+    green = [picture[known[:, column], column, 1].mean() for column in columns]
+    assert green[0] + 0.2 < np.mean(green) < green[-1] - 0.2
+    bar = ax.figure.axes[1]
+    np.testing.assert_allclose(bar.get_ylim(), [at[:, 0].min(), at[:, 0].max()])
+    dots = plot_embedding(at, size=1)
+    assert not dots.images
+    assert len(drawn(dots, PathCollection).get_offsets()) == 120_000

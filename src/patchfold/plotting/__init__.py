@@ -4,7 +4,8 @@ Needs matplotlib, the extra ``patchfold[plot]``, which is imported when a functi
 """
 
 from patchfold.plotting._axes import CHOICE_COLOR, CURVE_COLOR
-from patchfold.plotting.embedding import plot_bridges, plot_embedding
+from patchfold.plotting.bridges import plot_bridges
+from patchfold.plotting.embedding import plot_embedding
 from patchfold.plotting.loadings import plot_loadings
 from patchfold.plotting.palette import CLASS_COLORS
 from patchfold.plotting.patches import plot_patches

@@ -1,4 +1,4 @@
-"""Embeddings, by class or by number, and suspicious edges over them."""
+"""Embeddings, by class or by number: dots, or for very many points shades."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from patchfold.base.arrays import to_doubles
-from patchfold.base.validation import check_count, check_points
+from patchfold.base.validation import check_points
 from patchfold.plotting._axes import (
     CURVE_COLOR,
     DOT_COLOR,
@@ -19,12 +19,13 @@ from patchfold.plotting._axes import (
     new_axes,
     require_matplotlib,
 )
+from patchfold.plotting.naming import name_groups
 from patchfold.plotting.palette import CLASS_COLORS, class_colors
+from patchfold.plotting.shading import shade
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from patchfold.analysis.bridges import Bridges
     from patchfold.base.types import Doubles, Mask
 
     # Classes: name, who, colour.
@@ -50,8 +51,10 @@ NOTE = np.array([0.3, 0.08])
 LARGEST, SMALLEST, SIDE = 6.75, 1.5, 260.0
 # Of more dots, those beneath others shine through.
 CROWD, OPACITY = 5000, 0.6
-# Letters of labels on the map. A class is named where it has this share of the nearest points.
-LABEL_SIZE, AROUND, OWN = 9, 15, 0.6
+# More points than this are shades.
+MOST_DOTS = 100_000
+# Labels of points that are in no group, and the colour of the names of groups.
+NOBODY, INK = {"", "None", "nan", "-1", "noise"}, "#33383f"
 # The diameter of dots in the legend, in points.
 IN_LEGEND = 6.0
 
@@ -65,8 +68,12 @@ def plot_embedding(
     cmap: Any = "viridis",
     edge_cmap: Any = "magma_r",
     label: str = "divergence",
-    labels: bool = False,
+    labels: Any = False,
+    title: str | None = None,
+    size: float | None = None,
+    alpha: float | None = None,
     ax: Axes | None = None,
+    **look: Any,
 ) -> Axes:
     """Draw an embedding, coloured by classes or numbers, and edges coloured by divergence.
 
@@ -88,10 +95,21 @@ def plot_embedding(
         As for :func:`plot_patches`.
     cmap, edge_cmap : str or Colormap
         Colours of numbers, and of edges.
-    labels : bool, default=False
-        Whether classes are named on the map, too, as far as their names do not overlap.
+    labels : bool or array of shape (n,), default=False
+        Names on the map, as far as they do not overlap: True names the classes of ``y``, an array
+        the groups that it has, such as clusters. None, an empty text and -1 are in no group.
+    title : str or None
+    size : float or None
+        Diameter of a dot in points (1/72 inch). None takes less for more points.
+    alpha : float or None
+        Opacity of the dots. None takes 1, and 0.6 for more than 5000 of them.
     ax : Axes or None
         Where to draw. None makes a new figure.
+    **look
+        Further keywords of :meth:`matplotlib.axes.Axes.scatter`, such as ``marker``.
+
+        More than 100 000 points are shades, unless ``size`` or such keywords are given: each pixel
+        has the mean colour of its points, the stronger the more there are.
 
     Returns
     -------
@@ -108,23 +126,28 @@ def plot_embedding(
     >>> ax.figure.savefig("embedding.png")  # doctest: +SKIP
     """
     require_matplotlib()
-    found = getattr(embedding, "embedding_", embedding)
-    if hasattr(found, "get_params"):
-        raise ValueError(f"embedding is a {type(found).__name__} without embedding_; fit it first.")
-    at = to_doubles(check_points(host(found), name="embedding", min_samples=1))
-    if at.shape[1] < 2:
-        at = np.column_stack([at, np.zeros(len(at))])
+    at = _places(embedding)
     solid = at.shape[1] == 3 and edges is None and (ax is None or ax.name == "3d")
     at = at[:, : 3 if solid else 2]
     links = check_edges(edges, values, len(at))
     groups, numbers = _classes_or_numbers(y, len(at))
+    named = _named_groups(labels, groups if y is not None else [], len(at))
+    shaded = len(at) > MOST_DOTS and not (solid or look or size)
     ax = new_axes("3d" if solid else None) if ax is None else ax
     if links is not None:
         draw_colorbar(ax, draw_edges(ax, at, *links, edge_cmap, None), label)
-    colors = _draw_dots(ax, at, groups, numbers, cmap, str(getattr(y, "name", None) or ""))
+    diameter = np.sqrt(_size(ax, len(at))) if size is None else size
+    if alpha is None and len(at) > CROWD and not shaded:
+        alpha = OPACITY
+    look = {"s": diameter**2, "alpha": alpha, "linewidths": 0, "zorder": 2} | look
+    drawn = at[:0] if shaded else at  # shades have dots in the legend alone
+    name = str(getattr(y, "name", None) or "")
+    colors = _draw_dots(ax, drawn, at, groups, numbers, cmap, name, look)
     if numbers is None and y is not None:
-        draw_legend(ax, scale=IN_LEGEND / np.sqrt(_size(ax, len(at))))
+        draw_legend(ax, scale=IN_LEGEND / diameter)
     view = None if solid else _view(at)
+    if shaded:
+        shade(ax, at, colors[:, :3], _whole(at) if view is None else view, alpha or 1.0)
     if solid:
         _frame_solid(ax, at)
     elif view is None:
@@ -137,36 +160,84 @@ def plot_embedding(
         _mark_beyond(ax, at, view, colors)
     ax.set_xlabel("component 0")
     ax.set_ylabel("component 1")
-    if labels and not solid and y is not None:
-        _label_classes(ax, at, groups)
+    if not solid:
+        # A component has no unit: only distances count.
+        ax.set(xticks=[], yticks=[])
+        name_groups(ax, at, named)
+    if title is not None:
+        ax.set_title(title)
     return ax
 
 
+def _places(embedding: Any) -> Doubles:
+    """Return the coordinates of points, two of each at least."""
+    found = getattr(embedding, "embedding_", embedding)
+    if hasattr(found, "get_params"):
+        raise ValueError(f"embedding is a {type(found).__name__} without embedding_; fit it first.")
+    at = to_doubles(check_points(host(found), name="embedding", min_samples=1))
+    return np.column_stack([at, np.zeros(len(at))]) if at.shape[1] < 2 else at
+
+
 def _draw_dots(
-    ax: Any, at: Doubles, groups: Groups, numbers: Doubles | None, cmap: Any, name: str
+    ax: Any,
+    drawn: Doubles,
+    at: Doubles,
+    groups: Groups,
+    numbers: Doubles | None,
+    cmap: Any,
+    name: str,
+    look: dict[str, Any],
 ) -> Doubles:
-    """Draw the points, and the bar of their numbers; return their colours."""
-    look: dict[str, Any] = {
-        "s": _size(ax, len(at)),
-        "linewidths": 0,
-        "zorder": 2,
-        "alpha": OPACITY if len(at) > CROWD else None,
-    }
+    """Draw the points, all or none, and the bar of their numbers; return the colours of all."""
+    from matplotlib.colors import to_rgba
+
     colors = np.empty((len(at), 4))
+    every = len(drawn) == len(at)
+
+    def dots(who: Mask, color: Any, label: str | None = None, **words: Any) -> Any:
+        some = {"c": color} | look | words
+        return ax.scatter(*(at[who] if every else drawn).T, label=label, **some)
+
     for word, who, color in groups:
-        dots = ax.scatter(*at[who].T, c=color, label=word, **look)
-        colors[who] = dots.get_facecolor()[:1]
+        dots(who, color, word)
+        colors[who] = to_rgba(look.get("c", color))
     if numbers is not None:
         known = np.isfinite(numbers)
-        dots = ax.scatter(*at[~known].T, c=DOT_COLOR, **look)
-        colors[~known] = dots.get_facecolor()[:1]
-        dots = ax.scatter(*at[known].T, **look, c=numbers[known], cmap=cmap)
-        bar = ax.figure.colorbar(dots, ax=ax, label=name, pad=0.02)
+        dots(~known, DOT_COLOR)
+        colors[~known] = to_rgba(DOT_COLOR)
+        shown = dots(known, numbers[known] if every else [], cmap=cmap)
+        if not every:
+            shown.set_clim(numbers[known].min(initial=np.inf), numbers[known].max(initial=-np.inf))
+        bar = ax.figure.colorbar(shown, ax=ax, label=name, pad=0.02)
         bar.set_alpha(1)
         bar.outline.set_visible(False)
-        colors[known] = dots.to_rgba(numbers[known])
+        colors[known] = shown.to_rgba(numbers[known])
     colors[:, 3] = 1  # what stands for many points is plain to see
     return colors
+
+
+def _whole(at: Doubles) -> Doubles:
+    """Return the corners of a view of all points, with some room around."""
+    room = MARGIN * (float(np.ptp(at, axis=0).max()) or 1.0)
+    return np.stack([at.min(axis=0) - room, at.max(axis=0) + room])
+
+
+def _named_groups(labels: Any, classes: Groups, n: int) -> list[tuple[str, Mask, str]]:
+    """Return the groups to name: classes, or those that an array has."""
+    if isinstance(labels, bool | np.bool_):
+        some = [(str(name), who, color) for name, who, color in classes if color != DOT_COLOR]
+        return some if labels else []
+    given = host(labels)
+    if given.shape != (n,):
+        raise ValueError(
+            f"labels has shape {given.shape} for {n} points; give one per point, or True."
+        )
+    groups, _ = _classes_or_numbers(given.astype(str), n)
+    return [
+        (str(name), who, INK)
+        for name, who, color in groups
+        if str(name) not in NOBODY and color != DOT_COLOR
+    ]
 
 
 def _size(ax: Axes, n: int) -> float:
@@ -187,40 +258,6 @@ def _frame_solid(ax: Any, at: Doubles) -> None:
         axis.set_pane_color((1, 1, 1, 0))
         axis.line.set_color("0.8")
     ax.tick_params(labelsize=7, colors="0.5")
-
-
-def _label_classes(ax: Axes, at: Doubles, groups: Groups) -> None:
-    """Name classes where they are among themselves, as far as names do not overlap."""
-    from matplotlib import patheffects
-    from matplotlib.colors import to_rgb
-
-    ax.figure.canvas.draw()  # the places of words are known then
-    taken: list[Any] = []
-    named = [group for group in groups if group[2] != DOT_COLOR and group[1].any()]
-    for name, who, color in sorted(named, key=lambda group: -int(group[1].sum())):
-        some = at[who]
-        place = some[np.abs(some - np.median(some, axis=0)).sum(axis=1).argmin()]
-        around = np.argsort(np.abs(at - place).sum(axis=1))[:AROUND]
-        if who[around].mean() < OWN:
-            continue  # it lies among others, whom its name would cover
-        text = ax.text(
-            place[0],
-            place[1],
-            str(name),
-            fontsize=LABEL_SIZE,
-            fontweight="bold",
-            color=[0.55 * value for value in to_rgb(color)],
-            ha="center",
-            va="center",
-            zorder=5,
-            clip_on=True,
-            path_effects=[patheffects.withStroke(linewidth=3, foreground="white")],
-        )
-        box = text.get_window_extent()
-        if any(box.overlaps(other) for other in taken):
-            text.remove()
-        else:
-            taken.append(box)
 
 
 def _view(at: Doubles) -> Doubles | None:
@@ -281,7 +318,10 @@ def draw_legend(ax: Axes, title: str | None = None, scale: float = 2.0) -> None:
     count = len(ax.get_legend_handles_labels()[0])
     if count > IN_COLUMN:
         place |= {"ncols": -(-count // IN_COLUMN), "fontsize": "x-small", "columnspacing": 0.8}
-    ax.legend(frameon=False, markerscale=scale, handletextpad=0.2, title=title, **place)
+    legend = ax.legend(frameon=False, markerscale=scale, handletextpad=0.2, title=title, **place)
+    for handle in legend.legend_handles:
+        if handle is not None:
+            handle.set_alpha(1)  # pale dots would have no colour there
 
 
 def _classes_or_numbers(y: Any, n: int) -> tuple[Groups, Doubles | None]:
@@ -317,55 +357,3 @@ def _classes_or_numbers(y: Any, n: int) -> tuple[Groups, Doubles | None]:
     if missing.any():
         groups.append(("missing", missing, DOT_COLOR))
     return groups, None
-
-
-def plot_bridges(
-    places: Any,
-    bridges: Bridges,
-    y: Any = None,
-    *,
-    most: int | None = None,
-    cmap: Any = "viridis",
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw points, and the suspicious edges between them, wider and darker by their score.
-
-    Parameters
-    ----------
-    places : array of shape (n, n_components)
-        Where the fitted points are drawn, by the first two columns: an embedding, or columns of
-        the data.
-    bridges : Bridges
-        What ``bridges()`` of a fitted estimator returns.
-    y : array of shape (n,) or None
-        Classes or numbers to colour points by, as in :func:`plot_embedding`.
-    most : int or None
-        Draw at most this many edges, the most suspicious ones.
-    cmap : str or Colormap
-        Colours of numbers.
-    ax : Axes or None
-        Where to draw. None makes a new figure.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> from patchfold import PatchIsomap
-    >>> from patchfold.datasets import make_manifold
-    >>> roll = make_manifold("swiss-roll", 500, random_state=0)
-    >>> isomap = PatchIsomap(n_neighbors=40).fit(roll.X)
-    >>> ax = plot_bridges(isomap.embedding_, isomap.bridges(), most=100)
-    >>> ax.figure.savefig("bridges.png")  # doctest: +SKIP
-    """
-    shown = bridges if most is None else bridges[: check_count("most", most)]
-    return plot_embedding(
-        places,
-        y,
-        edges=(shown.source, shown.target),
-        values=shown.score,
-        cmap=cmap,
-        label="score of suspicious edges",
-        ax=ax,
-    )
