@@ -31,6 +31,7 @@ import {
   viewName,
 } from "./words.js";
 
+const MOST_STRONG = 300; // further columns that clusters may be named by
 const STEP = 1400; // milliseconds between two k when they are played
 
 /**
@@ -55,6 +56,8 @@ export class App {
     this.n = description().n;
     this.columns = columns;
     this.further = furtherColumns();
+    /** @type {Column[]} of the further ones, those that the words on the map may name */
+    this.strong = [];
     this.ids = ids;
     const { views, features, text, images } = description();
     this.views = views;
@@ -280,6 +283,13 @@ export class App {
       }
     }
     return this.columns.find(known) ?? null;
+  }
+
+  /** Unpack the first of the further columns, which follow the map most closely. */
+  async strengthen() {
+    const some = [...this.further.values()].slice(0, MOST_STRONG);
+    const loaded = await Promise.all(some.map((packed) => Column.load(packed)));
+    this.strong = loaded.filter(({ name }) => this.columns.every((column) => column.name !== name));
   }
 
   // ------------------------------------------------------------------ pointing and picking

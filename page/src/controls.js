@@ -71,8 +71,9 @@ function bindColours(app) {
       app.changed();
     });
   }
-  on("words", "change", () => {
+  on("words", "change", async () => {
     app.layers.words = words.value;
+    if (words.value === "clusters") await app.strengthen();
     for (const pane of app.order) pane.relabel();
     app.changed();
   });

@@ -32,7 +32,7 @@ export function labelsOf(pane) {
   const { coloring } = app;
   if (app.layers.words === "clusters") {
     const clusters = clustersOf(pane.places);
-    const names = namesOf(clusters, app.columns, app.text);
+    const names = namesOf(clusters, [...app.columns, ...app.strong], app.text);
     return located(pane.places, clusters.labels, names);
   }
   if (app.layers.words !== "classes" || !(coloring instanceof Classes)) return [];

@@ -52,6 +52,49 @@ test("clusters are called by words, else by their category, else by features", (
   assert.deepEqual(namesOf(clusters, [size], null).at(-1), "high size");
 });
 
+test("where a number decides, clusters are not called by words or categories of chance", () => {
+  const { truth } = heaps();
+  const draw = random(8);
+  const clusters = { labels: Int32Array.from(truth), count: 3 };
+  const words = Array.from({ length: 60 }, (_, i) => `word${String.fromCharCode(97 + (i % 26))}${i}`);
+  const pick = () => words[Math.floor(60 * draw())];
+  const texts = truth.map(() => `${pick()} ${pick()} ${pick()}`);
+  const text = new Column({ name: "remark", kind: "text", texts }, truth.map((_, row) => row));
+  const shop = new Column({ name: "shop", kind: "text", texts: words.slice(0, 20) }, truth.map(() => Math.floor(20 * draw())));
+  const price = new Column({ name: "price", kind: "number" }, truth.map((heap) => 10 * heap + draw()));
+  const [first, second, third] = namesOf(clusters, [text, shop, price], text);
+  assert.deepEqual([first, third], ["low price", "high price"]);
+  assert.match(second, /^(high|low) price$/);
+  // Without the price nothing is left but chance.
+  assert.deepEqual(namesOf(clusters, [text, shop], text), ["", "", ""]);
+});
+
+test("of names of chance less than one in twenty maps has any", () => {
+  const draw = random(11);
+  let named = 0;
+  for (let trial = 0; trial < 60; trial++) {
+    const labels = Int32Array.from({ length: 120 }, () => Math.floor(4 * draw()));
+    const columns = Array.from({ length: 30 }, (_, i) =>
+      new Column({ name: `c${i}`, kind: "number" }, Float64Array.from({ length: 120 }, () => draw())));
+    const kinds = new Column({ name: "kind", kind: "text", texts: ["a", "b", "c"] }, Uint32Array.from({ length: 120 }, () => 3 * draw()));
+    if (namesOf({ labels, count: 4 }, [...columns, kinds], null).some(Boolean)) named++;
+  }
+  assert.ok(named <= 3, `${named} of 60`);
+});
+
+test("numbers come first where they tell as much, and words where they tell more", () => {
+  const { truth } = heaps();
+  const clusters = { labels: Int32Array.from(truth), count: 3 };
+  const kind = new Column({ name: "kind", kind: "text", texts: ["red", "green", "blue"] }, truth);
+  const clean = new Column({ name: "size", kind: "number" }, truth.map((heap) => heap + 0.5));
+  assert.deepEqual(namesOf(clusters, [kind, clean], null).filter((_, i) => i !== 1), ["low size", "high size"]);
+  const code = new Column({ name: "group", kind: "text", texts: ["0", "1", "2"] }, truth);
+  assert.deepEqual(namesOf(clusters, [code], null), ["group 0", "group 1", "group 2"]);
+  const draw = random(2);
+  const noisy = new Column({ name: "size", kind: "number" }, truth.map((heap) => heap + 4 * draw()));
+  assert.deepEqual(namesOf(clusters, [kind, noisy], null), ["red", "green", "blue"]);
+});
+
 test("the middle of a group is where most of it is, not between its parts", () => {
   const draw = random(3);
   const places = Float32Array.from({ length: 300 }, (_, i) => (i < 200 ? 0 : 50) + draw());
