@@ -290,8 +290,8 @@ def embeddings(name: str, method: str, tried: Grid | None = None) -> Iterator[tu
             yield space + note, Y
 
 
-# Of the two smaller grids all matrices fit; of the largest data set one takes 43 MB.
-@lru_cache(maxsize=30)
+# A smaller grid with three ranks has 90 matrices; the largest data set needs 18, of 43 MB each.
+@lru_cache(maxsize=90)
 def distances(name: str, divergence: str, size: int, rank: int | None = None) -> Floats:
     """Return all divergences of patches of ``size`` neighbours, or the points' distances.
 
