@@ -129,6 +129,21 @@ def test_principal_directions_diagonalise_the_covariance(seed, n_points, m):
     assert (np.diff(variances, axis=1) <= 0).all()
 
 
+@given(st.integers(0, 2**32 - 1), st.integers(2, 12), st.floats(0, 12))
+def test_products_of_points_give_the_covariance_up_to_its_rounding(seed, n_points, digits):
+    rng = np.random.default_rng(seed)
+    Y = rng.standard_normal((3, n_points, 20)) * np.logspace(0, -digits / 2, 20)
+    directions, variances = principal(Y, None, by_products=True)
+    rebuilt = (directions * variances[:, None, :]) @ directions.transpose(0, 2, 1)
+    largest = variances.max()
+    np.testing.assert_allclose(rebuilt, Y.transpose(0, 2, 1) @ Y, atol=1e-13 * largest)
+    np.testing.assert_allclose(variances, principal(Y, None)[1], atol=1e-13 * largest)
+    gram = directions.transpose(0, 2, 1) @ directions
+    weight = np.sqrt(variances / largest)
+    error = (gram - np.eye(n_points)) * weight[:, :, None] * weight[:, None, :]
+    np.testing.assert_allclose(error, 0, atol=1e-11)
+
+
 def test_singular_means_a_condition_number_above_one_over_eps():
     eps = np.finfo(float).eps
     Y = np.stack([np.diag([1.0, ratio]) for ratio in (1.0, 2 * eps**0.5, 0.5 * eps**0.5, 0.0)])

@@ -158,7 +158,10 @@ def oas(Y: Array, counts: Array, setting: Setting) -> Spread:
 
 def low_rank(Y: Array, counts: Array, setting: Setting) -> Spread:
     """The leading ``rank`` directions of ``C`` with their variances, plus ``gamma I``."""
-    return Spread(_constant(Y, setting.ridge), axes=principal(Y, setting.rank))
+    # Beside the automatic ridge, the digits that products lose are rounding: of the largest
+    # variance, which is at most some thousand ridges a feature.
+    axes = principal(Y, setting.rank, by_products=setting.gamma is None)
+    return Spread(_constant(Y, setting.ridge), axes=axes)
 
 
 def hazan(Y: Array, counts: Array, setting: Setting) -> Spread:
@@ -247,14 +250,15 @@ def singular(Y: Array) -> Array:
     return roots[:, -1] ** 2 <= float(xp.finfo(Y.dtype).eps) * roots[:, 0] ** 2
 
 
-def principal(Y: Array, rank: int | None) -> tuple[Array, Array]:
+def principal(Y: Array, rank: int | None, *, by_products: bool = False) -> tuple[Array, Array]:
     """Return the leading principal directions (batch, m, r) of patches and their variances.
 
     ``r`` is ``rank``, or as many as there are; variances (batch, r) fall. Directions without
-    variance may be zero where patches have fewer points than features.
+    variance may be zero where patches have fewer points than features. ``by_products`` is quicker
+    in double precision, and loses the digits of variances below a 1e-8th of the largest.
     """
     xp = array_namespace(Y)
-    if Y.shape[1] < Y.shape[2] and Y.dtype == xp.float32:
+    if Y.shape[1] < Y.shape[2] and (by_products or Y.dtype == xp.float32):
         return _principal_by_products(Y, rank)
     if Y.shape[1] < Y.shape[2]:
         # The small triangle of a QR decomposition first: faster than an SVD of the wide matrix.
@@ -269,10 +273,10 @@ def principal(Y: Array, rank: int | None) -> tuple[Array, Array]:
 
 
 def _principal_by_products(Y: Array, rank: int | None) -> tuple[Array, Array]:
-    """Return the same for single precision, from the products of points in double precision.
+    """Return the same from the products of points in double precision.
 
-    Products have the squares of the lengths, and double precision has the digits for them. This
-    takes a third of the time of a QR decomposition.
+    Products have the squares of the lengths: of points in single precision double has the digits
+    for them. This takes a third to half of the time of a QR decomposition.
     """
     xp = array_namespace(Y)
     wide = xp.astype(Y, xp.float64)
