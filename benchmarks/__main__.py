@@ -32,6 +32,7 @@ STUDIES = (
     "spectra",
     "growing",
     "ablation",
+    "degree",
 )
 
 

@@ -44,7 +44,7 @@ def test_no_large_matrix_is_formed_for_patches_of_low_rank(covariance):
 def test_float32_stays_float32(covariance, m, size):
     X = cloud(40, m).astype(np.float32)
     patches = recipe(covariance, size=size).fit(X)
-    arrays = (getattr(patches, name) for name in Patches._FIELDS)
+    arrays = (getattr(patches, name) for name in Patches.FIELDS)
     assert {array.dtype for array in arrays if array is not None} == {np.dtype(np.float32)}
     expected = recipe(covariance, size=size).fit(X.astype(float)).covariances()
     np.testing.assert_allclose(patches.covariances(), expected, rtol=1e-2, atol=1e-3)
@@ -61,7 +61,7 @@ def test_patches_do_not_depend_on_block_size_or_threads(covariance, m):
     with sklearn.config_context(working_memory=0.001):
         least = recipe(covariance).fit(X, near)
     for other in (many, least):
-        for name in Patches._FIELDS:
+        for name in Patches.FIELDS:
             assert np.array_equal(getattr(one, name), getattr(other, name))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gaussians import cloud, factored_patches, full_patches, random_covariances
-from patchfold import Patches
+from patchfold import Patches, divergences
 
 
 def test_given_moments_come_back():
@@ -116,3 +116,31 @@ def test_patches_are_iterable_printable_and_picklable():
 def test_arrays_that_do_not_fit_together_are_named(call, words):
     with pytest.raises((ValueError, TypeError), match=words):
         call(cloud())
+
+
+class Marked(Patches):
+    """Patches that know one number more."""
+
+    FIELDS = (*Patches.FIELDS, "marks")
+
+    def __init__(self, means, points, *, marks, **fields):
+        super().__init__(means, points, **fields)
+        self.marks = marks
+
+
+def test_fields_of_a_subclass_go_where_patches_go():
+    patches = factored_patches(np.random.default_rng(0), 6, 5, 2)
+    known = {name: getattr(patches, name) for name in Patches.FIELDS}
+    marked = Marked(**known, marks=np.arange(6))
+    assert marked[[4, 1]].marks.tolist() == [4, 1]
+    assert marked[2:].narrowed(1).marks.tolist() == [2, 3, 4, 5]
+    assert Marked.concatenated([marked[5], marked[:2]]).marks.tolist() == [5, 0, 1]
+    full = full_patches(np.random.default_rng(1), 6, 5)
+    seen = []
+
+    def divergence(a, b):
+        seen.extend(a.marks.tolist())
+        return np.abs(a.marks - b.means[:, 0])
+
+    assert len(divergences.paired(marked, [3, 5], [0, 1], divergence, other=full)) == 2
+    assert sorted(seen) == [3, 5]

@@ -101,7 +101,7 @@ def test_patches_are_drawn_into_given_axes() -> None:
 @pytest.mark.parametrize("make", [full, factored])
 def test_arrays_of_another_namespace_are_drawn_alike(make: Any) -> None:
     ours = make()
-    fields = {name: getattr(ours, name) for name in Patches._FIELDS}
+    fields = {name: getattr(ours, name) for name in Patches.FIELDS}
     theirs = Patches(
         **{k: v if v is None else array_api_strict.asarray(v) for k, v in fields.items()}
     )

@@ -7,6 +7,7 @@ Work is done in blocks of bounded memory.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -343,4 +344,7 @@ def _pair_bytes(patches: Patches, width: int) -> int:
     if patches.factored:
         d = 2 * width + 1
         numbers += 6 * m * width
+    # What a model of a patch knows beside its Gaussian.
+    more = (getattr(patches, name) for name in patches.FIELDS[len(Patches.FIELDS) :])
+    numbers += sum(4 * prod(field.shape[1:]) for field in more)
     return int((numbers + 10 * d * d) * xp.finfo(patches.means.dtype).bits // 8)

@@ -7,7 +7,7 @@ directions, their variances and a ridge.
 from __future__ import annotations
 
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
@@ -41,6 +41,8 @@ class Patches:
     may be of numpy or of any other array namespace. Indexing by an integer, a slice, an array of
     integers or a mask gives :class:`Patches` again.
 
+    A subclass adds arrays to :attr:`FIELDS`, and gets its own kind back from all this.
+
     Attributes
     ----------
     means : array of shape (n, m)
@@ -64,7 +66,16 @@ class Patches:
     array([2., 2., 2.])
     """
 
-    _FIELDS = ("means", "points", "directions", "variances", "ridge", "roots", "whiteners")
+    # Arrays with one row a patch, or None. A model of a patch that knows more has more of them.
+    FIELDS: tuple[str, ...] = (
+        "means",
+        "points",
+        "directions",
+        "variances",
+        "ridge",
+        "roots",
+        "whiteners",
+    )
 
     def __init__(
         self,
@@ -162,9 +173,10 @@ class Patches:
             rank = max(int(part.directions.shape[2]) for part in parts)
             parts = [_widened(part, rank) for part in parts]
         xp = array_namespace(parts[0].means)
-        columns = {name: [getattr(part, name) for part in parts] for name in cls._FIELDS}
+        kind = type(parts[0])
+        columns = {name: [getattr(part, name) for part in parts] for name in kind.FIELDS}
         fields = {k: None if v[0] is None else xp.concat(v) for k, v in columns.items()}
-        return cls(**fields)
+        return kind(**fields)
 
     @property
     def factored(self) -> bool:
@@ -253,7 +265,7 @@ class Patches:
     def __len__(self) -> int:
         return int(self.means.shape[0])
 
-    def __getitem__(self, key: Any) -> Patches:
+    def __getitem__(self, key: Any) -> Self:
         if isinstance(key, slice):
             return self._map(lambda field: field[key, ...], np.arange(len(self))[key])
         rows = np.asarray(key) if np.size(key) else np.empty(0, dtype=np.intp)
@@ -276,24 +288,25 @@ class Patches:
         """Count the directions of factored patches up to the last with variance, at least one."""
         return used_ranks(self.variances)
 
-    def narrowed(self, rank: int) -> Patches:
+    def narrowed(self, rank: int) -> Self:
         """Return factored patches with only their leading ``rank`` directions."""
         rank = min(rank, int(self.directions.shape[2]))
-        return Patches(
-            self.means,
-            self.points,
-            directions=self.directions[:, :, :rank],
-            variances=self.variances[:, :rank],
-            ridge=self.ridge,
+        return self.replaced(
+            directions=self.directions[:, :, :rank], variances=self.variances[:, :rank]
         )
 
     def __repr__(self) -> str:
         form = f"rank {self.directions.shape[2]} + ridge" if self.factored else "full"
-        return f"Patches(n={len(self)}, features={self.n_features}, {form})"
+        return f"{type(self).__name__}(n={len(self)}, features={self.n_features}, {form})"
 
-    def fitted_to(self, sample: Sample) -> Patches:
+    def fitted_to(self, sample: Sample) -> Self:
         """Return the same patches, which know the data that they were fitted to."""
-        return Patches(**{name: getattr(self, name) for name in self._FIELDS}, sample=sample)
+        return self.replaced(sample=sample)
+
+    def replaced(self, **fields: Any) -> Self:
+        """Return the same patches with some fields replaced; they no longer know their data."""
+        known = {name: getattr(self, name) for name in self.FIELDS}
+        return type(self)(**(known | fields))
 
     def _sampled(self, asked: str) -> Sample:
         if self.sample is None:
@@ -304,11 +317,11 @@ class Patches:
             )
         return self.sample
 
-    def _map(self, function: Callable[[Array], Array], rows: Indices) -> Patches:
-        fields = {name: getattr(self, name) for name in self._FIELDS}
+    def _map(self, function: Callable[[Array], Array], rows: Indices) -> Self:
+        fields = {name: getattr(self, name) for name in self.FIELDS}
         sample = None if self.sample is None else self.sample[rows]
         parts = {k: None if v is None else function(v) for k, v in fields.items()}
-        return Patches(**parts, sample=sample)
+        return type(self)(**parts, sample=sample)
 
 
 def aligned(a: Patches, b: Patches) -> tuple[Patches, Patches]:
@@ -356,13 +369,7 @@ def padded(directions: Array, variances: Array, rank: int) -> tuple[Array, Array
 
 def _widened(patches: Patches, rank: int) -> Patches:
     directions, variances = padded(patches.directions, patches.variances, rank)
-    return Patches(
-        patches.means,
-        patches.points,
-        directions=directions,
-        variances=variances,
-        ridge=patches.ridge,
-    )
+    return patches.replaced(directions=directions, variances=variances)
 
 
 def _in_full(patches: Patches) -> Patches:
@@ -370,7 +377,8 @@ def _in_full(patches: Patches) -> Patches:
         return patches
     xp = array_namespace(patches.means)
     spread = xp.sqrt(patches.variances)[:, :, None] * xp.matrix_transpose(patches.directions)
-    return Patches(patches.means, patches.points, **triangular(spread, patches.ridge))
+    factors = dict.fromkeys(("directions", "variances", "ridge"))
+    return patches.replaced(**factors, **triangular(spread, patches.ridge))
 
 
 def triangular(Z: Array, ridge: Array) -> dict[str, Array]:
