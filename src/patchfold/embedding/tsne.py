@@ -47,8 +47,12 @@ if TYPE_CHECKING:
 # JMLR 15, 2014).
 NEIGHBORS_PER_PERPLEXITY = 3
 
-# Steps with exaggerated affinities; scikit-learn's number cannot be changed, openTSNE's is equal.
-EXAGGERATED_STEPS = 250
+# Steps with exaggerated affinities. The spectral start has the order of clusters already, which a
+# random start finds in 250 steps; scikit-learn's 250 cannot be changed.
+EXAGGERATED_STEPS, SKLEARN_STEPS = 100, 250
+
+# Steps that a draft of a map takes, without exaggeration.
+DRAFT_STEPS = 250
 
 # Precisions are searched as powers of two between these, for squared distances of at most one: the
 # lower end weighs all neighbours alike, the upper only those at the least distance. Sixty halvings
@@ -154,9 +158,10 @@ class PatchTSNE(BasePatchEmbedding):
     learning_rate : float or "auto", default="auto"
         Length of a step; ``"auto"`` leaves it to the optimiser.
     early_exaggeration : float, default=12.0
-        Factor of the affinities in the first 250 steps.
-    n_iter : int, default=500
-        Number of steps after these 250.
+        Factor of the affinities in the first 100 steps; with scikit-learn in the first 250.
+    n_iter : int, default=250
+        Number of steps after these. More steps separate clusters further, and hardly change who is
+        whose neighbour.
     engine : {"auto", "threads"} or distributed.Client, default="auto"
         Where the work runs. ``"auto"`` follows the type of X: the graph of a Dask array or data
         frame is built on its cluster. All other work runs in threads on this machine.
@@ -227,7 +232,7 @@ class PatchTSNE(BasePatchEmbedding):
         perplexity: float = 30.0,
         learning_rate: float | Auto = "auto",
         early_exaggeration: float = 12.0,
-        n_iter: int = 500,
+        n_iter: int = 250,
         engine: Engine = "auto",
         n_jobs: int | None = None,
         random_state: Seed = None,
@@ -273,9 +278,10 @@ class PatchTSNE(BasePatchEmbedding):
 
     def _draft(self) -> Any:
         # 250 steps without exaggeration choose better than exaggerated ones, which draw neighbours
-        # together until they cannot be told apart, and nearly as all 750 do
+        # together until they cannot be told apart, and nearly as well as all steps do
         # (docs/evidence/choosing-k.md).
-        return self._plain().set_params(early_exaggeration=1.0, n_iter=1)
+        steps = DRAFT_STEPS - EXAGGERATED_STEPS
+        return self._plain().set_params(early_exaggeration=1.0, n_iter=steps)
 
     def _candidates_to_choose(self, n: int) -> list[int] | None:
         # Only a given patch without a size of its own depends on n_neighbors.
@@ -356,7 +362,7 @@ class PatchTSNE(BasePatchEmbedding):
             perplexity=self.perplexity_,
             learning_rate=self.learning_rate,
             early_exaggeration=self.early_exaggeration,
-            max_iter=EXAGGERATED_STEPS + self.n_iter,
+            max_iter=SKLEARN_STEPS + self.n_iter,
             metric="precomputed",
             init=start.astype(np.float32),
             n_jobs=self.n_jobs,
