@@ -71,6 +71,18 @@ def test_rows_begin_with_the_point_itself_and_are_sorted_by_divergence(iris):
         assert (np.diff(rows.data)[inside] >= 0).all()
 
 
+@parts_are_fine
+def test_the_graph_that_is_kept_is_sorted_by_value_too(iris):
+    X, y = iris
+    space = PatchSpace(n_neighbors=10).fit(X)
+    for row in range(len(X)):
+        assert (np.diff(space.graph_[[row]].data) >= 0).all()
+    own = space.graph_.toarray()
+    np.testing.assert_array_equal(own, own.T)
+    model = KNeighborsClassifier(5, metric="precomputed").fit(space.graph_, y)
+    assert model.score(space.graph_, y) > 0.9  # and no warning
+
+
 def test_scikit_learns_isomap_finds_the_same_geodesics(iris):
     X = np.unique(iris[0], axis=0)  # copies are one point for us, and several for it
     graph = PatchSpace(n_neighbors=30).fit_transform(X)

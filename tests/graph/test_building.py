@@ -24,7 +24,7 @@ from patchfold import (
     divergences,
     papers,
 )
-from patchfold.graph.building import build_graph
+from patchfold.graph.building import all_pairs_suit, build_graph
 from patchfold.graph.patch_graph import GraphSetting
 from patchfold.graph.short_circuits import recommended_patch
 from patchfold.neighbors import ExactNeighbors, SharedNeighbors
@@ -277,3 +277,16 @@ def test_components_are_joined_by_points_where_all_pairs_do_not_fit():
     nearest = np.unravel_index(apart.argmin(), apart.shape)
     assert bridge(0.01) == [(nearest[0], 40 + nearest[1])]
     assert bridge(1024) != bridge(0.01)
+
+
+def test_patches_of_wide_tables_are_compared_among_candidates_where_all_pairs_take_minutes():
+    setting = GraphSetting(degree=15, patch=GaussianPatch(size=10), patch_size=10)
+    assert all_pairs_suit(setting, 120, 5000, 8)
+    assert not all_pairs_suit(setting, 2000, 5000, 8)
+    assert all_pairs_suit(setting, 5000, 4000, 8)  # no more columns than rows
+    assert not all_pairs_suit(setting, 50_000, 3, 8)  # which do not fit into memory
+    assert not all_pairs_suit(setting, 120, 5000, 8, most_work=1e9)
+    few = GraphSetting(degree=15, patch=GaussianPatch(covariance="low-rank", rank=2), patch_size=10)
+    assert all_pairs_suit(few, 120, 5000, 8, most_work=1e9)
+    for plain in (GraphSetting(degree=15, divergence="euclidean"), GraphSetting(degree=15)):
+        assert all_pairs_suit(plain, 2000, 5000, 8)

@@ -508,7 +508,7 @@ def computed(name: str) -> Arrays:
         placed = model.transform(X_new)
     n = X.shape[0]
     kept = slice(None, None, 1 if n <= SMALL else -(-n // KEPT_ROWS))
-    graph = csr_array(model.graph_)[kept]
+    graph = csr_array(model.graph_).sorted_indices()[kept]
     result = {"indptr": graph.indptr, "indices": graph.indices, "lengths": graph.data}
     result["new"] = placed.toarray() if issparse(placed) else placed
     if not isinstance(model, PatchSpace):

@@ -101,7 +101,8 @@ class PatchEigenmaps(BasePatchEmbedding):
     graph : {"neighbors", "divergence"}, default="neighbors"
         What edges join: the k nearest points, or the k nearest patches under the divergence. The
         nearest patches are searched among all points if all pairs fit into scikit-learn's
-        ``working_memory``, otherwise among the 10 k nearest points.
+        ``working_memory``, otherwise among the 10 k nearest points. So they are if there are more
+        columns than rows, and comparing all pairs would take minutes.
     radius : float or None, default=None
         Join all points within this distance, instead of the k nearest. Leave ``n_neighbors`` at its
         default then, or set it to None. With infinity all points are joined.

@@ -74,7 +74,8 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
     graph : {"neighbors", "divergence"}, default="neighbors"
         What edges join: the k nearest points, or the k nearest patches under the divergence. The
         nearest patches are searched among all points if all pairs fit into scikit-learn's
-        ``working_memory``, otherwise among the 10 k nearest points.
+        ``working_memory``, otherwise among the 10 k nearest points. So they are if there are more
+        columns than rows, and comparing all pairs would take minutes.
     radius : float or None, default=None
         Join all points within this distance, instead of the k nearest. Leave ``n_neighbors`` at its
         default then, or set it to None. With infinity all points are joined.
@@ -108,10 +109,10 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
     patches_ : Patches or None
         The fitted Gaussians (None for ``"euclidean"`` and ``"precomputed"``).
     graph_ : csr_array of shape (n_samples, n_samples)
-        The symmetric graph of lengths, which stores zeros. A copy of a row has an edge of length
-        zero to the first copy, and the same neighbours. Where short circuits leave a point fewer
-        than k neighbours, the next along paths are joined to it, as far away as those paths are
-        long; ``patch_graph_`` does not have these edges.
+        The symmetric graph of lengths, which stores zeros, each row nearest first. A copy of a row
+        has an edge of length zero to the first copy, and the same neighbours. Where short circuits
+        leave a point fewer than k neighbours, the next along paths are joined to it, as far away as
+        those paths are long; ``patch_graph_`` does not have these edges.
     patch_graph_ : PatchGraph
         Neighbours, patches and graph in one frozen object, which also places new points.
     span_ : Span or None
@@ -251,10 +252,12 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         more = self._filled(near, own=True)
         if copies is not None:
             more = edges.side_by_side(copies.to_first(near.distances.dtype), copies.of_rows(more))
-        self._full = graph.matrix
+        full = graph.matrix
         if more is not near:
             i, j, pairs = edges.undirected(more)
-            self._full = edges.symmetric(i, j, edges.shortest(more, pairs), len(graph))
+            full = edges.symmetric(i, j, edges.shortest(more, pairs), len(graph))
+        # Rows sorted by value, as scikit-learn asks for.
+        self._full = edges.rows_of(full).matrix(len(graph))
 
     @property
     def graph_(self) -> csr_array:

@@ -133,7 +133,8 @@ class PatchTSNE(BasePatchEmbedding):
     graph : {"neighbors", "divergence"}, default="neighbors"
         What the ``3 perplexity`` neighbours are: the nearest points, or the nearest patches under
         the divergence. The nearest patches are searched among all points if all pairs fit into
-        scikit-learn's ``working_memory``, otherwise among ten times as many nearest points.
+        scikit-learn's ``working_memory``, otherwise among ten times as many nearest points. So they
+        are if there are more columns than rows, and comparing all pairs would take minutes.
     radius : float or None, default=None
         Only points within this distance are neighbours; the nearest ``3 perplexity`` of them count.
         Leave ``n_neighbors`` at its default then, or set it to None.

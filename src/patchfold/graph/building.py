@@ -22,7 +22,7 @@ from patchfold.neighbors.protocol import check_found
 from patchfold.neighbors.search import SharedNeighbors, neighbor_search
 from patchfold.patches.denoising import fit_denoised
 from patchfold.patches.sample import Sample
-from patchfold.patches.span import Span
+from patchfold.patches.span import DIRECTIONS, Span
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from patchfold.patches.gaussians import Patches
     from patchfold.supervision import Codes
 
+
+# Multiplications that comparing all patches of a table with more columns than rows may take: about
+# half a minute of one core. 900 rows of 5000 columns need as many.
+MOST_WORK = 2e11
 
 # From this share of the variance on, the span of sparse rows loses nothing that shows.
 ALL_KEPT = 0.995
@@ -141,7 +145,8 @@ def _search(X: Any, setting: GraphSetting, stage: Stage) -> _Found:
     if setting.precomputed:
         return _Found(given_neighbors(X, setting.degree, setting.radius, own=True))
     n = X.shape[0]
-    pooled = setting.by_divergence and not all_pairs_fit(n, X.dtype.itemsize)
+    m = min(X.shape[1], DIRECTIONS) if is_sparse(X) else X.shape[1]
+    pooled = setting.by_divergence and not all_pairs_suit(setting, n, m, X.dtype.itemsize)
     reach = setting.reach(n, pooled=pooled)
     with stage("neighbours"):
         search = search_for(X, setting, reach).build(X)
@@ -174,6 +179,19 @@ def _tell_of(span: Span) -> None:
 def all_pairs_fit(n: int, itemsize: int) -> bool:
     """Tell whether numbers for all pairs of ``n`` points fit into scikit-learn's working memory."""
     return bool(n * n * itemsize <= sklearn.get_config()["working_memory"] * 2**20)
+
+
+def all_pairs_suit(
+    setting: GraphSetting, n: int, m: int, itemsize: int, *, most_work: float = MOST_WORK
+) -> bool:
+    """Tell whether to compare the patches of all pairs of ``n`` points: there is room, and time.
+
+    Time is short only in tables with more columns than rows, where one comparison takes long.
+    """
+    rank = min(setting.patch_size, m)
+    if setting.patch is not None and setting.patch.rank is not None:
+        rank = min(rank, setting.patch.rank)
+    return all_pairs_fit(n, itemsize) and (m <= n or n * n / 2 * m * rank**2 <= most_work)
 
 
 def search_for(X: Floats, setting: GraphSetting, n_neighbors: int | None) -> NeighborSearch:
@@ -383,7 +401,8 @@ def _join(
         if setting.patch is None:
             by_points = lengths.rule is None and not setting.precomputed
         else:
-            by_points = setting.pruned or not all_pairs_fit(n, lengths.points.itemsize)
+            m, itemsize = lengths.points.shape[1], lengths.points.itemsize
+            by_points = setting.pruned or not all_pairs_suit(setting, n, m, itemsize)
         if by_points:
             closest = components.closest_points(lengths.points, setting.n_jobs)
         else:
