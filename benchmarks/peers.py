@@ -175,10 +175,10 @@ def patch_isomap(X: Floats, k: int) -> Any:
     return PatchIsomap(n_neighbors=k, n_jobs=N_JOBS).fit_transform(X)
 
 
-def patch_isomap_landmarks(X: Floats, k: int) -> Any:
+def patch_isomap_exact(X: Floats, k: int) -> Any:
     from patchfold import PatchIsomap
 
-    return PatchIsomap(n_neighbors=k, landmarks=1000, n_jobs=N_JOBS).fit_transform(X)
+    return PatchIsomap(n_neighbors=k, landmarks=None, n_jobs=N_JOBS).fit_transform(X)
 
 
 def patch_lle(X: Floats, k: int) -> Any:
@@ -293,7 +293,7 @@ PEERS = {
     "Isomap, 500 landmarks (tapkee)": Peer(tapkee_landmarks, "tapkee"),
     "LLE (tapkee)": Peer(tapkee_lle, "tapkee"),
     "PatchIsomap": Peer(patch_isomap, "patchfold"),
-    "PatchIsomap, 1000 landmarks": Peer(patch_isomap_landmarks, "patchfold"),
+    "PatchIsomap, all points": Peer(patch_isomap_exact, "patchfold"),
     "PatchLLE": Peer(patch_lle, "patchfold"),
     "PatchEigenmaps": Peer(patch_eigenmaps, "patchfold"),
     "PatchTSNE": Peer(patch_tsne, "openTSNE"),

@@ -286,7 +286,8 @@ def _principal_by_products(Y: Array, rank: int | None) -> tuple[Array, Array]:
     spanned = variances > least * variances[:, :1]
     variances = xp.where(spanned, variances, 0.0)
     roots = xp.where(spanned, xp.sqrt(xp.where(spanned, variances, 1.0)), xp.inf)
-    directions = xp.matrix_transpose(wide) @ (turn / roots[:, None, :])
+    # Each direction is contiguous in memory, as patches keep it.
+    directions = xp.matrix_transpose(xp.matrix_transpose(turn / roots[:, None, :]) @ wide)
     return xp.astype(directions, Y.dtype), xp.astype(variances, Y.dtype)
 
 
