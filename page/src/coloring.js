@@ -3,6 +3,8 @@
 import { mainRange } from "./geometry.js";
 import { MOST_CLASSES, MOST_NUMBERS, classColor, greyColor, ramp, scaleColor } from "./colors.js";
 
+import { rounded } from "./words.js";
+
 /**
  * @typedef {import("./data.js").Column} Column
  * @typedef {import("./types.js").Coloring} Coloring
@@ -18,7 +20,7 @@ const COLLATOR = new Intl.Collator("en", { numeric: true });
  * @returns {number[] | null}
  */
 export function classNumbers(column) {
-  if (!column.whole) return null;
+  if (!column.whole || column.time) return null; // dates are a scale, however few
   /** @type {Set<number>} */
   const found = new Set();
   for (let row = 0; row < column.values.length; row++) {
@@ -106,6 +108,7 @@ export class Scale {
    */
   constructor(values, range = extent(values), color = scaleColor) {
     this.values = values;
+    this.words = rounded; // of a value, for reading
     this.low = range[0];
     this.high = range[1];
     this.color = color;
@@ -186,7 +189,10 @@ export function coloringOf(column) {
   if (!column) return new Plain();
   if (!column.numeric) return new Classes(column, null);
   const numbers = classNumbers(column);
-  return numbers ? new Classes(column, numbers) : new Scale(column.values);
+  if (numbers) return new Classes(column, numbers);
+  const scale = new Scale(column.values);
+  scale.words = (value) => column.words(value);
+  return scale;
 }
 
 /**

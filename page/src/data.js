@@ -1,5 +1,6 @@
 // The data of the page: arrays that are unpacked when they are first needed, and columns.
 
+import { clockOf, dateOf, timeOf } from "./dates.js";
 import { named, rounded } from "./words.js";
 
 /**
@@ -136,13 +137,15 @@ export class Column {
   }
 
   /**
-   * @param {{ name: string, kind: "number" | "text", whole?: boolean, texts?: string[] }} packed
+   * @param {{ name: string, kind: "number" | "text", whole?: boolean, texts?: string[],
+   *   time?: import("./types.js").Time }} packed
    * @param {ArrayLike<number>} values
    */
-  constructor({ name, kind, whole, texts }, values) {
+  constructor({ name, kind, whole, texts, time }, values) {
     this.name = name;
     this.numeric = kind === "number";
     this.whole = Boolean(whole);
+    this.time = time ?? null;
     this.texts = texts ?? []; // of the codes; none of numbers
     this.values = values;
     this.exact = !(values instanceof Float32Array); // others are rounded where they are packed
@@ -154,6 +157,7 @@ export class Column {
    */
   text(row) {
     const value = this.values[row];
+    if (this.time && !Number.isNaN(value)) return this.words(value);
     if (this.numeric) return Number.isNaN(value) ? "" : String(this.exact ? value : ROUNDED(value));
     return value === MISSING ? "" : this.texts[value];
   }
@@ -171,7 +175,16 @@ export class Column {
    */
   shown(row, most) {
     if (this.missing(row)) return "–";
-    return this.numeric ? rounded(this.values[row]) : named(this.text(row), most);
+    return this.numeric ? this.words(this.values[row]) : named(this.text(row), most);
+  }
+
+  /**
+   * A number of the column for reading.
+   * @param {number} value
+   */
+  words(value) {
+    if (this.time === "clock") return clockOf(value);
+    return this.time ? dateOf(value, this.whole) : rounded(value);
   }
 
   /**
@@ -179,6 +192,7 @@ export class Column {
    * @param {string} text
    */
   numberOf(text) {
+    if (this.time) return timeOf(text.trim(), this.time);
     return text.trim() ? Number(text.trim().replace(/^(-?\d+),(\d+)$/, "$1.$2")) : NaN;
   }
 
@@ -188,6 +202,10 @@ export class Column {
    * @param {Uint8Array} mask
    */
   search(words, mask) {
+    if (this.time) {
+      for (let row = 0; row < mask.length; row++) if (this.text(row).includes(words)) mask[row] = 1;
+      return;
+    }
     const hits = this.numeric ? null : this.texts.map((text) => text.toLowerCase().includes(words));
     for (let row = 0; row < mask.length; row++) {
       if (hits ? hits[this.values[row]] : String(this.values[row]) === words) mask[row] = 1;

@@ -3,7 +3,7 @@
 import { Classes, Scale } from "./coloring.js";
 import { css, edgeColor } from "./colors.js";
 import { shaftOf } from "./loadings.js";
-import { named, penOf, rounded, viewName } from "./words.js";
+import { named, penOf, viewName } from "./words.js";
 
 const HEAD = 30; // pixels above a pane, for its name
 const GAP = 14;
@@ -114,7 +114,7 @@ function legendOf({ coloring, theme, layers }) {
   }
   if (!(coloring instanceof Scale)) return [];
   return [0, 0.5, 1].map((share) => ({
-    label: rounded(coloring.at(share)),
+    label: coloring.words(coloring.at(share)),
     color: css(coloring.color(share, theme)),
   }));
 }

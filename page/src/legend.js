@@ -3,7 +3,7 @@
 import { Classes, Scale } from "./coloring.js";
 import { css, gradient } from "./colors.js";
 import { Histogram } from "./histogram.js";
-import { counted, named, rounded } from "./words.js";
+import { counted, named } from "./words.js";
 
 /**
  * @typedef {import("./types.js").Coloring} Coloring
@@ -207,7 +207,7 @@ export function showRange(place, coloring, bars, changed) {
     return handle;
   });
   const refresh = () => {
-    const [least, largest] = [coloring.at(coloring.from), coloring.at(coloring.to)].map(rounded);
+    const [least, largest] = [coloring.at(coloring.from), coloring.at(coloring.to)].map(coloring.words);
     low.textContent = coloring.below && coloring.from === 0 ? `\u2264 ${least}` : least;
     high.textContent = coloring.above && coloring.to === 1 ? `\u2265 ${largest}` : largest;
   };

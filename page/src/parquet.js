@@ -43,7 +43,7 @@ export function parquetOf(rows, columns) {
  * @param {Column} column
  */
 function typeOf(rows, column) {
-  if (!column.numeric) return BYTE_ARRAY;
+  if (!column.numeric || column.time) return BYTE_ARRAY;
   const whole = column.whole && rows.every((row) => column.missing(row) || Number.isFinite(column.values[row]));
   return whole ? INT64 : DOUBLE;
 }

@@ -51,7 +51,7 @@ async function meeting(app, conditions) {
  */
 function containing({ n, columns, ids }, words) {
   const matches = new Uint8Array(n);
-  const texts = columns.filter((column) => !column.numeric);
+  const texts = columns.filter((column) => !column.numeric || column.time);
   for (const column of [...texts, ids]) column.search(words, matches);
   return matches;
 }
@@ -88,7 +88,7 @@ const MOST_LETTERS = 12; // of a column in the hint
  * @param {import("./data.js").Column[]} columns
  */
 export function hint(columns) {
-  const column = columns.find(({ name, numeric, whole }) => numeric && !whole && name.length <= MOST_LETTERS);
+  const column = columns.find(({ name, numeric, whole, time }) => numeric && !whole && !time && name.length <= MOST_LETTERS);
   if (!column) return "Search  /";
   const known = Float64Array.from(column.values).filter(Number.isFinite).sort();
   return known.length ? `Search, or ${column.name} > ${rounded(known[known.length >> 1])}` : "Search  /";

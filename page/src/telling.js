@@ -177,7 +177,7 @@ function numbers({ labels, count }, rows, column) {
   });
   return Array.from(gaps, (gap, cluster) => ({
     kind: /** @type {Kind} */ ("number"),
-    name: `${gap < 0 ? "high" : "low"} ${named(column.name, 24)}`,
+    name: `${(column.time ? ["late", "early"] : ["high", "low"])[Number(gap > 0)]} ${named(column.name, 24)}`,
     cluster,
     gap: Math.abs(gap),
     weight: (sizes[cluster] * (known.length - sizes[cluster])) / (known.length || 1),

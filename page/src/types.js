@@ -30,7 +30,8 @@
 
 /**
  * Columns, as Python describes them.
- * @typedef {{ name: string, kind: "number", whole?: boolean, values: number }} PackedNumbers
+ * @typedef {"day" | "clock"} Time what numbers stand for: days since 1970, or hours of a day
+ * @typedef {{ name: string, kind: "number", whole?: boolean, time?: Time, values: number }} PackedNumbers
  * @typedef {{ name: string, kind: "text", texts: string[], codes: number }} PackedTexts
  * @typedef {PackedNumbers | PackedTexts} PackedColumn
  */

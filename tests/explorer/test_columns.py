@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
 import numpy as np
@@ -45,22 +46,51 @@ def test_numbers_are_kept_exactly(values: Any, expected: list[float]) -> None:
         ([1, "1", 2.5], ["1", "1", "2.5"]),
         ([2**53 + 1, 0, 1], ["9007199254740993", "0", "1"]),
         ([None, float("nan"), pd.NA], [None, None, None]),
-        (pd.to_datetime(pd.Series(["2024-01-02", None, "2024-01-03"])), None),
         (pd.Categorical(["b", None, "b"]), ["b", None, "b"]),
     ],
 )
-def test_what_is_not_all_numbers_is_text(values: Any, expected: list[str | None] | None) -> None:
+def test_what_is_not_all_numbers_is_text(values: Any, expected: list[str | None]) -> None:
     store = ArrayStore()
     column = pack_column("c", values, 3, store)
     assert column["kind"] == "text"
     codes = unpacked(store, column["codes"])
     texts = [None if code == MISSING else column["texts"][code] for code in codes]
-    if expected is None:
-        assert texts[0] is not None
-        assert texts[0].startswith("2024-01-02")
-        assert texts[1] is None
-    else:
-        assert texts == expected
+    assert texts == expected
+
+
+DAYS = [19724.0, np.nan, 19782.0]  # 2 January and 29 February 2024
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pd.to_datetime(pd.Series(["2024-01-02", None, "2024-02-29"])),
+        np.array(["2024-01-02", "NaT", "2024-02-29"], dtype="datetime64[D]"),
+        [dt.date(2024, 1, 2), None, dt.date(2024, 2, 29)],
+        ["2.1.2024", None, "29.2.2024"],
+        ["1/2/2024", None, "2/29/2024"],
+        ["2024-01-02 00:00", None, "2024-02-29T00:00:00Z"],
+    ],
+    ids=["pandas", "numpy", "dates", "day first", "month first", "times"],
+)
+def test_dates_in_any_format_are_days_on_a_scale(values: Any) -> None:
+    store = ArrayStore()
+    column = pack_column("when", values, 3, store)
+    assert (column["kind"], column["time"], column["whole"]) == ("number", "day", True)
+    np.testing.assert_array_equal(unpacked(store, column["values"]), DAYS)
+
+
+def test_times_of_the_day_are_hours_and_dates_that_do_not_exist_stay_text() -> None:
+    store = ArrayStore()
+    column = pack_column("at", ["9:30", "23:15", None], 3, store)
+    assert column["time"] == "clock"
+    np.testing.assert_array_equal(unpacked(store, column["values"]), [9.5, 23.25, np.nan])
+    assert pack_column("when", ["31.2.2020", "1.2.2020", None], 3, store)["kind"] == "text"
+
+
+def test_a_page_is_coloured_by_classes_rather_than_by_a_few_dates() -> None:
+    columns = {"when": ["2024-01-02", "2024-01-03"] * 10, "kind": list("ab") * 10}
+    assert next(iter(best_to_colour(columns, 20))) == "kind"
 
 
 @pytest.mark.parametrize("ids", [["a", 8], [7.5, 8.0], [-1, 2], [2**32, 1], [None, 1], [True, 2]])

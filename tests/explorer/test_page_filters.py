@@ -188,6 +188,24 @@ def test_colours_on_the_dark_ground_have_contrast(visit: Any, roll_file: Path) -
     assert min(contrast(stop) for stop in stops) > 3
 
 
+def test_dates_are_a_scale_in_their_order(visit: Any, tmp_path: Path) -> None:
+    n = 300
+    X = np.random.default_rng(0).normal(size=(n, 3))
+    days = [f"{1 + row % 28}.{1 + row // 28}.2023" for row in range(n)]
+    page = explore(X, days, n_neighbors=[8], divergences=["kl"])
+    reader = visit(page.save(tmp_path / "dates.html"))
+    assert reader.page.locator("#legend .ends span").all_text_contents() == [
+        *("2023-01-01", "2023-11-20")
+    ]
+    reader.ask("() => patchfold.select([200, 3, 40])")
+    reader.page.locator("#table .head button").get_by_text("target").click()
+    reader.page.locator("#table .head button").get_by_text("target").click()
+    rows = exported(reader)
+    assert [row["target"] for row in rows] == ["2023-08-05", "2023-02-13", "2023-01-04"]
+    reader.page.locator("#search").fill("2023-02 <= target < 2023-04-01")
+    reader.wait("() => document.getElementById('found').textContent === '56'")
+
+
 def contrast(color: str) -> float:
     """Return the contrast of a CSS colour with the dark ground, as WCAG defines it."""
     numbers = "".join(letter if letter.isdigit() else " " for letter in color).split()[:3]

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from patchfold.explorer.dates import are_times, as_times
+
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
 
@@ -25,7 +27,7 @@ _MISSING_TYPES = {"NAType", "NaTType"}
 
 
 def pack_column(name: Any, values: Any, n: int, store: ArrayStore) -> dict[str, Any]:
-    """Keep a column in the store and describe it; text is whatever is not all numbers."""
+    """Keep a column in the store and describe it; text is whatever is not all numbers or dates."""
     cells = _listed(f"column {str(name)!r}", values, n)
     numbers = _as_numbers(cells)
     if numbers is not None:
@@ -37,6 +39,16 @@ def pack_column(name: Any, values: Any, n: int, store: ArrayStore) -> dict[str, 
             "values": store.add(numbers),
         }
     codes, texts = _as_codes(cells)
+    times = as_times(texts)
+    if times is not None:
+        unit, moments = times
+        return {
+            "name": str(name),
+            "kind": "number",
+            "time": unit,
+            "whole": bool((moments == np.round(moments)).all()),
+            "values": store.add(np.append(moments, np.nan)[np.minimum(codes, len(texts))]),
+        }
     return {"name": str(name), "kind": "text", "texts": texts, "codes": store.add(codes)}
 
 
@@ -98,8 +110,9 @@ def _fitness(name: str, values: Any, n: int) -> int:
     """Return how well a column colours points: 2 by classes, 1 by what differs, 0 hardly."""
     cells = [cell for cell in _listed(name, values, n) if cell is not None]
     numbers = all(map(_is_number, cells))
-    different = len(set(cells if numbers else map(str, cells)))
-    if numbers:
+    found = set(cells if numbers else map(str, cells))
+    different = len(found)
+    if numbers or are_times([*found]):
         return int(different > 1)
     return 2 * int(1 < different <= min(MOST_CLASSES, n // 2))
 

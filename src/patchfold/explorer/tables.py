@@ -112,9 +112,7 @@ def _columns(prepare: TablePreparation, selection: Selection) -> dict[Any, Any]:
         numbers = selection.features[name]
         if numbers.dtype != float or is_numeric_dtype(frame[name]):
             continue
-        if name in prepare.dates_:  # to read as they are written, and to colour by
-            shown[f"{name} as a number"] = numbers.tolist()
-        else:
+        if name not in prepare.dates_:  # the page makes a scale of dates by itself
             shown[name] = [_shown(value) for value in numbers]
     return shown
 
