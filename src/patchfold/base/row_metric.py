@@ -89,7 +89,7 @@ def _sparse_directions(X: Any, metric: RowMetricName) -> Any:
 
 
 def _refuse_lost(lost: Indices, metric: RowMetricName) -> None:
-    """Refuse rows that a metric makes nothing of."""
+    """Refuse rows without a direction under the metric."""
     if len(lost):
         which = "only zeros" if metric == "cosine" else "one value only"
         more = f", as {len(lost) - 1} other rows do" if len(lost) > 1 else ""

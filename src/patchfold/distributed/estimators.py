@@ -91,7 +91,11 @@ def _refuse(estimator: Any) -> None:
         "graph": (estimator.graph != "neighbors", "use graph='neighbors'"),
         "supervision": (plain, "use a divergence of patches"),
         "out_of_sample": (not estimator._by_graph(), "use 'nystrom'"),
-        "metric": (estimator.metric != "euclidean", "divide rows by their length first"),
+        "metric": (
+            estimator.metric != "euclidean",
+            ("centre rows and " if estimator.metric == "correlation" else "")
+            + "divide rows by their length first",
+        ),
         "knn": (not isinstance(estimator.knn, str), "use 'auto', 'exact' or 'approximate'"),
     }
     for name, (unknown, remedy) in refused.items():

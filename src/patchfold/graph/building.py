@@ -419,9 +419,11 @@ def check_degrees(near: Neighborhoods, setting: GraphSetting) -> None:
     name, least = setting.needs
     fewest = int(near.degrees.min())
     if fewest < least:
-        given = setting.radius is None
-        which = "the given graph has" if given else f"radius={setting.radius} leaves"
-        remedy = "add edges" if given else "enlarge radius"
+        which, remedy = "the search found", "search more"
+        if setting.radius is not None:
+            which, remedy = f"radius={setting.radius} leaves", "enlarge radius"
+        elif setting.precomputed:
+            which, remedy = "the given graph has", "add edges"
         raise ValueError(
             f"{name}={least} needs at least as many neighbours of every point, "
             f"{which} a point with {fewest}; {remedy} or lower {name}."

@@ -339,8 +339,8 @@ def trusted_of_new(
 ) -> Mask:
     """Tell which edges of new points to fitted ones are trusted.
 
-    Those whose patches agree, the one along which they disagree least, and those around which one
-    of these and an edge of the graph lead, at most ``RECIPE.ordinary`` times as long.
+    An edge is trusted if its patches agree, if it is the best edge of its point, or if a trusted
+    edge and an edge of the graph lead around it in at most ``RECIPE.ordinary`` times its length.
     """
     rows, ends, n = near.sources, near.indices, graph.shape[1]
     order = np.lexsort((disagreement, rows))

@@ -30,7 +30,8 @@ than those of neighbours usually do, and the way around it is long::
     length = e / e0, stretched;  removed edges are left out
 
 Steps are functions on arrays of edges. :mod:`patchfold.graph.building` calls them for one machine,
-:mod:`patchfold.distributed.weighing` for a cluster.
+:mod:`patchfold.distributed.weighing` for a cluster. Edges of new points follow
+:func:`patchfold.graph.lengths.trusted_of_new`.
 """
 
 from __future__ import annotations
@@ -67,12 +68,11 @@ class Recipe:
     points: int = 20  # neighbours of a patch, at most ...
     roots: float = 0.6  # ... and at most this many times the root of the number of points
     directions: int = 10  # of largest variance, which a patch keeps
-    ridge: float = AUTO_RIDGE  # added to covariances, in mean variances of the features
+    ridge: float = AUTO_RIDGE  # that gamma="auto" adds to covariances, in mean variances
     # Edges to this many neighbours tell what is typical. Smaller parts of the graph are no parts.
     nearest: int = 10
-    ordinary: float = (
-        1.5  # typical divergences that are usual; lengths of an edge that a way may have
-    )
+    # Typical divergences up to which an edge is trusted; lengths of an edge that a way may have
+    ordinary: float = 1.5
     landmarks: int = 16  # points whose shortest paths tell how long ways are at least
     product: float = 25.0  # an edge is a short circuit if disagreement times detour is larger
     ceiling: float = 4.0  # times that an edge between parts is stretched, at most
@@ -183,7 +183,7 @@ def verdict(
 ) -> Judgement:
     """Decide about all edges of the evidence, as told at the top of this module.
 
-    Only ``factors`` know of a second look; the rest is that of the first. From ``renumbered`` edges
+    A second look changes ``factors`` only; the rest is that of the first. From ``renumbered`` edges
     on, points are numbered along the graph meanwhile; results do not depend on it.
 
     Examples
