@@ -209,6 +209,22 @@ def test_neighbours_are_chosen_on_request(call):
         done(call("apply", "m.skops", "iris.csv"))
 
 
+@pytest.mark.filterwarnings("ignore:the neighbourhood graph has 2 components")
+def test_rows_are_compared_by_their_shape_on_request(call):
+    words = ("embed", "iris.csv", "--metric", "correlation", "--raw", "--model", "m.skops")
+    done(call(*words, "-o", "out.csv"))
+    points = iris().iloc[:, 1:5].to_numpy()
+    expected = PatchIsomap(metric="correlation", random_state=0).fit_transform(points)
+    found = read_exactly("out.csv")
+    np.testing.assert_allclose(found[COORDINATES], expected, atol=1e-8)
+    # The model knows it: twice the intensity is the same place.
+    twice = iris().drop(columns="species")
+    twice[twice.columns[1:]] *= 2
+    twice.to_csv("twice.csv", index=False)
+    done(call("apply", "m.skops", "twice.csv", "-o", "again.csv"))
+    np.testing.assert_allclose(read_exactly("again.csv")[COORDINATES], expected, atol=1e-6)
+
+
 def test_what_classes_have_shaped_is_said_to_be(call):
     words = ("embed", "iris.csv", "--target", "species", "-o", "out.csv", "--json")
     (caution,) = json.loads(done(call(*words, "--supervised")).stdout)["notes"][-1:]

@@ -65,8 +65,10 @@ def test_a_loaded_model_maps_new_rows_to_the_same_bits(method, parameters):
     assert np.array_equal(loaded.transform(X), model.transform(X))
 
 
-def test_the_file_is_a_pipeline_of_skops():
+def test_the_file_is_a_pipeline_of_skops_and_compressed():
     data = dump_model(fitted())
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        assert len(data) < 0.7 * sum(member.file_size for member in archive.infolist())
     loaded = skops.io.loads(data, trusted=skops.io.get_untrusted_types(data=data))
     assert isinstance(loaded, Pipeline)
 

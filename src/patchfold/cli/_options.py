@@ -186,6 +186,15 @@ Divergence = Annotated[
         **chosen("--divergence", DIVERGENCES),
     ),
 ]
+Metric = Annotated[
+    str,
+    typer.Option(
+        metavar="METRIC",
+        help="How rows are near: 'correlation' compares the shape of spectra whatever their "
+        "intensity, 'cosine' texts whatever their length.",
+        **chosen("--metric", ("euclidean", "cosine", "correlation")),
+    ),
+]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of what is random.")]
 Output = Annotated[
     Path | None,

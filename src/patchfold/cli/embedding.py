@@ -73,6 +73,7 @@ class EmbedOptions(TableOptions):
 
     method: options.Method = "isomap"
     divergence: options.Divergence = "kl"
+    metric: options.Metric = "euclidean"
     neighbors: options.Neighbors = None
     components: Components = 2
     supervised: Supervised = False
@@ -151,6 +152,7 @@ def _fit(asked: EmbedOptions, ending: str) -> _Done:
         asked.method,
         n,
         divergence=asked.divergence,
+        metric=asked.metric,
         n_neighbors=options.neighbors(asked.neighbors),
         n_components=asked.components,
         random_state=asked.seed,

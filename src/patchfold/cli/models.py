@@ -12,7 +12,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import asdict, dataclass
-from zipfile import ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -72,7 +72,7 @@ def dump_model(pipeline: Pipeline) -> bytes:
     skops = require("skops.io", "a model in a file")
     # In the pipeline, where the file has room for it; as text, which is loaded as such.
     pipeline.patchfold_origin_ = json.dumps(asdict(Origin()))
-    return bytes(skops.dumps(pipeline))
+    return bytes(skops.dumps(pipeline, compression=ZIP_DEFLATED))
 
 
 def load_model(data: bytes, limit: Limit = LIMIT) -> tuple[Pipeline, Origin]:

@@ -54,6 +54,7 @@ def embed_streamed(asked: "EmbedOptions") -> None:
     from patchfold.tables.problems import counted
 
     refused = ["supervised"] if asked.supervised else []
+    refused += ["metric"] if asked.metric != "euclidean" else []
     refused += [kind for kind in ("model", "html", "png") if asked.outputs[kind] is not None]
     if refused:
         raise Refused(f"--{refused[0]} does not go with rows on a cluster; leave it out.")
