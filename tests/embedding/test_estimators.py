@@ -32,7 +32,6 @@ OTHERS = [
     PatchLLE(**FEW, weights="entropic"),
     PatchEigenmaps(**FEW, bandwidth="median", laplacian="unnormalized"),
     PatchTSNE(**FEW, perplexity=3, n_iter=10),
-    PatchIsomap(**FEW, metric="cosine"),
     # Ten points leave one candidate; some checks have hundreds.
     PatchIsomap(n_neighbors="auto"),
     PatchSpace(n_neighbors="auto"),
