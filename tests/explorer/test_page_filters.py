@@ -162,6 +162,11 @@ def test_copies_are_counted(visit: Any, tmp_path: Path) -> None:
     assert reader.page.locator("#card .copies").count() == 0
 
 
+def test_a_condition_has_room_on_a_phone(visit: Any, roll_file: Path) -> None:
+    reader = visit(roll_file, (390, 844), touch=True)
+    assert reader.page.locator("#search").bounding_box()["width"] > 300
+
+
 def test_the_help_starts_at_its_top_and_has_the_words_of_the_device(
     visit: Any, roll_file: Path
 ) -> None:
