@@ -110,7 +110,6 @@ export class Table {
     element.setAttribute("aria-sort", order);
     const button = document.createElement("button");
     button.type = "button";
-    button.tabIndex = -1; // the table itself has the focus; Alt and a digit are no help in a grid
     button.dir = "auto";
     button.textContent = `${named(column.name)}${own && sorted ? (sorted.falling ? " \u25be" : " \u25b4") : ""}`;
     button.title = `${named(column.name, 500)}: sort`;
@@ -182,6 +181,7 @@ export class Table {
 
   /** @param {KeyboardEvent} event */
   key(event) {
+    if (event.target instanceof HTMLButtonElement) return; // the name of a column: it sorts
     /** @type {Record<string, number>} */
     const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 };
     if (event.key === "Enter" && this.active >= 0) this.actions.pick(this.rows[this.active]);
