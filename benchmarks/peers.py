@@ -5,12 +5,13 @@
 
 The points lie on a swiss roll, turned into all features, with noise. Each method runs in a process
 of its own, first on few points, so that nothing is compiled while it is timed. Its time is the
-median of the repeats; the ratio is that of the fastest repeat to the fastest of scikit-learn's
-Isomap. The column "before" has the ratio of the last stored table of these sizes, in
-benchmarks/peers.json. What got slower by more than the noise is marked; --store stores this table.
-Trustworthiness, and the rank correlation of distances in the embedding with the true geodesics, are
-those of some of the points. The papers' programs, plain loops over pairs, run on fewer points,
-beside patchfold on the same; ratios there are to the first of them.
+median of the repeats; the ratio is that of the least processor time to the least of scikit-learn's
+Isomap, which hardly depends on what else the machine does. The column "before" has the ratio of the
+last stored table of these sizes, in benchmarks/peers.json. What got slower by more than the noise
+is marked; --store stores this table. Trustworthiness, and the rank correlation of distances in the
+embedding with the true geodesics, are those of some of the points. The papers' programs, plain
+loops over pairs, run on fewer points, beside patchfold on the same; ratios there are to the first
+of them.
 """
 
 from __future__ import annotations
@@ -316,11 +317,12 @@ def measure(name: str, setting: Setting) -> dict[str, Any]:
     slow = name.endswith("loops")
     if not slow:
         peer.embed(X[:: max(1, len(X) // FIRST)], setting.neighbors)
-    seconds = []
+    seconds, processor = [], []
     for _ in range(1 if slow else setting.repeats):
-        start = time.perf_counter()
+        start, used = time.perf_counter(), time.process_time()
         embedding = peer.embed(X, setting.neighbors)
         seconds.append(time.perf_counter() - start)
+        processor.append(time.process_time() - used)
     unit = 1 if sys.platform == "darwin" else 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9
     trust, correlation = quality(X, flat, embedding)
@@ -329,6 +331,7 @@ def measure(name: str, setting: Setting) -> dict[str, Any]:
         "samples": n,
         "features": m,
         "seconds": seconds,
+        "processor": processor,
         "peak_gb": peak,
         "trustworthiness": trust,
         "geodesic_correlation": correlation,

@@ -1,8 +1,9 @@
 """The last stored table of :mod:`benchmarks.peers`, and what got slower since.
 
-A ratio is the fastest of the repeats by the fastest of the reference: what else the machine does
-hardly changes it. A method is slower if its ratio rose by more than the noise, which is how far the
-medians of the method and of the reference are above the fastest, then and now, and at least NOISE.
+A ratio is the least processor time of the repeats by the least of the reference: on a busy machine,
+ratios of wall time told the same program to be 70 % slower. A method is slower if its ratio rose by
+more than the noise, which is how far the medians of the method and of the reference are above the
+least, then and now, and at least NOISE.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ def rows_of(
     results: list[dict[str, Any]], references: dict[str, str]
 ) -> dict[str, dict[str, float]]:
     """Return ratio, noise and peak memory of each method whose reference was measured, too."""
-    seconds = {result["method"]: result["seconds"] for result in results}
+    seconds = {result["method"]: result["processor"] for result in results}
     rows = {}
     for result in results:
         both = seconds[result["method"]], seconds.get(references[result["method"]])
