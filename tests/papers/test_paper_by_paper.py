@@ -90,7 +90,10 @@ def test_what_is_there_has_a_test_or_a_page_of_numbers():
     for section in (*EQUATIONS, "What the papers wish for"):
         for *_, where, how in rows(section):
             if re.match(r"derivation|definition|a scheme|schemes|not there", where) is None:
-                assert "::" in how or "](../reproduction/" in how, (section, where)
+                assert re.search(r"::|\]\(../(reproduction|evidence)/", how), (
+                    section,
+                    where,
+                )
 
 
 def test_the_page_names_code_and_tests():
