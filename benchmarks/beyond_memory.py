@@ -85,9 +85,10 @@ def embedded(words: list[str], folder: Path) -> Used:
 def written(folder: Path) -> float:
     """Return the GB of the files in a folder, which may vanish meanwhile."""
     total = 0
-    for path in folder.rglob("*"):
-        with suppress(OSError):
-            total += path.stat().st_size
+    for path, _, names in os.walk(folder):  # which passes over a folder that has vanished
+        for name in names:
+            with suppress(OSError):
+                total += (Path(path) / name).stat().st_size
     return total / 1e9
 
 
