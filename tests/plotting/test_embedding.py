@@ -276,6 +276,14 @@ def test_dots_take_a_size_an_opacity_and_the_keywords_of_scatter() -> None:
     assert drawn(plot_embedding(FLAT, c="#ff0000"), PathCollection).get_facecolor()[0, 0] == 1
 
 
+@pytest.mark.parametrize("missing", [0, 3])
+def test_numbers_take_limits_of_their_colours_without_a_warning(missing: int) -> None:
+    numbers = np.linspace(0, 1, 40)
+    numbers[:missing] = np.nan
+    ax = plot_embedding(FLAT, numbers, vmin=-1, vmax=3)
+    np.testing.assert_allclose(ax.figure.axes[1].get_ylim(), [-1, 3])
+
+
 def test_groups_are_named_that_are_no_classes() -> None:
     at = np.vstack([FLAT, FLAT + 30, FLAT + 60])
     cluster = np.repeat([7, -1, 12], 40)

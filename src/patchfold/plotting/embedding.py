@@ -203,7 +203,9 @@ def _draw_dots(
         colors[who] = to_rgba(look.get("c", color))
     if numbers is not None:
         known = np.isfinite(numbers)
-        dots(~known, DOT_COLOR)
+        if not known.all():
+            plain = {key: None for key in ("norm", "vmin", "vmax") if key in look}
+            dots(~known, DOT_COLOR, **plain)
         colors[~known] = to_rgba(DOT_COLOR)
         shown = dots(known, numbers[known] if every else [], cmap=cmap)
         if not every:
