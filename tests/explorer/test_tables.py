@@ -84,6 +84,16 @@ def test_a_model_shows_a_frame_as_it_was_prepared():
         explore(frame.drop(columns="petal width (cm)"), embeddings={"map": model})
 
 
+def test_a_fitted_preparation_leaves_open_what_is_shown():
+    frame = iris().assign(colour=np.arange(150) % 2)
+    prepare = TablePreparation(drop=["flower"]).fit(frame)
+    data = data_of(explore(frame, target="colour", id="flower", preparation=prepare, **FEW))
+    assert data["columns"][0]["name"] == "colour"
+    assert data["ids"]["texts"][:2] == ["iris 0", "iris 1"]
+    with pytest.raises(TypeError, match=r"preparation is StandardScaler\(\); give a TablePrep"):
+        explore(frame, preparation=StandardScaler())
+
+
 def test_a_frame_may_hold_the_columns():
     X, others = load_iris().data, iris()[["species", "flower"]]
     page = explore(X, "species", columns=others, **FEW)

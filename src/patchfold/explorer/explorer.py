@@ -324,7 +324,7 @@ def explore(
     shown = column_of(X, text)
     named = {"target": target or column_of(X, y, columns), "id": id, "info": shown and (shown,)}
     source = source_of_table(X, embeddings, named, preparation) or source_of(X, embeddings, layer)
-    y = source.target if y is None else y
+    y = target or source.target if y is None else y
     images = source.images if images is None else images
     given = len(source.embeddings) > 0
     pictures = pictures_of(source.points, images)

@@ -36,9 +36,13 @@ def source_of_table(
     if preparation is None and not any(named.values()) and not _has_text(X):
         return None
     prepare = TablePreparation() if preparation is None else preparation
+    if not isinstance(prepare, TablePreparation):
+        raise TypeError(
+            f"preparation is {prepare!r}; give a TablePreparation, or numbers that are prepared."
+        )
     with in_parameters():
         if hasattr(prepare, "coder_"):  # that of a model
-            selection = prepare.selected_again(X)
+            selection = prepare.selected_again(X, named["id"])
         else:
             prepare = clone(prepare).set_params(**{k: v for k, v in named.items() if v})
             selection = prepare.fit_table(X)

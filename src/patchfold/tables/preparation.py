@@ -40,11 +40,13 @@ SCALED = {
 IN_PYTHON = (
     (r"choose --missing drop or --missing impute", 'give missing="impute", or leave out such rows'),
     (r"choose --missing drop", "leave out such rows"),
+    (r"leave them out with --drop", "leave them out with X.drop(columns=[...])"),
     (r"--missing (\w+)", r'missing="\1"'),
     (r"--(standardize|raw)\b", r'scale="\1"'),
     (r"--dates\b", "dates=True"),
     (r"--(info|drop|feature) '([^']*)'", r"\1=['\2']"),
-    (r"--(info|drop|feature) (?!and\b)(\w+)", r"\1=['\2']"),
+    # Names without quotes are those that a shell takes so.
+    (r"--(info|drop|feature) (?!and\b)([\w@%+=:,./-]+)", r"\1=['\2']"),
     (r"--(info|drop|feature|target|id)\b", r"\1"),
 )
 
@@ -186,6 +188,9 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     def fit_table(self, X: Any) -> Selection:
         """Fit, and return the features of a table and what stands beside them."""
         check_choice("missing", self.missing, ("error", "impute"))
+        for role in ("info", "drop", "feature"):
+            if isinstance(names := getattr(self, role), str):
+                raise TypeError(f"{role}={names!r} is one text; give a list, {role}=[{names!r}].")
         with in_parameters():
             table = self._table(X, reset=True)
             beside = tuple(self.info), tuple(self.drop), tuple(self.feature)
@@ -205,7 +210,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         roles, features = selection.roles, selection.features
         self.target_, self.id_ = roles.target, roles.ids
         self.beside_ = [*roles.info, *roles.drop]
-        self.dates_ = dict(selection.dates)
+        self.dates_, self.written_ = dict(selection.dates), dict(selection.written)
         self.unit_ = "pixels" if len(selection.shape) > 1 else unit_of(features)
         self.scale_ = self.scale
         if self.scale == "auto":
@@ -255,13 +260,14 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             unknown="error" if self.categories == "ordinal" else unknown,
             decimal=table.decimal,
             dates=self.dates_,
+            signs=self.written_,
         )
         selection.notes[:0] = table.notes
         return selection
 
-    def selected_again(self, X: Any) -> Selection:
+    def selected_again(self, X: Any, id: str | None = None) -> Selection:  # noqa: A002
         """Return new rows as :meth:`fit_table` does, in the form of the fitted ones."""
-        return self.conform(self._table(X, reset=False))
+        return self.conform(self._table(X, reset=False), id=id)
 
     def points(self, selection: Selection) -> Doubles:
         """Return the points of rows whose features are chosen."""
