@@ -148,7 +148,7 @@ def test_what_wrote_a_model_must_be_known(origin):
 def test_a_model_of_another_format_is_refused(told):
     model = fitted()
     model.patchfold_origin_ = told
-    with pytest.raises(ModelError, match=r"another version .* reads format 2; fit it"):
+    with pytest.raises(ModelError, match=r"another version .* reads format 3; fit it"):
         load_model(skops.io.dumps(model))
 
 

@@ -82,13 +82,31 @@ def test_new_rows_become_points_as_the_fitted_ones_did():
     assert clone(prepare).get_params() == prepare.get_params()
 
 
+def test_names_of_any_letters_are_whole_in_the_words_of_python():
+    frame = sales()[["Menge", "Klasse", "Umsatz"]].rename(columns={"Klasse": "cell.type"})
+    notes = TablePreparation().fit(frame).notes_
+    assert notes[0].endswith("(feature=['cell.type'] embeds it)")
+
+
+def test_a_few_new_rows_are_read_as_the_fitted_ones_were():
+    texts = ["1.234 €", "2.345,50 €", "999 €", "1.100 €"]
+    frame = pd.DataFrame({"Preis": texts * 5, "x": np.arange(20.0) ** 2})
+    prepare = TablePreparation(scale="raw").fit(frame)
+    assert prepare.transform(frame[:1]).tolist() == [[1234, 0]]
+    assert prepare.transform(frame[3:4]).tolist() == [[1100, 9]]
+    with pytest.raises(TableError, match=r"column 'Preis' should be in €, but is in \$; convert"):
+        prepare.transform(frame[:1].assign(Preis="1.234 $"))
+
+
 def test_other_columns_and_values_are_named_in_the_words_of_python():
     frame = sales().drop(columns="Tag")
     prepare = TablePreparation(drop=["fest"]).fit(frame)
     with pytest.raises(TableError, match=r"needs the columns 'Menge'; there are 'menge' that it"):
         prepare.transform(frame.rename(columns={"Menge": "menge"}))
-    with pytest.raises(TableError, match=r"does not know the columns 'neu'; .* with drop\."):
+    with pytest.raises(TableError, match=r"columns 'neu'; .* with X\.drop\(columns="):
         prepare.transform(frame.assign(neu=1))
+    with pytest.raises(TypeError, match=r"drop='Tag' is one text; give a list, drop=\['Tag'\]"):
+        TablePreparation(drop="Tag").fit(sales())
     with pytest.raises(TableError, match=r"row 3 \('Menge'\)"):
         prepare.transform(frame.assign(Menge=frame["Menge"].where(frame.index != 2)))
     with pytest.warns(UserWarning, match="'Farbe' has values that the model does not know, such"):

@@ -401,7 +401,9 @@ def _parts(step: Pipeline | ColumnTransformer | TablePreparation) -> list[Any]:
                 parts.append(inner)
                 _check_equal("columns", len(columns), inner.n_features_in_)
         return parts
-    named = [step.target_, step.id_, *step.beside_, *step.dates_, *step.dates_.values()]
+    named = [step.target_, step.id_, *step.beside_]
+    for how in (step.dates_, step.written_):
+        named += [*how, *how.values()]
     if not all(name is None or isinstance(name, str) for name in named):
         raise TypeError("a column of the preparation has no name")
     if type(step.coder_) is not ColumnTransformer:

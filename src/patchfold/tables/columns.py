@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from patchfold.tables.dates import ORDERS, are_dates, as_days, order_of
-from patchfold.tables.numbers import mixed_units, read_numbers
+from patchfold.tables.numbers import DECIMAL_COMMA, mixed_units, read_numbers, unit_in
 from patchfold.tables.problems import ColumnsError, Problem, TableError, beside, listed, quoted
 
 if TYPE_CHECKING:
@@ -144,13 +144,22 @@ def _inverted(kinds: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def new_numbers(
-    name: str, values: Any, *, decimal: str = ".", order: str | None = None, remedy: str
+    name: str,
+    values: Any,
+    *,
+    decimal: str = ".",
+    order: str | None = None,
+    signs: str = "",
+    remedy: str,
 ) -> Any:
     """Return a column of new rows as float64, read as that of the fitted rows was.
 
-    ``order`` says how dates are written, where the fitted rows had some; ``remedy``, what to do
-    about a value that is no number.
+    ``order`` says how dates are written, where the fitted rows had some; ``signs``, what
+    :func:`~patchfold.tables.numbers.read_numbers` understood of them; ``remedy``, what to do about
+    a value that is no number.
     """
+    import pandas as pd
+
     if order is not None:
         known = values.dropna()
         if len(known) and not are_dates(values):
@@ -160,9 +169,16 @@ def new_numbers(
             )
         return as_days(values, order_of(values) if order == "typed" and len(known) else order)
     if len(values.dropna()) and _has_text(values):
-        written = read_numbers(values, decimal)
+        # Few new rows may not tell whether 1.234 is more than a thousand; the fitted ones did.
+        written = read_numbers(values, "," if DECIMAL_COMMA in signs else decimal)
         if written is not None:
-            return values.index.to_series().mul(0.0) + written[0]
+            units = [unit_in(words) for words in (signs, written[1])]
+            if all(units) and units[0] != units[1]:
+                raise TableError(
+                    f"column {quoted(name)} should be in {units[0]}, but is in {units[1]}; convert "
+                    "it."
+                )
+            return pd.Series(written[0], index=values.index)
     return as_numbers(name, values, remedy)
 
 

@@ -36,6 +36,8 @@ UNITS = frozenset(
     )
 )
 
+# What is said of a column that has one.
+DECIMAL_COMMA = "decimal comma"
 BETWEEN = {".": "points", ",": "commas", "'": "apostrophes", "\u2019": "apostrophes"}
 # What a number without a unit is called among others.
 BARE = "no unit"
@@ -73,11 +75,23 @@ def read_numbers(cells: Any, decimal: str = ".") -> tuple[Doubles, str] | None:
     values[there] = numbers
     unit = next(iter(units), "")
     how = [
-        *(["decimal comma"] if point == "," else []),
+        *([DECIMAL_COMMA] if point == "," else []),
         *([f"{BETWEEN.get(between, 'spaces')} between thousands"] if between else []),
         *([f"in {unit}"] if unit else []),
     ]
     return values, ", ".join(how) or "numbers"
+
+
+def unit_in(words: str) -> str:
+    """Return the unit in what :func:`read_numbers` understood, "" where there is none.
+
+    Examples
+    --------
+    >>> unit_in("decimal comma, in kg"), unit_in("decimal comma")
+    ('kg', '')
+    """
+    found = re.search(r"(?:^|, )in (.*)$", words)
+    return found[1] if found else ""
 
 
 def is_number(text: str) -> bool:

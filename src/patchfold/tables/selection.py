@@ -144,13 +144,15 @@ def conform(
     unknown: str = "note",
     decimal: str = ".",
     dates: Mapping[str, str] | None = None,
+    signs: Mapping[str, str] | None = None,
 ) -> Selection:
     """Bring new rows into the form of those a model was fitted to.
 
     The frame has all columns of the model in any order, ``numbers`` and ``categories`` with those
     that the model knows; features are in its order, and the model chooses them by name. Other
     categories are a note, a warning or an error, as ``unknown`` says. ``dates`` says how dates are
-    written in the columns of numbers that they are. Other parameters are those of :func:`select`.
+    written in the columns of numbers that they are, and ``signs`` the same of numbers in text.
+    Other parameters are those of :func:`select`.
 
     Examples
     --------
@@ -168,6 +170,7 @@ def conform(
             frame[name],
             decimal=decimal,
             order=(dates or {}).get(name),
+            signs=(signs or {}).get(name, ""),
             remedy="correct it, or leave the cell empty",
         )
     for name in categories:
