@@ -34,6 +34,13 @@ def test_rows_far_from_zero_keep_their_correlation():
     np.testing.assert_allclose(moved, in_metric(X, "correlation"), atol=1e-7)
 
 
+def test_a_row_that_differs_only_in_its_last_digit_keeps_its_correlation():
+    row = np.full((1, 5), 0.9)
+    row[0, 0] = np.nextafter(0.9, 0)
+    expected = np.array([[-4.0, 1.0, 1.0, 1.0, 1.0]]) / np.sqrt(20)
+    np.testing.assert_allclose(in_metric(row, "correlation"), expected, rtol=1e-15)
+
+
 @pytest.mark.parametrize(
     ("metric", "row", "message"),
     [

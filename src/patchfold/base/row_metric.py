@@ -57,6 +57,8 @@ def in_metric(X: Any, metric: RowMetricName, n_jobs: int | None = None) -> Any:
         # By powers of two, which change no digit: sums and squares then do not overflow.
         rows = np.ldexp(rows, -np.frexp(np.abs(rows).max(axis=1))[1][:, None])
         if metric == "correlation":
+            # Differences are exact between near values, of which a sum would lose what differs.
+            rows -= rows[:, :1]
             # m times the row without its mean: exact for whole numbers, as a mean is not.
             rows = rows.shape[1] * rows - rows.sum(axis=1, keepdims=True)
         rows[lost] = 1.0
