@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from patchfold import GaussianPatch
 from patchfold.distributed.halo import Halo, among, numbers_of, whole
 from patchfold.neighbors import find_neighbors
 from patchfold.neighbors.neighborhoods import Neighborhoods
@@ -35,7 +34,6 @@ def test_tasks_get_the_values_of_the_rows_that_they_want_in_order(cluster, point
 
 def test_whatever_rows_have_is_fetched(cluster, points):
     near = find_neighbors(points, 4)
-    patches = GaussianPatch().fit(points, near)
     graph = csr_array(near.matrix(20))
     wanted = np.array([1, 2, 6, 13, 18])
     halo = Halo(cluster, FIRSTS, [wanted])
@@ -43,8 +41,6 @@ def test_whatever_rows_have_is_fetched(cluster, points):
 
     found = whole(halo.fetch([near[some] for some in rows])[0])
     np.testing.assert_array_equal(found.indices, near[wanted].indices)
-    found = whole(halo.fetch([patches[some] for some in rows])[0])
-    np.testing.assert_array_equal(found.covariances(), patches[wanted].covariances())
     found = whole(halo.fetch([graph[some] for some in rows])[0])
     np.testing.assert_array_equal(found.toarray(), graph[wanted].toarray())
 

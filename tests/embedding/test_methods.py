@@ -52,7 +52,7 @@ def test_isomap_without_patches_is_classical_and_with_them_as_by_default():
 
 def test_the_page_shows_scikit_learns_isomap_where_there_are_no_patches():
     theirs = Isomap(n_neighbors=9).fit_transform(X)
-    quiet = SHARED | {"progress": lambda *_: None}
+    quiet = SHARED | {"step": lambda _: None}
     (found,) = fit_all(X, ["isomap"], ["euclidean"], [9], **quiet)
     assert_equal_up_to_sign(found.plane, placed(theirs), 1e-6)
     both, _ = fit_beside({"a": X[:, :2]}, X, ["isomap"], ["euclidean"], 9, **quiet)

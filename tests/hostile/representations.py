@@ -6,7 +6,6 @@ import tempfile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -158,10 +157,6 @@ REFUSED: dict[str, Callable[[Points], Any]] = {
     "one-dimensional": lambda points: points[:, 0],
     "three-dimensional": lambda points: points[None],
     "ragged": lambda points: [list(row[: 1 + i % 2]) for i, row in enumerate(points)],
-    "sparse": lambda points: sparse.csr_array(np.where(points > 1, points, 0)),
-    "sparse-explicit-zeros": lambda points: sparse.coo_array(
-        (np.zeros(4), ([0, 0, 1, 2], [0, 0, 1, 1])), shape=points.shape
-    ),
     "no-rows": lambda points: points[:0],
     "one-row": lambda points: points[:1],
     "no-columns": lambda points: points[:, :0],

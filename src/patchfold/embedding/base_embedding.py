@@ -94,7 +94,7 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
             self._fit_chosen(X, y)
         else:
             graph = self._fit_graph(X, y)
-            self._embed_spanned(graph, merged=self.patch_graph_.copies is not None)
+            self._embed_spanned(graph, merged=len(graph) < len(self.patch_graph_))
             if self.patch_graph_.copies is not None:
                 self._expand(self.patch_graph_.copies)
             elif self.patch_graph_.rows is not None and not self.patch_graph_.rows.first().any():

@@ -27,11 +27,15 @@ LOOKED_AT = 200
 def has_few_values(X: Any) -> bool:
     """Tell whether no column has more than FEW_VALUES values, nor a sparse table as a whole.
 
+    Tables of FEW_VALUES rows or less do not count: they cannot have more.
+
     Examples
     --------
     >>> has_few_values(np.eye(30)), has_few_values(np.arange(30.0)[:, None])
     (True, False)
     """
+    if X.shape[0] <= FEW_VALUES:
+        return False
     if is_sparse(X):
         return len(np.unique(X.data)) <= FEW_VALUES
     return all(
