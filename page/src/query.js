@@ -6,8 +6,9 @@
  * @typedef {{ name: string, sign: Sign, value: string }} Condition
  */
 
-const AND = /\s+and\s+|\s*&+\s*/i;
-const SIGNS = /\s*(<=|>=|!=|[<>=\u2264\u2265\u2260])\s*/;
+const OUTSIDE = '(?=(?:[^"]*"[^"]*")*[^"]*$)'; // of quotes
+const AND = new RegExp(`(?:\\s+and\\s+|\\s*&+\\s*)${OUTSIDE}`, "i");
+const SIGNS = new RegExp(`\\s*(<=|>=|!=|[<>=\\u2264\\u2265\\u2260])\\s*${OUTSIDE}`);
 /** @type {Record<string, Sign>} */
 const PLAIN = { "\u2264": "<=", "\u2265": ">=", "\u2260": "!=" };
 /** @type {Record<Sign, Sign>} */

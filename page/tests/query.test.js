@@ -28,6 +28,18 @@ test("conditions are read in either order, with two limits, and together", () =>
   assert.deepEqual(conditionsOf("salt and pepper >= 1", nameOf), [{ name: "salt and pepper", sign: ">=", value: "1" }]);
 });
 
+test("what stands in quotes is one name or one value", () => {
+  const quoted = (words) => nameOf(words.trim().replaceAll('"', ""));
+  assert.deepEqual(conditionsOf('kind = "R&D" and weight < 2', quoted), [
+    { name: "kind", sign: "=", value: "R&D" },
+    { name: "weight", sign: "<", value: "2" },
+  ]);
+  assert.deepEqual(conditionsOf('"salt and pepper" > 3 and kind = "a <= b"', quoted), [
+    { name: "salt and pepper", sign: ">", value: "3" },
+    { name: "kind", sign: "=", value: "a <= b" },
+  ]);
+});
+
 test("words are no conditions", () => {
   for (const text of ["weight", "a > b", "x -> y", "weight >", "", "height > 3"]) {
     assert.equal(conditionsOf(text, nameOf), null, text);
