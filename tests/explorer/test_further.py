@@ -131,6 +131,12 @@ def test_genes_are_those_of_raw_of_a_layer_or_of_x(
         np.testing.assert_array_equal(found[name], expected[:, place])
 
 
+def test_numbers_beyond_single_precision_are_kept_without_a_warning() -> None:
+    values = np.array([[np.nan, 1.0], [1e300, 2.5], [3.0, 1e300]])
+    described, _ = pack_further([Further(["a", "b"], values)], line_graph(3), ArrayStore())
+    assert sorted(described["names"]) == ["a", "b"]
+
+
 def test_a_gene_colours_the_page_at_once() -> None:
     adata = cells()
     page = explore(adata, "G17")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.collections import LineCollection
 
@@ -61,6 +62,14 @@ def test_no_bridges_are_a_plot_of_the_points(found):
     ax = plot_bridges(ROLL.coordinates, found[:0])
     assert not [artist for artist in ax.collections if isinstance(artist, LineCollection)]
     assert ax.get_xlabel() == "0 suspicious edges"
+
+
+def test_names_are_those_of_the_rows_whatever_the_index_of_a_series(found):
+    names = pd.Series([f"row {row}" for row in range(300)], index=range(299, -1, -1))
+    ax = plot_bridges(ROLL.coordinates, found, names=names)
+    assert f"row {found.source[0]}" in {text.get_text() for text in ax.texts}
+    with pytest.raises(ValueError, match="names has 2 names for 300 points"):
+        plot_bridges(ROLL.coordinates, found, names=names.to_numpy()[:2])
 
 
 def test_a_wrong_number_is_refused(found):

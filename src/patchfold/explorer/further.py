@@ -121,6 +121,7 @@ def closeness(values: Any, i: Indices, j: Indices) -> Doubles:
     return found
 
 
+@np.errstate(over="ignore")  # what is beyond single precision is infinite
 def pack_small(values: Doubles, store: ArrayStore) -> tuple[int, bool]:
     """Keep a column by 16 bits, whole numbers exactly; tell its number and whether it is whole."""
     known = values[np.isfinite(values)]

@@ -81,8 +81,9 @@ def plot_bridges(
     look: dict[str, Any] = {} if y is not None else {"c": DOT_COLOR}
     ax = plot_embedding(places, y, cmap=cmap, title=title, alpha=PALE, ax=ax, **look)
     at = np.asarray(places)[:, :2]
-    if len(names if names is not None else at) != len(at):
-        raise ValueError(f"names has {len(names or ())} names for {len(at)} points; give one each.")
+    names = None if names is None else list(names)  # of a series by place, not by its index
+    if names is not None and len(names) != len(at):
+        raise ValueError(f"names has {len(names)} names for {len(at)} points; give one each.")
     count = len(shown)
     kind = "suspicious edge" + "s" * (count != 1)
     of = "" if count == len(bridges) else f" of {len(bridges)}"
