@@ -453,6 +453,17 @@ def test_a_measured_value_shapes_the_map(rule):
 
 
 @unreadable_is_fine
+def test_samples_without_fractions_are_measured_as_all_rows_are():
+    X, y = measured_roll(100)
+    y = np.round(1e6 * y)
+    rule = MinSum(bandwidth=float(np.std(y)))
+    whole = PatchIsomap(supervision=rule, random_state=0).fit(X, y)
+    y[0] += 0.5  # the only fraction, which some samples have and others have not
+    isomap = PatchIsomap(supervision="min-sum", random_state=0).fit(X, y)
+    found, expected = (one.stability(n_refits=3) for one in (isomap, whole))
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
 def test_a_cut_removes_edges_between_values_more_than_the_bandwidth_apart():
     X, y = measured_roll()
     space = PatchSpace(supervision=Cut(bandwidth=0.5), divergence="euclidean", n_neighbors=12)

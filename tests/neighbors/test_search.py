@@ -75,6 +75,7 @@ def test_every_search_satisfies_the_protocol_and_a_copy_of_a_given_one_is_used()
         ({"radius": 1.0, "knn": ExactNeighbors(3)}, ValueError, "exclude each other"),
         ({"knn": "exakt"}, ValueError, "knn='exakt' is not known; did you mean 'exact'"),
         ({"knn": 3}, TypeError, "knn=3 is neither"),
+        ({"knn": [np.eye(9)]}, TypeError, r"^knn=(.|\n){0,80} is neither"),
         ({"knn": KNeighborsTransformer}, TypeError, "is neither"),
         ({"knn": ExactNeighbors}, TypeError, "is neither"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
+from reprlib import repr as short
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -101,8 +102,8 @@ def _refuse(estimator: Any) -> None:
     for name, (unknown, remedy) in refused.items():
         if unknown:
             raise ValueError(
-                f"{name}={getattr(estimator, name)!r} does not work on a cluster; {remedy}, or "
-                "fit a sample with engine='threads'."
+                f"{name}={short(getattr(estimator, name))} does not work on a cluster; {remedy}, "
+                "or fit a sample with engine='threads'."
             )
 
 

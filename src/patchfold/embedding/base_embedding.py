@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
@@ -33,6 +34,7 @@ from patchfold.mapping.kernel_ridge import check_kernel_memory
 from patchfold.mapping.loadings import fitted_slopes, map_slopes, neighbors_to_fit
 from patchfold.mapping.nystrom import check_places
 from patchfold.neighbors.given import are_given
+from patchfold.supervision import label_rule
 
 if TYPE_CHECKING:
     from patchfold.base.types import Floats, Indices
@@ -337,6 +339,12 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         refitted = self._plain()
         if self.n_neighbors_ is not None:
             refitted.set_params(n_neighbors=self.n_neighbors_)
+        rule = label_rule(self.supervision)
+        if codes is not None and codes.dtype.kind == "f" and getattr(rule, "bandwidth", 0) is None:
+            # Measured values of a sample may all be whole numbers, which would count as classes.
+            measuring: Any = copy(rule)
+            measuring.bandwidth = self.patch_graph_.lengths.bandwidth
+            refitted.set_params(supervision=measuring)
 
         def refit(rows: Indices) -> Floats:
             y = None if codes is None else codes[rows]

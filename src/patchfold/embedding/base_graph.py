@@ -254,7 +254,8 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
 
     def _thrift(self, points: Any) -> str:
         """Say how a fit would need less memory."""
-        return "fit fewer rows, reduce the features, e.g. with PCA, or lower n_neighbors"
+        which = "n_neighbors" if self.radius is None else "radius"
+        return f"fit fewer rows, reduce the features, e.g. with PCA, or lower {which}"
 
     def _codes(self, X: Any, y: Any) -> Any:
         """Return the classes as numbers, or measured values; None without supervision."""

@@ -266,12 +266,12 @@ class Lengths:
             return lengths
         a, b = self.codes[i], self.codes[j]
         if self.codes.dtype.kind == "f":
-            kin, alike = likeness(a, b, self._bandwidth)
+            kin, alike = likeness(a, b, self.bandwidth)
             return changed_lengths(self.rule, self._edges(lengths, kin, distances, alike))
         return changed_lengths(self.rule, self._edges(lengths, kinship(a, b), distances))
 
     @cached_property
-    def _bandwidth(self) -> float:
+    def bandwidth(self) -> float:
         """The difference of the measured values of two points that are half alike."""
         given = getattr(self.rule, "bandwidth", None)
         return float(np.nanstd(cast("Any", self.codes)) if given is None else given)

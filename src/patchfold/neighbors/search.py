@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from importlib.util import find_spec
+from reprlib import repr as short
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, get_args
 
@@ -182,9 +183,9 @@ def neighbor_search(
         knn, NeighborSearch | GraphTransformer | SharedNeighbors
     ):
         raise TypeError(
-            f"knn={knn!r} is neither one of {', '.join(map(repr, KNN_NAMES))} nor an object with "
-            "fit and transform, such as sklearn.neighbors.KNeighborsTransformer(), nor a pair of "
-            "arrays (indices, distances)."
+            f"knn={short(knn)} is neither one of {', '.join(map(repr, KNN_NAMES))} nor an object "
+            "with fit and transform, such as sklearn.neighbors.KNeighborsTransformer(), nor a "
+            "tuple of arrays (indices, distances)."
         )
     if radius is not None:
         return _radius_search(knn, n_neighbors, radius, n_jobs)
