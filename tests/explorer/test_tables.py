@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_digits, load_iris
+from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -92,6 +93,35 @@ def test_a_fitted_preparation_leaves_open_what_is_shown():
     assert data["ids"]["texts"][:2] == ["iris 0", "iris 1"]
     with pytest.raises(TypeError, match=r"preparation is StandardScaler\(\); give a TablePrep"):
         explore(frame, preparation=StandardScaler())
+
+
+def test_missing_values_of_any_type_are_shown_as_missing():
+    frame = iris().assign(count=pd.array([1, None, 2] * 50, dtype="Int64"))
+    data = data_of(explore(frame, target="count", **FEW))
+    assert data["columns"][0]["name"] == "count"
+    assert data["columns"][0]["kind"] == "number"
+
+
+def test_models_that_prepare_the_frame_in_other_ways_are_shown_beside():
+    frame = iris()
+    one = make_pipeline(TablePreparation(), StandardScaler(), PCA(2)).fit(frame)
+    other = make_pipeline(TablePreparation(drop=["petal width (cm)"]), PCA(2)).fit(frame)
+    page = explore(frame, embeddings={"one": one, "other": other})
+    assert positions(page) == positions(explore(frame, embeddings={"it": one.transform(frame)}))
+
+
+def test_columns_without_names_are_called_by_their_numbers():
+    frame = iris().set_axis(range(6), axis=1)
+    data = data_of(explore(frame, target=1, id=0, **FEW))
+    assert (data["columns"][0]["name"], data["ids"]["name"]) == ("1", "0")
+
+
+def test_what_to_do_is_said_of_the_preparation():
+    frame = iris().assign(day=pd.date_range("2024", periods=150))
+    with pytest.raises(
+        TableError, match=r"dates=True .* of preparation=TablePreparation\(\.\.\.\)"
+    ):
+        explore(frame, **FEW)
 
 
 def test_a_frame_may_hold_the_columns():

@@ -98,6 +98,13 @@ def test_a_few_new_rows_are_read_as_the_fitted_ones_were():
         prepare.transform(frame[:1].assign(Preis="1.234 $"))
 
 
+def test_columns_are_called_by_their_numbers_where_they_have_no_names():
+    frame = sales()[["Menge", "Klasse", "Umsatz", "fest"]].set_axis(range(4), axis=1)
+    prepare = TablePreparation(target=1, drop=[3]).fit(frame)
+    assert prepare.columns_["1"] == "target, not embedded"
+    assert prepare.get_feature_names_out().tolist() == ["0", "2"]
+
+
 def test_other_columns_and_values_are_named_in_the_words_of_python():
     frame = sales().drop(columns="Tag")
     prepare = TablePreparation(drop=["fest"]).fit(frame)

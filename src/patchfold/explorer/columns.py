@@ -124,7 +124,7 @@ def _listed(name: str, values: Any, n: int) -> list[Any]:
     cells = _cells(values)
     if len(cells) != n:
         raise ValueError(f"{name} has {len(cells)} values for {n} points; give one per point.")
-    return [None if _is_missing(cell) else cell for cell in cells]
+    return [None if is_missing(cell) else cell for cell in cells]
 
 
 def _cells(values: Iterable[Any]) -> list[Any]:
@@ -140,7 +140,8 @@ def _cells(values: Iterable[Any]) -> list[Any]:
     return list(values.tolist() if isinstance(values, np.ndarray) else values)
 
 
-def _is_missing(cell: Any) -> bool:
+def is_missing(cell: Any) -> bool:
+    """Whether a cell says that there is nothing, in the words of Python, NumPy or pandas."""
     if cell is None or type(cell).__name__ in _MISSING_TYPES:
         return True
     return isinstance(cell, float | np.floating) and bool(np.isnan(cell))

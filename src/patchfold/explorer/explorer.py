@@ -321,6 +321,7 @@ def explore(
     >>> iris = load_iris(as_frame=True).frame
     >>> page = explore(iris, target="target", n_neighbors=[15])
     """
+    target, id = (None if name is None else str(name) for name in (target, id))  # noqa: A001
     shown = column_of(X, text)
     named = {"target": target or column_of(X, y, columns), "id": id, "info": shown and (shown,)}
     source = source_of_table(X, embeddings, named, preparation) or source_of(X, embeddings, layer)

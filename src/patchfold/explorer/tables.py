@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from sklearn.base import clone
 
+from patchfold.explorer.columns import is_missing
 from patchfold.explorer.given import Source, source_of
 from patchfold.tables import TablePreparation
 from patchfold.tables.preparation import in_parameters, pixel_shape
@@ -40,18 +42,16 @@ def source_of_table(
         raise TypeError(
             f"preparation is {prepare!r}; give a TablePreparation, or numbers that are prepared."
         )
-    with in_parameters():
-        if hasattr(prepare, "coder_"):  # that of a model
+    fitted = hasattr(prepare, "coder_")  # that of a model
+    with in_parameters("" if fitted else "preparation=TablePreparation(...)"):
+        if fitted:
             selection = prepare.selected_again(X, named["id"])
         else:
             prepare = clone(prepare).set_params(**{k: v for k, v in named.items() if v})
             selection = prepare.fit_table(X)
         check_rows(selection)
     if embeddings is not None:  # the estimator of a model was fitted to the prepared points
-        embeddings = {
-            label: given[-1] if _begins_with(given, prepare) and len(given) == 2 else given
-            for label, given in embeddings.items()
-        }
+        embeddings = {label: _of_points(given, prepare, X) for label, given in embeddings.items()}
     return source_of(of_selection(prepare, selection), embeddings)
 
 
@@ -122,9 +122,9 @@ def _columns(prepare: TablePreparation, selection: Selection) -> dict[Any, Any]:
 
 
 def _shown(value: Any) -> Any:
-    if value is None or value != value:  # noqa: PLR0124 - NaN, also that of dates
+    if is_missing(value) or value != value:  # noqa: PLR0124 - NaN of any type
         return None
-    return value if isinstance(value, int | float) else str(value)
+    return value if isinstance(value, Real) else str(value)
 
 
 def _images(prepare: TablePreparation, selection: Selection) -> Any:
@@ -140,8 +140,13 @@ def _preparation_of(embeddings: Mapping[Any, Any] | None) -> Any:
     return next((model[0] for model in models if isinstance(model[0], TablePreparation)), None)
 
 
-def _begins_with(given: Any, step: Any) -> bool:
-    return hasattr(given, "named_steps") and given[0] is step
+def _of_points(given: Any, prepare: TablePreparation, X: Any) -> Any:
+    """Return what has coordinates of the prepared points; what prepares by itself has the frame."""
+    if not (hasattr(given, "named_steps") and isinstance(given[0], TablePreparation)):
+        return given
+    if given[0] is prepare and len(given) == 2:
+        return given[-1]
+    return given if hasattr(given[-1], "embedding_") else given.transform(X)
 
 
 def _is_frame(X: Any) -> bool:

@@ -193,8 +193,10 @@ class TablePreparation(TransformerMixin, BaseEstimator):
                 raise TypeError(f"{role}={names!r} is one text; give a list, {role}=[{names!r}].")
         with in_parameters():
             table = self._table(X, reset=True)
-            beside = tuple(self.info), tuple(self.drop), tuple(self.feature)
-            roles, notes = Roles(self.target, self.id, *beside), list[str]()
+            # Columns are called by text here, also those that a frame numbers.
+            target, ids = (None if one is None else str(one) for one in (self.target, self.id))
+            beside = (tuple(map(str, names)) for names in (self.info, self.drop, self.feature))
+            roles, notes = Roles(target, ids, *beside), list[str]()
             if hasattr(X, "columns"):
                 for name in roles.features:
                     check_column(name, list(table.frame.columns))
@@ -365,12 +367,15 @@ def pixel_shape(selection: Selection) -> tuple[int, ...]:
 
 
 @contextmanager
-def in_parameters() -> Iterator[None]:
-    """Call the options of the command by the parameters of :class:`TablePreparation`."""
+def in_parameters(of: str = "") -> Iterator[None]:
+    """Call the options of the command by parameters, and say what they are parameters ``of``."""
     try:
         yield
     except TableError as error:
-        raise TableError(_in_python(str(error))) from error
+        words = _in_python(str(error))
+        if of and words != str(error.__cause__ or error):
+            words = f"{words} These are parameters of {of}."
+        raise TableError(words) from error
 
 
 def _in_python(words: str) -> str:
