@@ -74,6 +74,10 @@ def test_tables_of_several_units_share_none():
     towns = pd.DataFrame(rng.poisson(rng.lognormal(3, 2, 60), (50, 60)).astype(float))
     assert unit_of(towns) == "counts"
     assert unit_of(towns.assign(income=rng.integers(20_000, 60_000, 50).astype(float))) == ""
+    ages = pd.DataFrame({"age": rng.integers(18, 90, 200), "hours": rng.integers(0, 60, 200)})
+    for most in (2, 6, 11):  # answers of yes and no, from 1 to 5, from 0 to 10
+        several = pd.DataFrame(rng.integers(most == 6, most, (200, 60)))
+        assert unit_of(several.join(ages).astype(float)) == ""
 
 
 def test_the_number_in_a_name_rises_or_falls():

@@ -33,10 +33,11 @@ FEWEST_OF_GRID, SMOOTH_GRID = 20, 0.4
 # A column that varies SPIKE times as much as the middle one, or more, counts as if it varied so
 # much: it may be stray light.
 SPIKE = 2.0
-# Counts have at least FEWEST_OF_COUNTS columns. The largest is at least LARGEST_COUNT, and TAIL
-# times their mean. Whole numbers of several units are none: one column has more than LARGEST_SHARE
-# of the sum.
-FEWEST_OF_COUNTS, LARGEST_COUNT, TAIL, LARGEST_SHARE = 50, 10, 10, 0.5
+# Counts have at least FEWEST_OF_COUNTS columns. The largest is at least TAIL times their mean.
+# Without the OTHER_UNITS columns with the largest numbers it is at least LARGEST_COUNT, and half as
+# many times their mean: the age beside sixty answers is no large count. Whole numbers of several
+# units are none: one column has more than LARGEST_SHARE of the sum.
+FEWEST_OF_COUNTS, LARGEST_COUNT, TAIL, LARGEST_SHARE, OTHER_UNITS = 50, 10, 10, 0.5, 3
 # A name with a number in it: what stands before, the number, what stands behind.
 NUMBERED = re.compile(r"(.*?)([+-]?\d+(?:[.,]\d+)?)(\D*)")
 
@@ -151,10 +152,11 @@ def are_counts(table: Doubles) -> bool:
     some = some[np.isfinite(some).all(axis=1)]
     if some.shape[1] < FEWEST_OF_COUNTS or not len(some) or some.min() < 0:
         return False
-    largest, total = some.max(), some.sum()
+    others = some[:, np.argsort(some.max(axis=0))[:-OTHER_UNITS]]
     return bool(
-        largest >= max(LARGEST_COUNT, TAIL * some.mean())
-        and some.sum(axis=0).max() <= LARGEST_SHARE * total
+        some.max() >= TAIL * some.mean()
+        and others.max() >= max(LARGEST_COUNT, TAIL / 2 * others.mean())
+        and some.sum(axis=0).max() <= LARGEST_SHARE * some.sum()
         and (some == np.round(some)).all()
     )
 
