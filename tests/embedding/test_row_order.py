@@ -57,6 +57,16 @@ def test_rows_with_labels_in_another_order_have_the_same_places():
     np.testing.assert_array_equal(permuted.embedding_, found.embedding_[order])
 
 
+def test_single_precision_puts_answers_in_the_same_order():
+    X = table("answers")
+    rows = [RowTable(X.astype(dtype)) for dtype in (np.float64, np.float32)]
+    found, single = (Copies.of(one, by_value=True) for one in rows)
+    np.testing.assert_array_equal(single.first, found.first)
+    rows = [RowTable(sparse.csr_array(X.astype(dtype))) for dtype in (np.float64, np.float32)]
+    found, single = (Copies.of(one, by_value=True) for one in rows)
+    np.testing.assert_array_equal(single.first, found.first)
+
+
 def test_tables_of_many_values_keep_their_order():
     random = np.random.default_rng(0)
     assert has_few_values(random.integers(0, FEW_VALUES, (400, 5)))

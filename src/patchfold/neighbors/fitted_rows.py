@@ -44,10 +44,11 @@ class RowTable:
         return self._points
 
     def keys(self) -> NDArray[np.uint64]:
-        """Return a number for every point, equal for equal ones, wherever in the table they are."""
-        keys = np.empty_like(self._keys)
-        keys[self._order] = self._keys
-        return keys
+        """Return a number for every point, equal for equal ones in whatever table they are.
+
+        Numbers that are equal in float32 and float64 have the same key.
+        """
+        return _keys(self._points, np.float64)
 
     def first(self) -> Indices:
         """Return the first point that each point equals: itself, or an earlier one."""
@@ -92,19 +93,21 @@ def _equal(a: Any, b: Any) -> Mask:
     return np.asarray((a == b).all(axis=1))
 
 
-def _keys(X: Any) -> NDArray[np.uint64]:
+def _keys(X: Any, dtype: Any = None) -> NDArray[np.uint64]:
     """Return a number for every row: its mixed bits times random odd numbers, summed modulo 2^64.
 
     Sums of integers are exact, so that equal rows have equal keys wherever they are. Bits are mixed
     first: those of round numbers are mostly zeros at the end, and would be lost in the sum.
+    ``dtype`` is the precision whose bits are taken; None: that of the rows.
     """
-    bits = np.dtype(f"u{X.dtype.itemsize}")
+    dtype = np.dtype(dtype or X.dtype)
+    bits = np.dtype(f"u{dtype.itemsize}")
     random = np.random.default_rng(0).integers(2**63, size=X.shape[1], dtype=np.uint64)
     factors = 2 * random + np.uint64(1)
 
     def mixed(values: Floats) -> NDArray[np.uint64]:
         # Adding zero turns -0.0, which has other bits, into 0.0.
-        words = (values + 0).view(bits).astype(np.uint64)
+        words = (values.astype(dtype, copy=False) + 0).view(bits).astype(np.uint64)
         words ^= words >> np.uint64(32)
         words *= MIXER
         words ^= words >> np.uint64(29)
