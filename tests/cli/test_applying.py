@@ -72,6 +72,16 @@ def test_categories_of_new_rows_are_text_as_those_of_the_fitted_ones(call):
     assert np.array_equal(pd.read_csv("a.csv")[some], pd.read_csv("b.csv"))
 
 
+@pytest.mark.parametrize("words", [("false", "true"), ("FALSE", "TRUE"), ("False", "True")])
+def test_truth_values_keep_their_places_however_the_file_spells_them(call, words):
+    frame = table(ok=list(words) * 15)
+    frame.to_csv("data.csv", index=False)
+    done(call("embed", "data.csv", "--model", "m.skops", "-o", "a.csv"))
+    result = done(call("apply", "m.skops", "data.csv", "-o", "b.csv"))
+    assert "does not know" not in result.stderr
+    pd.testing.assert_frame_equal(pd.read_csv("b.csv"), pd.read_csv("a.csv"))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["categories", "integers"])
 def test_rows_of_few_different_values_keep_the_places_they_were_fitted_to(call, kind):

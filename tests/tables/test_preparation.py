@@ -98,6 +98,35 @@ def test_a_few_new_rows_are_read_as_the_fitted_ones_were():
         prepare.transform(frame[:1].assign(Preis="1.234 $"))
 
 
+SPELLINGS = {
+    "bool": [True, False] * 10,
+    "small": ["true", "false"] * 10,
+    "great": ["TRUE", "FALSE"] * 10,
+    "mixed": ["true", "False", "True", "FALSE", True, False, "TRUE", "false"] * 2
+    + ["true", False] * 2,
+}
+
+
+@pytest.mark.parametrize("fitted", SPELLINGS)
+@pytest.mark.parametrize("given", SPELLINGS)
+def test_true_and_false_are_the_same_however_they_are_spelled(fitted, given):
+    frame = pd.DataFrame({"x": np.arange(20.0) ** 2, "ok": SPELLINGS[fitted]})
+    prepare = TablePreparation().fit(frame)
+    points = prepare.transform(frame.assign(ok=SPELLINGS[given]))
+    assert np.array_equal(points, prepare.transform(frame))
+    assert points[:, 1:].tolist() == [[0, 1], [1, 0]] * 10
+    assert np.array_equal(prepare.transform(frame.assign(ok=SPELLINGS[given])[1:2]), points[1:2])
+
+
+def test_truth_among_other_words_is_spelled_as_it_was():
+    words = pd.Series(["true", "false", "maybe", "true", "false"] * 4)
+    frame = pd.DataFrame({"x": np.arange(20.0) ** 2, "ok": words})
+    prepare = TablePreparation().fit(frame)
+    points = prepare.transform(frame)
+    assert np.array_equal(prepare.transform(frame[:2].assign(ok=["True", "FALSE"])), points[:2])
+    assert np.array_equal(prepare.transform(frame[:2].assign(ok=[True, False])), points[:2])
+
+
 def test_columns_are_called_by_their_numbers_where_they_have_no_names():
     frame = sales()[["Menge", "Klasse", "Umsatz", "fest"]].set_axis(range(4), axis=1)
     prepare = TablePreparation(target=1, drop=[3]).fit(frame)

@@ -22,6 +22,8 @@ LARGEST = float(np.finfo(np.float64).max)
 PLAIN_NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 # Numbers with signs between digits that do not fit together.
 ODD_NUMBER = r"[+-]?[$€£]? ?\d[\d.,' ]*[%€]?"
+# How truth values are written.
+TRUTH = frozenset(("True", "False"))
 # A number with a zero before others is a code.
 CODE = r"[+-]?0\d.*"
 
@@ -215,13 +217,37 @@ def as_numbers(name: str, values: Any, remedy: str) -> Any:
 
 
 def as_text(values: Any) -> Any:
-    """Return a column as text; whole numbers are written without a point."""
+    """Return a column as text; whole numbers are written without a point.
+
+    In a column of truth values alone, true is written as True is, however it was spelled.
+    """
 
     def text(value: Any) -> str:
         whole = isinstance(value, float) and value.is_integer()
         return str(int(value)) if whole else str(value)
 
-    return values.astype(object).where(values.notna(), np.nan).map(text, na_action="ignore")
+    texts = values.astype(object).where(values.notna(), np.nan).map(text, na_action="ignore")
+    kinds = {kind: str(kind).strip().capitalize() for kind in texts.dropna().unique()}
+    return texts.replace(kinds) if set(kinds.values()) <= TRUTH else texts
+
+
+def known_text(values: Any, known: Sequence[Any]) -> Any:
+    """Return a column of new rows as text, truth values spelled as the known ones are.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> known_text(pd.Series(["TRUE", "maybe"]), ["false", "maybe", "true"]).tolist()
+    ['true', 'maybe']
+    """
+    spelled = {str(kind).strip().capitalize(): kind for kind in known}
+
+    def text(value: str) -> str:
+        truth = value.strip().capitalize()
+        return spelled.get(truth, value) if value not in known and truth in TRUTH else value
+
+    known = list(known)
+    return as_text(values).map(text, na_action="ignore")
 
 
 def is_constant(values: Any) -> bool:

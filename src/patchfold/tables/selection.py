@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from patchfold.base.validation import check_choice, warn_user
-from patchfold.tables.columns import Features, as_text, is_constant, new_numbers
+from patchfold.tables.columns import Features, as_text, is_constant, known_text, new_numbers
 from patchfold.tables.problems import ColumnsError, Problem, TableError, counted, listed, quoted
 from patchfold.tables.roles import Roles
 
@@ -173,8 +173,8 @@ def conform(
             signs=(signs or {}).get(name, ""),
             remedy="correct it, or leave the cell empty",
         )
-    for name in categories:
-        features[name] = as_text(frame[name])
+    for name, known in categories.items():
+        features[name] = known_text(frame[name], known)
     selection = _selection(frame, features, target, ids, written, missing, notes, NEW_ROWS_REMEDIES)
     for name, known in categories.items():
         values = selection.features[name]
