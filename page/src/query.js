@@ -68,7 +68,9 @@ const unquoted = (text) => text.replace(/^(["'])(.*)\1$/, "$2");
  * @param {Uint8Array} mask of rows that are still meant; the others become 0
  */
 export function narrow({ sign, value }, column, mask) {
-  const wanted = column.numeric ? column.numberOf(value) : value.toLowerCase();
+  const number = column.numeric ? column.numberOf(value) : 0;
+  // A column in single precision has no 0.1 of double precision.
+  const wanted = column.numeric ? (column.exact ? number : Math.fround(number)) : value.toLowerCase();
   if (!column.numeric && sign !== "=" && sign !== "!=") return false;
   if (Number.isNaN(wanted)) return false;
   const same = column.texts.map((text) => text.toLowerCase() === wanted);

@@ -65,6 +65,16 @@ test("a condition leaves the rows that meet it, and no missing ones", () => {
   assert.equal(left("<", "red", kind), null);
 });
 
+test("values in single precision are as they are written", () => {
+  const column = new Column({ name: "gene", kind: "number" }, Float32Array.of(0.1, 0.2, 0.3));
+  const left = (sign) => {
+    const mask = new Uint8Array(3).fill(1);
+    narrow({ name: "gene", sign, value: "0.2" }, column, mask);
+    return [...mask];
+  };
+  assert.deepEqual([left("="), left(">"), left("<=")], [[0, 1, 0], [0, 0, 1], [1, 1, 0]]);
+});
+
 test("a histogram counts every known value once, those beyond its ends in the last bins", () => {
   const values = [0, 0.1, 5, 9.9, 10, -100, 1000, NaN];
   const bins = binned(new Scale(values, [0, 10]), () => true);
