@@ -13,7 +13,8 @@ from sklearn.preprocessing import StandardScaler
 import patchfold
 from command_line import COORDINATES, done, iris, table, told
 from patchfold import PatchIsomap
-from patchfold.cli.models import dump_model
+from patchfold.cli.models import dump_model, load_model
+from patchfold.tables import TableError, read_table
 
 
 @pytest.mark.slow
@@ -70,6 +71,26 @@ def test_categories_of_new_rows_are_text_as_those_of_the_fitted_ones(call):
     result = done(call("apply", "m.skops", "new.csv", "-o", "b.csv"))
     assert "does not know" not in result.stderr
     assert np.array_equal(pd.read_csv("a.csv")[some], pd.read_csv("b.csv"))
+
+
+@pytest.mark.parametrize("sign", [",", "."])
+def test_thousands_are_such_in_a_frame_and_in_a_row_alone_too(call, folder, sign):
+    names, numbers = "preis;stueck;x\n", np.random.default_rng(0).integers(0, 9000, 40)
+    pieces = [f"{number:,}".replace(",", ".") for number in numbers]
+    rows = [f"{row * row % 97}{sign}{row % 10};{pieces[row]};{row}" for row in range(40)]
+    (folder / "data.csv").write_text(names + "\n".join(rows))
+    (folder / "one.csv").write_text(names + rows[0])
+    done(call("embed", "data.csv", "--model", "m.skops", "-o", "a.csv"))
+    done(call("apply", "m.skops", "one.csv", "-o", "one-2d.csv"))
+    places = pd.read_csv("a.csv")[COORDINATES].to_numpy()
+    assert np.array_equal(pd.read_csv("one-2d.csv")[COORDINATES], places[:1])
+    pipeline, _ = load_model((folder / "m.skops").read_bytes())
+    texts = pd.read_csv("data.csv", sep=";", dtype=str)
+    for frame in (read_table("data.csv").frame, texts, texts[:1]):
+        found = pipeline.transform(frame)
+        np.testing.assert_allclose(found, places[frame.index], atol=1e-9)
+    with pytest.raises(TableError, match="column 'stueck' held whole numbers with points"):
+        pipeline.transform(pd.read_csv("data.csv", sep=";"))
 
 
 @pytest.mark.parametrize("words", [("false", "true"), ("FALSE", "TRUE"), ("False", "True")])

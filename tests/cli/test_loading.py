@@ -48,7 +48,7 @@ def test_a_german_table_is_embedded_by_the_command_that_the_first_one_offers(cal
         "column 'Nr' numbers the rows and is taken for --id (--feature Nr embeds it)",
         "column 'Klasse' seems to hold classes and is taken for --target",
         "read as numbers (decimal comma, points between thousands, in €): 'Umsatz'",
-        "read as numbers (decimal comma, points between thousands): 'Einwohner'",
+        "read as numbers (points between thousands): 'Einwohner'",
         "read as numbers (decimal comma, in %): 'Anteil'",
         "dates became days since 1970 (day before month): 'Datum'",
         "60 rows, 4 features: 4 of numbers (standardised)",

@@ -98,6 +98,26 @@ def test_a_few_new_rows_are_read_as_the_fitted_ones_were():
         prepare.transform(frame[:1].assign(Preis="1.234 $"))
 
 
+PIECES = ["935", "1.275", "66.208", "2.002.364", "12"] * 4
+
+
+def test_floats_that_were_thousands_are_refused_in_words():
+    frame = pd.DataFrame({"Preis": ["1.234,5", "7,25"] * 10, "Stück": PIECES})
+    prepare = TablePreparation(scale="raw").fit(frame)
+    assert prepare.columns_["Stück"] == "number (points between thousands), as it is"
+    points = prepare.transform(frame)
+    assert points[:3].tolist() == [[1234.5, 935], [7.25, 1275], [1234.5, 66208]]
+    with pytest.raises(
+        TableError, match=r"whole numbers with .* row 2 has the number 1\.275; give"
+    ):
+        prepare.transform(frame[:3].assign(Stück=[935, 1.275, 66.208]))
+    for other in (points[:, 1], [text.replace(".", "") for text in PIECES]):
+        assert np.array_equal(prepare.transform(frame.assign(Stück=other)), points)
+    other = frame.assign(Stück=[text.replace(".", ",") for text in PIECES])
+    assert np.array_equal(prepare.transform(other), points)
+    assert prepare.transform(frame[:1].assign(Stück=[1000.5])).tolist() == [[1234.5, 1000.5]]
+
+
 SPELLINGS = {
     "bool": [True, False] * 10,
     "small": ["true", "false"] * 10,

@@ -135,5 +135,8 @@ def _read(
     """Read new rows and choose the columns that the model takes; notes are in the selection's."""
     numbers, known = prepare.kinds()
     keep = [name for name in (ids, prepare.id_, prepare.target_) if name is not None]
-    table = read_any(new, header=header, expected=numbers, text=known, keep=keep, decimal=decimal)
+    # A few rows may not tell that 66.208 is 66208; the fitted ones did.
+    apart = [] if decimal else [name for name in numbers if prepare.held_whole(name)]
+    text = [*known, *apart]
+    table = read_any(new, header=header, expected=numbers, text=text, keep=keep, decimal=decimal)
     return prepare.conform(table, id=ids, drop=drop, missing=missing)

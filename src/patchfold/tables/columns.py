@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from patchfold.tables.dates import ORDERS, are_dates, as_days, order_of
-from patchfold.tables.numbers import DECIMAL_COMMA, mixed_units, read_numbers, unit_in
+from patchfold.tables.numbers import (
+    DECIMAL_COMMA,
+    POINTS_BETWEEN,
+    decimal_in,
+    mixed_units,
+    read_numbers,
+    unit_in,
+)
 from patchfold.tables.problems import ColumnsError, Problem, TableError, beside, listed, quoted
 
 if TYPE_CHECKING:
@@ -172,7 +179,13 @@ def new_numbers(
         return as_days(values, order_of(values) if order == "typed" and len(known) else order)
     if len(values.dropna()) and _has_text(values):
         # Few new rows may not tell whether 1.234 is more than a thousand; the fitted ones did.
-        written = read_numbers(values, "," if DECIMAL_COMMA in signs else decimal)
+        sign = decimal_in(signs) or decimal
+        if (
+            holds_whole(signs)
+            and not values.dropna().astype(str).str.contains(".", regex=False).any()
+        ):
+            sign = "."  # another file may have commas between thousands
+        written = read_numbers(values, sign)
         if written is not None:
             units = [unit_in(words) for words in (signs, written[1])]
             if all(units) and units[0] != units[1]:
@@ -181,7 +194,29 @@ def new_numbers(
                     "it."
                 )
             return pd.Series(written[0], index=values.index)
-    return as_numbers(name, values, remedy)
+    numbers = as_numbers(name, values, remedy)
+    if holds_whole(signs):
+        _check_points_apart(name, numbers)
+    return numbers
+
+
+def holds_whole(signs: str) -> bool:
+    """Tell whether a column held whole numbers with points between thousands."""
+    return POINTS_BETWEEN in signs and DECIMAL_COMMA not in signs
+
+
+def _check_points_apart(name: str, numbers: Any) -> None:
+    """Refuse numbers that were texts such as 66.208, for 66208, before something else read them."""
+    known = numbers.dropna()
+    thousands = known * 1000
+    fractions = known[known % 1 != 0]
+    misread = (known.abs() < 1000).all() and ((thousands - thousands.round()).abs() < 1e-6).all()
+    if misread and len(fractions):
+        raise TableError(
+            f"column {quoted(name)} held whole numbers with points between thousands, but row "
+            f"{fractions.index[0] + 1} has the number {fractions.iloc[0]:g}; give the column as "
+            f"text, by read_table(file, text=[{quoted(name)}]) or pandas.read_csv(file, dtype=str)."
+        )
 
 
 def as_numbers(name: str, values: Any, remedy: str) -> Any:

@@ -83,13 +83,13 @@ def parse_delimited(
         "skip_blank_lines": width > 1,  # in a single column one is a missing value
     }
     frame = _read(text, decimal, [*known.text, *dotted], options)
-    _read_dotted(frame, dotted, notes)
+    apart = _read_dotted(frame, dotted, notes)
     _read_signs(frame, decimal, known.text)
     kept = [name for name in names if name in known.keep or named_like_a_role(name)]
     if not kept:
-        return Table(frame, notes, decimal=decimal)
+        return Table(frame, notes, decimal=decimal, apart=apart)
     written = pd.read_csv(io.StringIO(text), usecols=kept, dtype=str, na_values=[""], **options)
-    return Table(frame, notes, written, decimal=decimal)
+    return Table(frame, notes, written, decimal=decimal, apart=apart)
 
 
 def _read(text: str, decimal: str, words: Sequence[str], options: dict[str, Any]) -> Any:
@@ -148,8 +148,11 @@ def _dotted(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def _read_dotted(frame: Any, names: Sequence[str], notes: list[str]) -> None:
-    """Turn columns with points between thousands into numbers, unless a later row has others."""
+def _read_dotted(frame: Any, names: Sequence[str], notes: list[str]) -> tuple[str, ...]:
+    """Turn columns with points between thousands into numbers, unless a later row has others.
+
+    Return those that are.
+    """
     import pandas as pd
 
     apart = []
@@ -166,6 +169,7 @@ def _read_dotted(frame: Any, names: Sequence[str], notes: list[str]) -> None:
             f"points stand between thousands in {listed(apart)} (--decimal . takes them for "
             "decimal points)"
         )
+    return tuple(apart)
 
 
 def _read_signs(frame: Any, decimal: str, text: Collection[str]) -> None:

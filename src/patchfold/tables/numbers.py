@@ -38,6 +38,7 @@ UNITS = frozenset(
 
 # What is said of a column that has one.
 DECIMAL_COMMA = "decimal comma"
+POINTS_BETWEEN = "points between thousands"
 BETWEEN = {".": "points", ",": "commas", "'": "apostrophes", "\u2019": "apostrophes"}
 # What a number without a unit is called among others.
 BARE = "no unit"
@@ -74,12 +75,25 @@ def read_numbers(cells: Any, decimal: str = ".") -> tuple[Doubles, str] | None:
     values = np.full(len(cells), np.nan)
     values[there] = numbers
     unit = next(iter(units), "")
+    # Points in whole numbers say enough.
+    whole = between == "." and not any("," in part["digits"] for part in found)
     how = [
-        *([DECIMAL_COMMA] if point == "," else []),
+        *([DECIMAL_COMMA] if point == "," and not whole else []),
         *([f"{BETWEEN.get(between, 'spaces')} between thousands"] if between else []),
         *([f"in {unit}"] if unit else []),
     ]
     return values, ", ".join(how) or "numbers"
+
+
+def decimal_in(words: str) -> str:
+    """Return the decimal sign in what :func:`read_numbers` understood, "" where it tells none.
+
+    Examples
+    --------
+    >>> decimal_in("decimal comma, in kg"), decimal_in("points between thousands"), decimal_in("")
+    (',', ',', '')
+    """
+    return "," if DECIMAL_COMMA in words or POINTS_BETWEEN in words else ""
 
 
 def unit_in(words: str) -> str:

@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from patchfold.base.estimators import BaseEstimator, TransformerMixin
 from patchfold.base.validation import check_choice, check_columns, check_points, require
 from patchfold.tables.coding import SCALES, preprocessor
-from patchfold.tables.columns import is_constant, is_numeric
+from patchfold.tables.columns import holds_whole, is_constant, is_numeric
 from patchfold.tables.dates import ORDERS
+from patchfold.tables.numbers import DECIMAL_COMMA, POINTS_BETWEEN
 from patchfold.tables.one_unit import unit_of
 from patchfold.tables.problems import TableError, check_names, listed, quoted
 from patchfold.tables.roles import Roles, assign
@@ -275,6 +276,10 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         """Return the points of rows whose features are chosen."""
         return np.asarray(self.coder_.transform(selection.features), dtype=float)
 
+    def held_whole(self, name: str) -> bool:
+        """Tell whether a column held whole numbers with points between thousands."""
+        return holds_whole(self.written_.get(name, ""))
+
     def kinds(self) -> tuple[list[str], dict[str, Any]]:
         """Return the columns of numbers, and those of categories with the known ones of each."""
         numbers, categories = list[str](), dict[str, Any]()
@@ -356,6 +361,12 @@ def chosen(
         dates=dates,
     )
     selection.notes[:0] = [*table.notes, *notes]
+    # What pandas read has no texts left to show how its numbers were written.
+    signs = dict.fromkeys(table.apart, POINTS_BETWEEN)
+    if table.decimal == ",":
+        signs = dict.fromkeys(table.frame.select_dtypes("number").columns, DECIMAL_COMMA) | signs
+    signs = {name: how for name, how in signs.items() if name in selection.features}
+    selection = replace(selection, written=signs | selection.written)
     genes = table.genes and replace(table.genes, values=table.genes.values[selection.rows])
     return replace(selection, roles=roles, shape=table.shape, one_unit=table.one_unit, genes=genes)
 
