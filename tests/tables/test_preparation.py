@@ -118,6 +118,38 @@ def test_floats_that_were_thousands_are_refused_in_words():
     assert prepare.transform(frame[:1].assign(Stück=[1000.5])).tolist() == [[1234.5, 1000.5]]
 
 
+@pytest.mark.parametrize("dash", ["-", "\u2013", "\u2014", "."])
+@pytest.mark.parametrize(
+    ("values", "filled"),
+    [(["yes", "no", "no"] * 8, "no"), ([f"{day}.1.2024" for day in range(1, 25)], "12.1.2024")],
+)
+def test_a_dash_is_missing_among_dates_and_categories(dash, values, filled):
+    frame = pd.DataFrame({"x": np.arange(24.0) ** 2, "when": values})
+    holes = frame.assign(when=[*values[:11], dash, *values[12:]])
+    prepare = TablePreparation(missing="impute", dates=True, scale="raw").fit(holes)
+    assert any("a dash or a point alone counts as missing" in note for note in prepare.notes_)
+    points = prepare.transform(holes)
+    empty = holes.replace(dash, None)
+    assert np.array_equal(points, TablePreparation(**prepare.get_params()).fit_transform(empty))
+    assert np.array_equal(points[[11]], prepare.transform(holes[11:12]))
+    assert np.array_equal(np.delete(points, 11, 0), prepare.transform(frame.drop(index=11)))
+    with pytest.raises(TableError, match=r"1 of 24 rows has a missing value: row 12 \('when'\)"):
+        TablePreparation(dates=True).fit(holes)
+    if filled in values[:3]:
+        alone = prepare.transform(frame[11:12].assign(when=filled))
+        assert np.array_equal(points[[11]], alone)
+
+
+@pytest.mark.parametrize("others", [["x"], ["+"], ["++", "+", "o", "--"]])
+def test_a_dash_that_says_no_is_a_category(others):
+    kinds = ["-", *others] * 8
+    frame = pd.DataFrame({"x": np.arange(float(len(kinds))) ** 2, "kind": kinds})
+    prepare = TablePreparation().fit(frame)
+    assert prepare.columns_["kind"].startswith(f"{len(set(kinds))} categories")
+    assert not any("dash" in note for note in prepare.notes_)
+    assert np.array_equal(prepare.transform(frame[:1]), prepare.transform(frame)[:1])
+
+
 SPELLINGS = {
     "bool": [True, False] * 10,
     "small": ["true", "false"] * 10,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold.tables.dates import ORDERS, are_dates, as_days, order_of
+from patchfold.tables.dates import ORDERS, are_dates, as_days, lacking, order_of
 from patchfold.tables.numbers import (
     DECIMAL_COMMA,
     POINTS_BETWEEN,
@@ -17,9 +17,10 @@ from patchfold.tables.numbers import (
     unit_in,
 )
 from patchfold.tables.problems import ColumnsError, Problem, TableError, beside, listed, quoted
+from patchfold.tables.sniffing import DASHES, MISSING_NUMBERS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 # A text column is taken for categories up to this many, or up to half as many as there are rows:
 # beyond, it holds names, free text or numbers that could not be read.
@@ -50,6 +51,8 @@ class Features:
         self.written: dict[str, str] = {}
         # How the dates of a column are written, for those that became numbers.
         self.dates: dict[str, str] = {}
+        # The dates and categories among which a dash stands for a missing value.
+        self.dashed: list[str] = []
         import pandas as pd
         from pandas.api import types
 
@@ -88,6 +91,7 @@ class Features:
                 f"dates became {hours} ({ORDERS[order]}): {listed(names)}"
                 for order, names in orders.items()
             ),
+            *said_of_dashes(self.dashed),
         ]
 
     def _feature(self, name: str, values: Any) -> Any:
@@ -100,7 +104,7 @@ class Features:
             words = f"column {quoted(name)} has no values; {leave_out}"
             raise ColumnsError([Problem(words, ("--drop", name))])
         if are_dates(values):
-            return self._days(name, values)
+            return self._days(name, self._without(name, values, lacking(values, MISSING_NUMBERS)))
         if types.is_complex_dtype(values):
             raise ColumnsError([beside(name, "holds complex numbers")])
         if isinstance(values.dtype, pd.CategoricalDtype):
@@ -122,8 +126,15 @@ class Features:
                 numbers, how = written
                 self.written[name] = how
                 return pd.Series(numbers, index=values.index)
+        values = self._without(name, values, dashes_among(values))
         _check_categories(name, values)
         return as_text(values)
+
+    def _without(self, name: str, values: Any, dashes: Any) -> Any:
+        if not dashes.any():
+            return values
+        self.dashed.append(name)
+        return values.mask(dashes)
 
     def _days(self, name: str, values: Any) -> Any:
         order = order_of(values)
@@ -152,6 +163,33 @@ def _inverted(kinds: Mapping[str, str]) -> dict[str, list[str]]:
     return found
 
 
+def dashes_among(values: Any, known: Collection[Any] = ()) -> Any:
+    """Tell where a category is a dash that stands for a missing value.
+
+    It does where there are two others or more, and no plus sign: beside a cross alone, it says no.
+    A dash among the ``known`` categories of a model is one of them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> dashes_among(pd.Series(["yes", "-", "no"])).tolist()
+    [False, True, False]
+    >>> dashes_among(pd.Series(["x", "-", "x"])).tolist()
+    [False, False, False]
+    """
+    if len(known):
+        return lacking(values, DASHES - set(known))
+    dashes = lacking(values, DASHES)
+    others = set(values[~dashes].dropna().astype(str).str.strip())
+    return dashes & (len(others) > 1 and not others & {"+", "++"})
+
+
+def said_of_dashes(names: Sequence[str]) -> list[str]:
+    """Return a note on columns in which a dash stands for a missing value."""
+    words = "a dash or a point alone counts as missing (a word, such as none, would be a category)"
+    return [f"{words}: {listed(names)}"] if names else []
+
+
 def new_numbers(
     name: str,
     values: Any,
@@ -170,6 +208,7 @@ def new_numbers(
     import pandas as pd
 
     if order is not None:
+        values = values.mask(lacking(values, MISSING_NUMBERS))
         known = values.dropna()
         if len(known) and not are_dates(values):
             raise TableError(

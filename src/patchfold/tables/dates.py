@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from patchfold.tables.sniffing import MISSING_NUMBERS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 CLOCK = r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?"
 DAY = r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d\d))"
@@ -34,8 +39,8 @@ def are_dates(values: Any) -> bool:
         return False
     if types.is_object_dtype(values) and hasattr(known.iloc[0], "isoformat"):
         return True  # dates of Parquet
-    texts = known.astype(str).str.strip()
-    return bool(texts.str.fullmatch(TIME).all())
+    texts = _texts(known)
+    return len(texts) > 0 and bool(texts.str.fullmatch(TIME).all())
 
 
 def order_of(values: Any) -> str:
@@ -57,7 +62,7 @@ def order_of(values: Any) -> str:
         return "typed"
     if hasattr(known.iloc[0], "isoformat"):
         return "typed"
-    texts = known.astype(str).str.strip()
+    texts = _texts(known)
     if texts.str.fullmatch(CLOCK).all():
         return "clock"
     found = texts.str.extract(PARTS)
@@ -83,6 +88,7 @@ def as_days(values: Any, order: str) -> Any:
     import pandas as pd
     from pandas.api import types
 
+    values = values.mask(lacking(values, MISSING_NUMBERS))
     if types.is_timedelta64_dtype(values):
         return values.dt.total_seconds() / SECONDS_OF_DAY
     if order == "clock":
@@ -94,6 +100,23 @@ def as_days(values: Any, order: str) -> Any:
     moments = pd.to_datetime(plain, format="mixed", **options)
     days = (moments - pd.Timestamp(0, tz="UTC")).dt.total_seconds() / SECONDS_OF_DAY
     return days.where(values.notna(), np.nan).astype(float)
+
+
+def lacking(values: Any, signs: Collection[str]) -> Any:
+    """Tell where a column has a sign for a missing value."""
+    from pandas.api import types
+
+    if not (types.is_object_dtype(values) or types.is_string_dtype(values)):
+        return np.zeros(len(values), dtype=bool)
+    return values.map(lambda value: isinstance(value, str) and value.strip() in signs).to_numpy(
+        dtype=bool
+    )
+
+
+def _texts(known: Any) -> Any:
+    """Return what is known as text, without signs for missing values, such as "-"."""
+    texts = known.astype(str).str.strip()
+    return texts[~texts.isin(MISSING_NUMBERS)]
 
 
 def _hours(text: str) -> float:

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from patchfold.base.validation import check_choice, warn_user
-from patchfold.tables.columns import Features, as_text, is_constant, known_text, new_numbers
+from patchfold.tables.columns import (
+    Features,
+    as_text,
+    dashes_among,
+    is_constant,
+    known_text,
+    new_numbers,
+    said_of_dashes,
+)
 from patchfold.tables.problems import ColumnsError, Problem, TableError, counted, listed, quoted
 from patchfold.tables.roles import Roles
 
@@ -174,7 +182,11 @@ def conform(
             remedy="correct it, or leave the cell empty",
         )
     for name, known in categories.items():
-        features[name] = known_text(frame[name], known)
+        dashes = dashes_among(frame[name], known)
+        features[name] = known_text(
+            frame[name].mask(dashes) if dashes.any() else frame[name], known
+        )
+        notes += said_of_dashes([name] if dashes.any() else [])
     selection = _selection(frame, features, target, ids, written, missing, notes, NEW_ROWS_REMEDIES)
     for name, known in categories.items():
         values = selection.features[name]

@@ -31,8 +31,10 @@ MISSING = frozenset(
         for letters in product(*({letter.lower(), letter.upper()} for letter in word))
     ]
 )
-# These stand for a missing value only in a column of numbers: elsewhere they are categories.
-MISSING_NUMBERS = frozenset(["-", "--", ".", "none", "NONE"])
+# These stand for a missing value among numbers, dates, and two categories or more.
+DASHES = frozenset(["-", "--", "\u2013", "\u2014", "."])
+# These do so among numbers and dates: elsewhere they are categories.
+MISSING_NUMBERS = DASHES | {"none", "NONE"}
 # The longest cell that csv may read, in characters. Its own limit, 131072, guards against files
 # with a quote that is never closed; those are refused later.
 LARGEST_FIELD = 2**31 - 1
