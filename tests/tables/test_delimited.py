@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patchfold.tables import read_table, select
+from patchfold.tables import Roles, read_table, select
 from patchfold.tables.delimited import _precision
+from patchfold.tables.preparation import chosen
 
 
 def test_quoted_fields_keep_separators_newlines_and_quotes(read):
@@ -46,6 +47,15 @@ def test_a_dash_is_a_missing_number_and_elsewhere_a_category(read):
     assert frame["sign"].tolist() == ["+", "-", "+"]
     assert frame["y"].tolist()[1:] == [7, 8]
     assert read("x;y\n1,5;a\n-;b\n").frame["x"].tolist()[0] == 1.5
+
+
+def test_numbers_that_begin_with_a_zero_are_told(read):
+    table = read("plz,x,y,n\n02366,1,0.5,1\n98651,0,00.5,2\n27254,3,0,0\n")
+    assert table.codes == ("plz",)
+    selection = chosen(table, Roles(), [], missing="error", dates=False)
+    words = "numbers with a zero before others may be codes, and are embedded as numbers: 'plz' "
+    assert selection.notes == [words + "(--info 'plz' only shows it)"]
+    assert chosen(table, Roles(info=("plz",)), [], missing="error", dates=False).notes == []
 
 
 def test_blank_lines_of_a_single_column_are_missing_values(read):

@@ -85,11 +85,12 @@ def parse_delimited(
     frame = _read(text, decimal, [*known.text, *dotted], options)
     apart = _read_dotted(frame, dotted, notes)
     _read_signs(frame, decimal, known.text)
+    codes = _zeros_first(frame, rows)
     kept = [name for name in names if name in known.keep or named_like_a_role(name)]
     if not kept:
-        return Table(frame, notes, decimal=decimal, apart=apart)
+        return Table(frame, notes, decimal=decimal, apart=apart, codes=codes)
     written = pd.read_csv(io.StringIO(text), usecols=kept, dtype=str, na_values=[""], **options)
-    return Table(frame, notes, written, decimal=decimal, apart=apart)
+    return Table(frame, notes, written, decimal=decimal, apart=apart, codes=codes)
 
 
 def _read(text: str, decimal: str, words: Sequence[str], options: dict[str, Any]) -> Any:
@@ -170,6 +171,22 @@ def _read_dotted(frame: Any, names: Sequence[str], notes: list[str]) -> tuple[st
             "decimal points)"
         )
     return tuple(apart)
+
+
+def _zeros_first(frame: Any, rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Return the columns of whole numbers of which one begins with a zero."""
+    found = {
+        place
+        for row in rows
+        for place, cell in enumerate(row)
+        if cell[:1] == "0" and cell[1:].isdecimal()
+    }
+    names = list(frame.columns)
+    return tuple(
+        str(names[place])
+        for place in sorted(found)
+        if place < len(names) and frame[names[place]].dtype.kind in "iuf"
+    )
 
 
 def _read_signs(frame: Any, decimal: str, text: Collection[str]) -> None:

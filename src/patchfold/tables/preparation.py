@@ -360,6 +360,10 @@ def chosen(
         decimal=table.decimal,
         dates=dates,
     )
+    codes = [name for name in table.codes if name in selection.features]
+    if codes:
+        words = "numbers with a zero before others may be codes, and are embedded as numbers"
+        notes = [*notes, f"{words}: {listed(codes)} (--info {quoted(codes[0])} only shows it)"]
     selection.notes[:0] = [*table.notes, *notes]
     # What pandas read has no texts left to show how its numbers were written.
     signs = dict.fromkeys(table.apart, POINTS_BETWEEN)

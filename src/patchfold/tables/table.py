@@ -21,6 +21,7 @@ class Table:
     kept: Any = None
     decimal: str = "."  # the decimal sign
     apart: tuple[str, ...] = ()  # columns of whole numbers with points between thousands
+    codes: tuple[str, ...] = ()  # columns of numbers of which some begin with a zero, as 02366
     index: str | None = None  # the column that the file itself declares to name the rows
     beside: tuple[str, ...] = ()  # columns that the file keeps apart from the points
     # The shape of a row that was laid out as one line of numbers; empty for others.
