@@ -33,8 +33,9 @@ SEPARATOR_NAMES = {
     ",": "commas",
     SPACES: "spaces",
 }
-# A whole number that may have more than 64 bits.
-LARGE = r"[+-]?[1-9]\d{18,4000}"
+# A whole number that may have more than 64 bits. Python reads no more than 4300 digits, and Arrow's
+# expressions count no further than 1000.
+LARGE, MOST_DIGITS = r"[+-]?[1-9]\d{18,}", 4000
 # From this version on, pandas reads numbers exactly by default.
 EXACT_PANDAS = (3, 1)
 
@@ -201,7 +202,8 @@ def _read_signs(frame: Any, decimal: str, text: Collection[str]) -> None:
         cells = frame[name][~signs].dropna().astype(str)
         if name in text or not len(cells):
             continue
-        if cells.str.fullmatch(LARGE).any() and cells.str.fullmatch(r"[+-]?\d{1,4000}").all():
+        large = cells.str.fullmatch(LARGE).any() and cells.str.len().max() <= MOST_DIGITS
+        if large and cells.str.fullmatch(r"[+-]?\d+").all():
             whole = pd.Series([int(cell) for cell in cells], cells.index, dtype=object)
             frame[name] = whole.reindex(frame.index)
         elif signs.any() and all(is_number(cell, decimal) for cell in cells):
