@@ -81,7 +81,7 @@ def points(name, kind, image_seed=IMAGE_SEED):
         X, y = np.asarray(data.X, dtype=float), np.asarray(data.y)
     most, seed = (MOST_IMAGES, image_seed) if kind == "image" else (MOST, 0)
     if len(X) > most:
-        rows = draw_rows(len(X), most, seed, ordered=False)
+        rows = draw_rows(len(X), most, seed)
         X, y = X[rows], y[rows]
     return (scale(X) if kind == "standardised" else X), y
 

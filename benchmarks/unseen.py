@@ -43,7 +43,7 @@ def numbers(path):
     X = frame.to_numpy(dtype=float)
     if X.shape[1] < LEAST_COLUMNS or len(np.unique(X, axis=0)) < LEAST:
         return None
-    return X if len(X) <= MOST else X[draw_rows(len(X), MOST, 0, ordered=False)]
+    return X if len(X) <= MOST else X[draw_rows(len(X), MOST, 0)]
 
 
 def measured(X):
