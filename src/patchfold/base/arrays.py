@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
 
 # The standard has no type to annotate with.
 Array = Any
+
+# Data with a spread outside this range are rescaled before anything is squared, by a power of two,
+# which changes no digit.
+PLAIN_SPREAD = (1e-100, 1e100)
 
 
 def floating(x: Any, name: str = "X") -> Array:
@@ -61,3 +66,19 @@ def put(array: Array, rows: Indices, values: Array) -> None:
     else:  # the standard writes one row at a time
         for place, row in enumerate(rows):
             array[int(row), ...] = values[place, ...]
+
+
+def unit_and_scale(half: float) -> tuple[float, float]:
+    """Return factors for data of half the spread ``half``, both powers of two.
+
+    The first brings the spread near 1. The second is 1 but for data whose squares may overflow or
+    vanish.
+
+    Examples
+    --------
+    >>> unit_and_scale(3.0)
+    (0.25, 1.0)
+    """
+    unit = math.ldexp(1.0, min(-math.frexp(half)[1], 1000)) if half else 1.0  # finite itself
+    plain = half == 0 or PLAIN_SPREAD[0] <= 2 * half <= PLAIN_SPREAD[1]
+    return unit, 1.0 if plain else unit / 2

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from scipy import sparse
 
+from patchfold.base.arrays import unit_and_scale
 from patchfold.base.threads import block_slices, map_blocks, n_threads
 from patchfold.base.types import Floats, Indices
 from patchfold.base.validation import check_points, is_sparse
@@ -41,10 +42,6 @@ BLOCKS_FROM = 20_000
 # smaller products gain nothing. No bit of a result depends on it.
 BLAS_FEATURES = 100
 
-# Data with a spread outside this range are rescaled before anything is squared, by a power of two,
-# which changes no digit.
-PLAIN_SPREAD = (1e-100, 1e100)
-
 # Larger differences would overflow, even rescaled, when squared and summed.
 LARGEST_SPREAD = 1e150
 
@@ -70,10 +67,7 @@ class SearchedPoints:
         self._low, self._high = _column_range(X)
         # Halves, because the range of the largest values would overflow before it is refused.
         half = float(np.max(self._high / 2 - self._low / 2))
-        # The power of two that brings the spread near 1, itself finite.
-        self.unit = float(np.ldexp(1.0, min(-int(np.frexp(half)[1]), 1000))) if half else 1.0
-        plain = half == 0 or PLAIN_SPREAD[0] <= 2 * half <= PLAIN_SPREAD[1]
-        self.scale = 1.0 if plain else self.unit / 2
+        self.unit, self.scale = unit_and_scale(half)
         self._check_magnitude(self._low, self._high)
 
     def __getstate__(self) -> dict[str, Any]:

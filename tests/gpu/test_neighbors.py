@@ -1,0 +1,98 @@
+"""Neighbours on tensors are those on arrays: the same indices, and distances to the last bit."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from patchfold.gpu import neighbors
+from patchfold.gpu.neighbors import nearest
+from patchfold.neighbors import ExactNeighbors
+
+DTYPES = [np.float32, np.float64]
+
+
+def awkward(kind, n, m, rng):
+    """Return points that make a search by products lose digits or meet ties."""
+    X = rng.standard_normal((n, m))
+    if kind == "ties":
+        X = rng.integers(0, 3, (n, m)).astype(float)
+    elif kind == "copies":
+        X = X[rng.integers(0, max(1, n // 4), n)]
+    elif kind == "constant":
+        X[:, : max(1, m // 2)] = 7.0
+    elif kind == "far off centre":
+        X[:, 0] += 1e4
+    elif kind == "outlier":
+        X[0] = 1e6
+    elif kind == "equal":
+        X[:] = 0.1
+    elif kind == "tiny":
+        X *= 1e-30
+    return X
+
+
+KINDS = [
+    "plain", "ties", "copies", "constant", "far off centre", "outlier", "equal", "tiny",
+]  # fmt: skip
+
+
+def assert_as_on_cpu(X, k, queries=None):
+    search = ExactNeighbors(k).build(X)
+    expected = search.query(queries)
+    others = None if queries is None else torch.from_numpy(queries)
+    indices, distances = nearest(torch.from_numpy(X), k, others)
+    assert indices.dtype == torch.int64
+    assert distances.numpy().dtype == X.dtype
+    assert np.array_equal(indices.numpy().ravel(), expected.indices)
+    assert np.array_equal(distances.numpy().ravel(), expected.distances)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", KINDS)
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 70), m=st.integers(1, 20))
+def test_neighbours_are_those_of_the_cpu(kind, dtype, seed, n, m):
+    rng = np.random.default_rng(seed)
+    X = awkward(kind, n, m, rng).astype(dtype)
+    assert_as_on_cpu(X, int(rng.integers(1, n)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_others_can_be_neighbours(kind):
+    X = awkward(kind, 30, 4, np.random.default_rng(0))
+    assert_as_on_cpu(X, 29)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_new_points_may_equal_old_ones(kind, dtype):
+    rng = np.random.default_rng(1)
+    X = awkward(kind, 50, 6, rng).astype(dtype)
+    queries = np.concatenate((X[:5], awkward(kind, 20, 6, rng).astype(dtype), X[:1] * 100))
+    assert_as_on_cpu(X, 7, queries)
+
+
+@pytest.mark.parametrize("m", [1, 3, 7, 8, 9, 16, 127, 128, 129, 784, 1000])
+def test_squares_are_added_in_the_order_of_numpy(m):
+    values = np.random.default_rng(m).standard_normal((40, m)) ** 2
+    assert np.array_equal(neighbors._sums_of_rows(torch.from_numpy(values)), values.sum(axis=1))
+
+
+def test_results_do_not_depend_on_the_size_of_blocks(monkeypatch):
+    X = torch.from_numpy(awkward("ties", 60, 5, np.random.default_rng(2)))
+    whole = nearest(X, 9)
+    monkeypatch.setitem(neighbors.WORK_BYTES, "cpu", 1)
+    assert all(map(torch.equal, nearest(X, 9), whole))
+
+
+def test_extreme_scales_are_searched_as_on_the_cpu():
+    X = awkward("plain", 40, 5, np.random.default_rng(3))
+    assert_as_on_cpu(X * 1e-200, 6)
+    assert_as_on_cpu(X * 1e140, 6)
+
+
+def test_distances_beyond_the_type_are_refused():
+    X = torch.tensor([[-3e38], [3e38], [0.0]], dtype=torch.float32)
+    with pytest.raises(ValueError, match=r"overflow torch\.float32"):
+        nearest(X, 2)
