@@ -40,6 +40,7 @@ from patchfold.evaluation.comparison import NEAREST
 from patchfold.evaluation.sampling import folds
 from patchfold.graph.short_circuits import RECIPE, recommended_patch
 from patchfold.metrics import rank_correlation
+from patchfold.patches.covariances import AUTO_RIDGE
 
 FOLDER = Path("studies/ablation-1")
 SEEDS = (400, 401, 402)
@@ -170,7 +171,7 @@ def embedded(cell, change):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            gamma = change.get("ridge", before["ridge"]) * np.var(X, axis=0).mean()
+            gamma = change.get("ridge", AUTO_RIDGE) * np.var(X, axis=0).mean()
             patch = recommended_patch(len(X))
             patch.set_params(gamma=gamma, denoise=change.get("denoise", True))
             method = PatchIsomap(
@@ -286,7 +287,7 @@ def main() -> None:
         draw(asked.picture, asked.seeds[0])
         return
     if asked.list:
-        for name, value in asdict(RECIPE).items():
+        for name, value in (asdict(RECIPE) | {"ridge": AUTO_RIDGE}).items():
             print(f"{name} = {value:g}")
         return
     chosen = changes()

@@ -30,6 +30,7 @@ from patchfold import (
     PatchSpace,
     PatchTSNE,
 )
+from patchfold.graph.lengths import has_patches
 
 # name: estimator, number of points, number of features, type
 CASES: dict[str, tuple[Any, int, int, str]] = {
@@ -91,7 +92,7 @@ def points(n: int, m: int, dtype: str, copies: int = 0) -> Any:
 def estimate(estimator: Any, X: Any, *, merged: bool = False) -> int:
     """Return what the estimator will ask for before the first stage of a fit."""
     estimator._cut_to(len(X), given=False)
-    estimator.patch_ = estimator._patch_for(len(X)) if estimator._has_patches() else None
+    estimator.patch_ = estimator._patch_for(len(X)) if has_patches(estimator.divergence) else None
     return int(estimator._needed(X, estimator._setting(len(X)), merged=merged))
 
 

@@ -14,7 +14,7 @@ from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE, Patc
 from patchfold.analysis.bridges import COLUMNS, detours
 from patchfold.datasets import make_manifold
 from patchfold.graph.edges import EdgeList, symmetric, undirected
-from patchfold.graph.short_circuits import Evidence, verdict
+from patchfold.graph.short_circuits import Candidates, verdict
 from patchfold.neighbors import find_neighbors
 
 ROLL = make_manifold("swiss-roll", 600, 0.3, 1)
@@ -88,7 +88,7 @@ def test_no_way_around_is_shorter_than_is_said():
     distances = np.linalg.norm(X[i] - X[j], axis=1)
     disagreement = 0.6 * np.exp(rng.normal(size=len(i)))
     every = np.ones(len(i), dtype=bool)
-    judgement = verdict(Evidence(i, j, disagreement, distances, 0 * i, every, every), 150)
+    judgement = verdict(Candidates(i, j, every, every, 0 * i), distances, disagreement, 150)
     found = detours(EdgeList(i, j, distances, 150), judgement)
     held = judgement.held
     ways = dijkstra(symmetric(i[held], j[held], distances[held], 150))[i, j] / distances

@@ -27,7 +27,7 @@ from patchfold import (
 )
 from patchfold.datasets import make_manifold
 from patchfold.graph.edges import symmetric
-from patchfold.graph.short_circuits import Evidence, recommended_patch, verdict
+from patchfold.graph.short_circuits import Candidates, recommended_patch, verdict
 from patchfold.metrics import rank_correlation
 from patchfold.neighbors import ExactNeighbors, SharedNeighbors
 
@@ -115,8 +115,8 @@ def test_the_default_graph_is_that_of_the_recipe_in_loops(data):
     i, j = np.array(edges).T
     kept, near = (np.array([edge in some for edge in edges]) for some in (own, set(slow.near)))
     # In loops themselves in tests/graph/test_short_circuits.py.
-    evidence = Evidence(i, j, disagreement, distances, common, kept, near)
-    lengths = distances / slow.e0 * verdict(evidence, len(X)).factors
+    asked = Candidates(i, j, kept, near, common)
+    lengths = distances / slow.e0 * verdict(asked, distances, disagreement, len(X)).factors
     kept &= np.isfinite(lengths)
     expected = symmetric(i[kept], j[kept], lengths[kept], len(X))
     assert graph.nnz == expected.nnz

@@ -78,6 +78,7 @@ def test_stages_are_entered_in_their_order():
 
     build_graph(X, setting(k, len(X), by_divergence=True), stage=Stage)
     stages = ["neighbours", "patches", "neighbours under the divergence", "divergences"]
+    stages.append("short circuits")
     assert entered == [name for stage in stages for name in (stage, "")]
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphs import random_graph
-from patchfold.graph.lengths import trusted_of_new
+from patchfold.graph.short_circuits import trusted_of_new
 from patchfold.neighbors.neighborhoods import Neighborhoods
 
 

@@ -179,15 +179,15 @@ def suspicious_edges(graph: PatchGraph, min_score: float = 1.0) -> Bridges:
     >>> bool((geodesics > 20).all())
     True
     """
-    evidence = building.evidence_of(graph)
-    i, j = evidence.i, evidence.j
+    asked, distances, disagreement = building.compared(graph)
+    i, j = asked.i, asked.j
     n = len(graph if graph.copies is None else graph.copies.first)
     n_jobs = graph.setting.n_jobs
-    judgement = verdict(evidence, n, n_jobs)
-    distances = evidence.distances.astype(np.float64)
+    judgement = verdict(asked, distances, disagreement, n, n_jobs)
+    distances = distances.astype(np.float64)
     ways = detours(edges.EdgeList(i, j, distances, n), judgement, n_jobs)
-    score = evidence.disagreement * np.minimum(ways, LONG_WAY) / (LONG_WAY * DIVERGES)
-    listed = evidence.own & (score >= min_score) & (~judgement.trusted | (min_score == 0))
+    score = disagreement * np.minimum(ways, LONG_WAY) / (LONG_WAY * DIVERGES)
+    listed = asked.own & (score >= min_score) & (~judgement.trusted | (min_score == 0))
     rows = np.flatnonzero(listed)
     rows = rows[np.argsort(-score[rows], kind="stable")]
     kept = judgement.trusted
@@ -201,9 +201,9 @@ def suspicious_edges(graph: PatchGraph, min_score: float = 1.0) -> Bridges:
         source=i,
         target=j,
         score=score[rows],
-        divergence=evidence.disagreement[rows],
+        divergence=disagreement[rows],
         detour=ways[rows],
-        shared=evidence.common[rows],
+        shared=asked.common[rows],
         removed=np.isinf(judgement.factors[rows]) & graph.setting.pruned,
         around=around,
     )

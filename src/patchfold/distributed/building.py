@@ -61,8 +61,7 @@ def build_on_cluster(
             patches = patches_of_rows(cluster, shared, setting, found, scale, exact)
             cluster.wait(patches.members)
     weighing = Weighing(cluster, shared, setting, patches)
-    with stage("divergences"):
-        chosen, weighted = weighing.weighted(found)
+    chosen, weighted = weighing.weighted(found, stage)
     weighted = weighing.joined(weighted, stage)
     return ClusterGraph(setting, cluster, shared, scale, recall, search, patches, chosen, weighted)
 

@@ -16,6 +16,7 @@ from patchfold.distributed.building import build_on_cluster
 from patchfold.distributed.connection import Cluster, check_installed, connected
 from patchfold.distributed.placing import NewRows, places_of_fitted, places_of_new
 from patchfold.distributed.rows import as_given, read, sampled, share_out
+from patchfold.graph.lengths import has_patches
 from patchfold.neighbors.neighborhoods import Neighborhoods
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def fit(estimator: Any, X: Any, client: Any = "auto", y: Any = None) -> Any:
 
 def _refuse(estimator: Any) -> None:
     """Refuse parameters that a cluster has no way for, with what to do instead."""
-    plain = not estimator._has_patches() and estimator.supervision is not None
+    plain = not has_patches(estimator.divergence) and estimator.supervision is not None
     refused = {
         "divergence": (estimator._precomputed(), "give points and another divergence"),
         "graph": (estimator.graph != "neighbors", "use graph='neighbors'"),

@@ -6,23 +6,24 @@ about them by the functions that decide in one process: they are few numbers bes
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from patchfold.base.validation import warn_user
 from patchfold.distributed.halo import Halo, whole
 from patchfold.distributed.patches import fitted_patches
 from patchfold.distributed.rows import MODULES_BYTES
 from patchfold.divergences.pairing import paired
 from patchfold.graph import components, edges
-from patchfold.graph.building import Candidates, all_pairs_fit, check_degrees, pruned_lengths
+from patchfold.graph.building import check_degrees, joins_points, warn_of_components
 from patchfold.graph.lengths import MEAN_PAIRS, Lengths, even_pairs
-from patchfold.graph.short_circuits import RECIPE
+from patchfold.graph.pruning import candidates, pruned_lengths
+from patchfold.graph.short_circuits import RECIPE, Candidates, Typical
 from patchfold.neighbors.neighborhoods import Neighborhoods
-from patchfold.supervision import Cut, Edges, MinSum, changed_lengths, kinship
+from patchfold.supervision import Cut, MinSum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from patchfold.distributed.rows import Shared
     from patchfold.graph.components import Pair
     from patchfold.graph.patch_graph import GraphSetting
-    from patchfold.graph.short_circuits import Typical
 
 
 # Bytes that the edges need for every row and neighbour, while it is decided about them: 99 with 15
@@ -104,17 +104,21 @@ class Weighing:
         threads = min(threads for threads, _ in cluster.workers())
         self.how = {"setting": replace(setting, n_jobs=threads, random_state=None)}
 
-    def weighted(self, found: list[Any]) -> tuple[Any, Any]:
+    def weighted(self, found: list[Any], stage: Stage) -> tuple[Any, Any]:
         """Return futures of the chosen and the weighted edges, given those of neighbours."""
         run, measured = self.cluster.run, list[Any]()
-        nearest = self.cluster.each(_compact, found, dtype=self.shared.given.dtype, **self.how)
-        chosen = run(chosen_edges, nearest, **self.how)
-        if self.patches is not None:
-            ends = pairwise(self.shared.firsts.tolist())
-            measured = self._measured([run(_pairs_from, chosen, *some) for some in ends])
-        known = chosen, measured, self.shared.codes, self._mean()
-        weighted = run(weighted_edges, *known, **self.how)
-        self.cluster.wait([weighted])
+        with stage("divergences"):
+            nearest = self.cluster.each(_compact, found, dtype=self.shared.given.dtype, **self.how)
+            chosen = run(chosen_edges, nearest, **self.how)
+            if self.patches is not None:
+                ends = pairwise(self.shared.firsts.tolist())
+                measured = self._measured([run(_pairs_from, chosen, *some) for some in ends])
+            known = chosen, measured, self.shared.codes, self._mean()
+            self.cluster.wait([chosen, *measured])
+        prunes = self.patches is not None and self.setting.pruned
+        with stage("short circuits") if prunes else nullcontext():
+            weighted = run(weighted_edges, *known, **self.how)
+            self.cluster.wait([weighted])
         return chosen, weighted
 
     def joined(self, weighted: Any, stage: Stage) -> Any:
@@ -125,12 +129,7 @@ class Weighing:
         labels = self.cluster.get([run(_components, weighted)])[0]
         if labels is None:
             return weighted
-        if setting.rule is None:
-            which = "n_neighbors" if setting.radius is None else "radius"
-            warn_user(
-                f"the neighbourhood graph has {labels.max() + 1} components; they were joined by "
-                f"their closest pairs. A larger {which} may connect them, or treat them separately."
-            )
+        warn_of_components(labels.max() + 1, setting)
         with stage("joining components"):
             pairs = Pairs(*components.joining_edges(labels, self._closest))
             measured = self._measured([self.cluster.send(pairs)])
@@ -161,12 +160,10 @@ class Weighing:
     def _closest(self, labels: Indices) -> Iterator[Pair]:
         """Find the closest pairs of components; the largest is not asked, others find it."""
         run, shared = self.cluster.run, self.shared
-        fits = all_pairs_fit(len(labels), shared.given.dtype.itemsize)
-        by_patches = self.patches is not None and not self.setting.pruned and fits
-        divergence = self.setting.divergence if by_patches else None
-        members = shared.points
-        if self.patches is not None and by_patches:
-            members = self.patches.of_parts()
+        members, divergence = shared.points, None
+        m, dtype = shared.given.n_features, shared.given.dtype
+        if self.patches and not joins_points(self.setting, shared.n, m, dtype.itemsize):
+            members, divergence = self.patches.of_parts(), self.setting.divergence
         largest = int(np.argmax(np.bincount(labels)))
         cut = np.split(labels, shared.firsts[1:-1])
         sent = [self.cluster.send(some) for some in cut]
@@ -201,8 +198,8 @@ def chosen_edges(found: list[Neighborhoods], setting: GraphSetting) -> Chosen:
     i, j, pairs = map(_small, edges.undirected(replace(near)))  # a copy keeps what is computed ...
     if not setting.pruned or setting.patch is None:
         return Chosen(near, pairs, Pairs(i, j), None)
-    i, j, own, close, common = Candidates.of(replace(near), replace(every), (i, j), setting)
-    known = Candidates(_small(i), _small(j), own, close, _small(common))
+    i, j, own, nearest, common = candidates((i, j), replace(every), setting)
+    known = Candidates(_small(i), _small(j), own, nearest, _small(common))
     return Chosen(replace(near), pairs, Pairs(known.i, known.j), known)  # ... and is left out
 
 
@@ -248,23 +245,23 @@ def weighted_edges(
 
     ``measured`` are the pairs of every part, none without patches; ``codes`` the classes of rows.
     """
-    known, n, typical = chosen.candidates, len(chosen.near), None
+    asked, n, typical = chosen.candidates, len(chosen.near), None
     if not measured:
         plain = distances = edges.shortest(chosen.near, chosen.pairs)
     else:
         plain, distances = map(np.asarray, _together(measured))
-        if known is not None:
-            typical, evidence = known.evidence(distances, plain)
-            del plain
-            plain = pruned_lengths(evidence, typical, n, setting.n_jobs)
-            distances = distances[evidence.own] / typical.distance
-            del evidence
-            mean = None if mean is None else mean / typical.distance
+    ends = chosen.measured
+    if asked is not None:
+        typical = Typical.of(distances[asked.nearest], plain[asked.nearest])
+        plain = typical.disagreement(plain)
+        plain = pruned_lengths(asked, distances, plain, typical.distance, n, setting.n_jobs)
+        distances = distances[asked.own] / typical.distance
+        mean = None if mean is None else mean / typical.distance
+        ends = Pairs(asked.i[asked.own], asked.j[asked.own])
     held = np.isfinite(plain)
-    ends = chosen.measured if known is None else Pairs(known.i[known.own], known.j[known.own])
-    kept = Pairs(*(end[held] for end in ends))
+    i, j = (end[held] for end in ends)
     lengths = plain.copy()
-    lengths[held] = _labelled(plain[held], kept, distances[held], codes, mean, setting)
+    lengths[held] = _by_labels(codes, mean, setting).labelled(plain[held], i, j, distances[held])
     left = np.isfinite(lengths)
     matrix = edges.symmetric(ends.i[left], ends.j[left], lengths[left], n)
     removed = np.column_stack([end[~held] for end in ends])
@@ -292,8 +289,8 @@ def with_joins(
         distances = distances / weighted.typical.distance
     by_distance = weighted.typical is not None or divergences is None
     plain = distances if by_distance else np.asarray(divergences)
-    changed = _labelled(plain, pairs, distances, codes, weighted.mean, setting)
-    extra = np.where(np.isinf(changed), plain, changed).astype(dtype, copy=False)
+    changed = _by_labels(codes, weighted.mean, setting).order(plain, *pairs, distances)
+    extra = changed.astype(dtype, copy=False)
     old = weighted.matrix.tocoo()
     once = old.row < old.col
     every = zip((old.row[once], old.col[once], old.data[once]), (*pairs, extra), strict=True)
@@ -302,21 +299,10 @@ def with_joins(
     return replace(weighted, matrix=matrix, joins=(*pairs, extra))
 
 
-def _labelled(
-    lengths: Floats,
-    pairs: Pairs,
-    distances: Floats,
-    codes: list[Indices] | None,
-    mean: float | None,
-    setting: GraphSetting,
-) -> Floats:
-    """Let the labels of pairs change their plain lengths."""
-    if setting.rule is None or codes is None:
-        return lengths
-    labels = np.concatenate(codes)
-    kin = kinship(labels[pairs.i], labels[pairs.j])
-    known = Edges(lengths, kin, lambda: distances, lambda: mean or 0.0, between_patches=True)
-    return changed_lengths(setting.rule, known)
+def _by_labels(codes: list[Indices] | None, mean: float | None, setting: GraphSetting) -> Lengths:
+    """Return what lets labels change lengths that are known."""
+    labels = None if codes is None else np.concatenate(codes)
+    return Lengths(None, None, setting.divergence, rule=setting.rule, codes=labels, known_mean=mean)
 
 
 def _together(parts: list[Measured]) -> Measured:

@@ -36,6 +36,7 @@ from patchfold.embedding._memory import graph_bytes
 from patchfold.graph.all_rows import expanded
 from patchfold.graph.building import build_graph
 from patchfold.graph.lengths import KINDS as LENGTHS
+from patchfold.graph.lengths import has_patches
 from patchfold.graph.patch_graph import KINDS as GRAPHS
 from patchfold.graph.patch_graph import GraphSetting, PatchGraph
 from patchfold.graph.short_circuits import recommended_patch
@@ -202,10 +203,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
                 )
 
     def _precomputed(self) -> bool:
-        return not callable(self.divergence) and self.divergence == "precomputed"
-
-    def _has_patches(self) -> bool:
-        return callable(self.divergence) or self.divergence not in ("euclidean", "precomputed")
+        return bool(self.divergence == "precomputed")
 
     # ---------------------------------------------------------------- fitting
 
@@ -285,7 +283,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         A ``given`` graph has the neighbours that it has.
         """
         cut = self._cut_to(n, given=given)
-        self.patch_ = self._patch_for(n) if self._has_patches() else None
+        self.patch_ = self._patch_for(n) if has_patches(self.divergence) else None
         if cut:
             counted = f"{n} samples" if n == n_rows else f"{n} distinct samples"
             warn_user(f"{counted} have fewer neighbours than asked for: {'; '.join(cut)}.")

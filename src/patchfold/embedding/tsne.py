@@ -18,6 +18,7 @@ from sklearn.utils.extmath import randomized_svd
 from patchfold.base.threads import map_blocks, n_threads
 from patchfold.base.validation import check_choice, check_count, check_positive
 from patchfold.embedding.base_embedding import BasePatchEmbedding
+from patchfold.graph.lengths import has_patches
 from patchfold.mapping.nystrom import total_weights, weighted_places
 from patchfold.neighbors import DEFAULT_NEIGHBORS
 
@@ -287,7 +288,7 @@ class PatchTSNE(BasePatchEmbedding):
     def _candidates_to_choose(self, n: int) -> list[int] | None:
         # Only a given patch without a size of its own depends on n_neighbors.
         size = PATCH_POINTS if self.patch is None else self.patch.size
-        if not self._has_patches() or isinstance(size, Integral):
+        if not has_patches(self.divergence) or isinstance(size, Integral):
             return [min(DEFAULT_NEIGHBORS, n - 1)]
         return None
 

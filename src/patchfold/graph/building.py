@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import sklearn
@@ -14,7 +14,8 @@ from patchfold.base.validation import is_sparse, warn_user
 from patchfold.graph import components, edges
 from patchfold.graph.lengths import Lengths
 from patchfold.graph.patch_graph import GraphSetting, PatchGraph
-from patchfold.graph.short_circuits import RECIPE, Evidence, Typical, common_neighbors, verdict
+from patchfold.graph.pruning import candidates, pruned_lengths
+from patchfold.graph.short_circuits import Typical
 from patchfold.neighbors.approximate import ApproximateNeighbors
 from patchfold.neighbors.fitted_rows import RowTable
 from patchfold.neighbors.given import GivenNeighbors, given_neighbors, nearest_by_value
@@ -27,7 +28,8 @@ from patchfold.patches.span import DIRECTIONS, Span
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from patchfold.base.types import Floats, Indices, Mask, Stage
+    from patchfold.base.types import Floats, Indices, Stage
+    from patchfold.graph.short_circuits import Candidates
     from patchfold.neighbors.copies import DistinctNeighbors
     from patchfold.neighbors.neighborhoods import Neighborhoods
     from patchfold.neighbors.protocol import NeighborSearch
@@ -85,7 +87,7 @@ def build_graph(
            [0., 2., 0., 4.],
            [0., 0., 4., 0.]])
     """
-    found = _search(X, setting, stage)
+    searched = _search(X, setting, stage)
     points, span = X, None
     if is_sparse(X) and not setting.precomputed:
         with stage("leading directions"):
@@ -96,17 +98,25 @@ def build_graph(
     patches, denoised = None, None
     if setting.patch is not None:
         with stage("patches"):
-            patches, denoised = _fit_patches(points, found, setting, setting.patch)
+            patches, denoised = _fit_patches(points, searched, setting, setting.patch)
     lengths = Lengths(points, patches, setting.divergence, setting.n_jobs, setting.rule, codes)
-    near = _choose_edges(found, lengths, setting, stage)
+    near = _choose_edges(searched, lengths, setting, stage)
     check_degrees(near, setting)
-    with stage("divergences"):
-        i, j, pairs = edges.undirected(near)
-        plain, lengths = _measure(near, (i, j, pairs), found, lengths, setting)
-        stays = np.isfinite(plain)  # short circuits have an infinite length
-        labelled = plain.copy()
-        labelled[stays] = lengths.labelled(plain[stays], i[stays], j[stays])
-        near = edges.with_lengths(near, labelled[pairs])
+    i, j, pairs = edges.undirected(near)
+    if patches is not None and setting.pruned:
+        plain, lengths = _prune(i, j, searched, lengths, setting, stage)
+    else:
+        with stage("divergences"):
+            plain = edges.shortest(near, pairs) if patches is None else lengths.plain(i, j)
+    if patches is not None and len(plain) and not plain.any() and np.ptp(points, axis=0).any():
+        warn_user(
+            "all divergences are zero although the points differ: every patch has the same "
+            "points. Lower n_neighbors, or the size of the patch."
+        )
+    stays = np.isfinite(plain)  # short circuits have an infinite length
+    labelled = plain.copy()
+    labelled[stays] = lengths.labelled(plain[stays], i[stays], j[stays])
+    near = edges.with_lengths(near, labelled[pairs])
     kept = np.isfinite(labelled)
     near, matrix = _join(near, (i[kept], j[kept], labelled[kept]), lengths, setting, stage)
     if setting.supervision is not None and stays.any():
@@ -120,9 +130,9 @@ def build_graph(
         neighborhoods=edges.with_incoming(near, matrix),
         matrix=matrix,
         lengths=lengths.without_points() if setting.precomputed else lengths,
-        search=getattr(found.search, "origin", found.search),
-        reach=found.reach,
-        pooled=found.pooled,
+        search=getattr(searched.search, "origin", searched.search),
+        reach=searched.reach,
+        pooled=searched.pooled,
         denoised=denoised,
         span=span,
         rows=RowTable(X) if rows is None and not setting.precomputed else rows,
@@ -131,7 +141,7 @@ def build_graph(
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
+class _Searched:
     """The neighbours that patches and edges are made of, and the search that found them."""
 
     neighborhoods: Neighborhoods
@@ -140,10 +150,10 @@ class _Found:
     pooled: bool = False
 
 
-def _search(X: Any, setting: GraphSetting, stage: Stage) -> _Found:
+def _search(X: Any, setting: GraphSetting, stage: Stage) -> _Searched:
     """Search the Euclidean neighbours, or read those that are given."""
     if setting.precomputed:
-        return _Found(given_neighbors(X, setting.degree, setting.radius, own=True))
+        return _Searched(given_neighbors(X, setting.degree, setting.radius, own=True))
     n = X.shape[0]
     m = min(X.shape[1], DIRECTIONS) if is_sparse(X) else X.shape[1]
     pooled = setting.by_divergence and not all_pairs_suit(setting, n, m, X.dtype.itemsize)
@@ -152,7 +162,7 @@ def _search(X: Any, setting: GraphSetting, stage: Stage) -> _Found:
         search = search_for(X, setting, reach).build(X)
         near = check_found(search, search.query(), n, n)
     if reach is None:
-        return _Found(near, search, reach, pooled)
+        return _Searched(near, search, reach, pooled)
     fewest = int(near.degrees.min())
     # An approximate search of ours may miss some neighbours of a few points.
     if fewest < reach and not isinstance(setting.knn, str | SharedNeighbors):
@@ -163,7 +173,7 @@ def _search(X: Any, setting: GraphSetting, stage: Stage) -> _Found:
             f"(n_neighbors={setting.degree}, size of patches {setting.patch_size}); give as many, "
             "or lower both."
         )
-    return _Found(near.nearest(reach), search, reach, pooled)
+    return _Searched(near.nearest(reach), search, reach, pooled)
 
 
 def _tell_of(span: Span) -> None:
@@ -208,23 +218,27 @@ def search_for(X: Floats, setting: GraphSetting, n_neighbors: int | None) -> Nei
 
 
 def _fit_patches(
-    X: Floats, found: _Found, setting: GraphSetting, patch: GaussianPatch
+    X: Floats, searched: _Searched, setting: GraphSetting, patch: GaussianPatch
 ) -> tuple[Patches, Denoised | None]:
     """Fit the patches; with a shared search, take equal ones that another estimator has fitted."""
-    near = found.neighborhoods
+    near = searched.neighborhoods
     members = setting.members(near)
-    make = partial(_make_patches, X, members, found, setting, patch)
+    make = partial(_make_patches, X, members, searched, setting, patch)
     if isinstance(setting.knn, SharedNeighbors) and setting.knn.has(X):
         return setting.knn.once("patches", (repr(patch), int(members.degrees.max())), make)
     return make()
 
 
 def _make_patches(
-    X: Floats, members: Neighborhoods, found: _Found, setting: GraphSetting, patch: GaussianPatch
+    X: Floats,
+    members: Neighborhoods,
+    searched: _Searched,
+    setting: GraphSetting,
+    patch: GaussianPatch,
 ) -> tuple[Patches, Denoised | None]:
     search = None
     # Refining the neighbours of the points is as accurate as a second search, and faster.
-    origin = getattr(found.search, "origin", found.search)
+    origin = getattr(searched.search, "origin", searched.search)
     approximate = isinstance(origin, ApproximateNeighbors | GivenNeighbors)
     if patch.denoise and not approximate:
         size = None if setting.radius is not None else int(members.degrees.max())
@@ -238,10 +252,10 @@ def _make_patches(
 
 
 def _choose_edges(
-    found: _Found, lengths: Lengths, setting: GraphSetting, stage: Stage
+    searched: _Searched, lengths: Lengths, setting: GraphSetting, stage: Stage
 ) -> Neighborhoods:
     """Choose the edges of the graph: the nearest points, or the nearest patches."""
-    k, near = setting.degree, found.neighborhoods
+    k, near = setting.degree, searched.neighborhoods
     if k is None or (setting.precomputed and is_sparse(lengths.points)):
         return near
     # Without patches the search has ranked by length; only labels can change the ranking.
@@ -249,39 +263,42 @@ def _choose_edges(
     if not setting.by_divergence or ranked:
         return near.nearest(k)
     with stage("neighbours under the divergence"):
-        if found.pooled:
+        if searched.pooled:
             return edges.nearest_among(near, k, lengths.ranking, lengths.order)
         order = None if setting.supervision is None else lengths.order_of_rows
         return nearest_by_value(lengths.matrix(), k, own=True, order=order)
 
 
-def _measure(
-    near: Neighborhoods,
-    ends: tuple[Indices, Indices, Indices],
-    found: _Found,
+def _prune(
+    i: Indices,
+    j: Indices,
+    searched: _Searched,
     lengths: Lengths,
     setting: GraphSetting,
+    stage: Stage,
 ) -> tuple[Floats, Lengths]:
-    """Return the lengths of the edges before labels change them, infinite for short circuits."""
-    i, j, pairs = ends
-    if lengths.patches is None:  # known from the search
-        return edges.shortest(near, pairs), lengths
-    if setting.pruned:
-        typical, evidence = _evidence(near, ends, found, lengths, setting)
-        lengths = lengths.pruned(typical)
-        plain = pruned_lengths(evidence, typical, len(near), setting.n_jobs)
-    else:
-        plain = lengths.plain(i, j)
-    if len(plain) and not plain.any() and np.ptp(lengths.points, axis=0).any():
-        warn_user(
-            "all divergences are zero although the points differ: every patch has the same "
-            "points. Lower n_neighbors, or the size of the patch."
-        )
-    return plain, lengths
+    """Return the lengths of edges, infinite for short circuits, and what was learned of them."""
+    with stage("divergences"):
+        typical, asked, distances, disagreement = _compare(i, j, searched, lengths, setting)
+    with stage("short circuits"):
+        n, judged = len(searched.neighborhoods), (asked, distances, disagreement)
+        plain = pruned_lengths(*judged, typical.distance, n, setting.n_jobs)
+    return plain, lengths.pruned(typical)
 
 
-def evidence_of(graph: PatchGraph) -> Evidence:
-    """Return the edges that a fitted graph of patches chose from, and what they are judged by.
+def _compare(
+    i: Indices, j: Indices, searched: _Searched, lengths: Lengths, setting: GraphSetting
+) -> tuple[Typical, Candidates, Floats, Floats]:
+    """Return what is typical of edges, those to judge, their distances and disagreement."""
+    asked = candidates((i, j), searched.neighborhoods, setting)
+    values = lengths.divergences_once(setting.knn, asked.i, asked.j)
+    distances = lengths.apart(asked.i, asked.j)
+    typical = Typical.of(distances[asked.nearest], values[asked.nearest])
+    return typical, asked, distances, typical.disagreement(values)
+
+
+def compared(graph: PatchGraph) -> tuple[Candidates, Floats, Floats]:
+    """Return the edges that a fitted graph of patches chose from, their distances and disagreement.
 
     The edges are those before short circuits were removed, found by the same search. Copies of a
     row are one point, and have one number.
@@ -289,79 +306,12 @@ def evidence_of(graph: PatchGraph) -> Evidence:
     search, lengths = cast("NeighborSearch", graph.search), graph.lengths.of_distinct(graph.copies)
     if graph.copies is not None:
         search = cast("DistinctNeighbors", search).search
-    near = search.query()
-    near = near if graph.reach is None else near.nearest(graph.reach)
-    found = _Found(near, search, graph.reach, graph.pooled)
-    chosen = _choose_edges(found, lengths, graph.setting, lambda _: nullcontext())
-    return _evidence(chosen, edges.undirected(chosen), found, lengths, graph.setting)[1]
-
-
-def _evidence(
-    near: Neighborhoods,
-    ends: tuple[Indices, Indices, Indices],
-    found: _Found,
-    lengths: Lengths,
-    setting: GraphSetting,
-) -> tuple[Typical, Evidence]:
-    """Return what is typical of edges, and what these are judged by."""
-    edges_known = Candidates.of(near, found.neighborhoods, ends[:2], setting)
-    i, j = edges_known.i, edges_known.j
-    return edges_known.evidence(lengths.apart(i, j), lengths.divergences_once(setting.knn, i, j))
-
-
-class Candidates(NamedTuple):
-    """Edges that may be short circuits, and those that tell what is typical: arrays (n_edges,).
-
-    Both ends, which of them the graph has, which lead to near points, and how many near neighbours
-    both ends have in common.
-    """
-
-    i: Indices
-    j: Indices
-    own: Mask
-    near: Mask
-    common: Indices
-
-    @classmethod
-    def of(
-        cls,
-        chosen: Neighborhoods,
-        found: Neighborhoods,
-        ends: tuple[Indices, Indices],
-        setting: GraphSetting,
-    ) -> Self:
-        """Return the edges that were ``chosen``, and those to the nearest points that were found.
-
-        The edges to the nearest points tell what is typical, whatever the degree of the graph.
-        ``ends`` are the chosen edges as pairs.
-        """
-        n = len(chosen)
-        # Others may be found as candidates for the nearest patches.
-        few = RECIPE.nearest if setting.degree is None else max(setting.degree, setting.patch_size)
-        a, b, _ = edges.undirected(found.nearest(min(RECIPE.nearest, few)))
-        i, j, own, near = edges.united(ends, (a, b), n)
-        ones = np.ones(len(a), dtype=np.int32)
-        common = common_neighbors(edges.symmetric(a, b, ones, n), i, j, setting.n_jobs)
-        return cls(i, j, own, near, common)
-
-    def evidence(self, distances: Floats, divergences: Floats) -> tuple[Typical, Evidence]:
-        """Return what is typical, and what these edges are judged by.
-
-        ``distances`` and ``divergences`` are those of the patches at both ends.
-        """
-        typical = Typical.of(distances[self.near], divergences[self.near])
-        disagreement = typical.disagreement(divergences)
-        i, j, own, near, common = self
-        return typical, Evidence(i, j, disagreement, distances, common, own, near)
-
-
-def pruned_lengths(
-    evidence: Evidence, typical: Typical, n: int, n_jobs: int | None = None
-) -> Floats:
-    """Return the lengths of the graph's edges without short circuits, which are infinite."""
-    factors = verdict(evidence, n, n_jobs).factors[evidence.own]
-    distances = evidence.distances[evidence.own]
-    return np.asarray((distances / typical.distance) * factors.astype(distances.dtype))
+    found = search.query()
+    found = found if graph.reach is None else found.nearest(graph.reach)
+    searched = _Searched(found, search, graph.reach, graph.pooled)
+    chosen = _choose_edges(searched, lengths, graph.setting, lambda _: nullcontext())
+    i, j, _ = edges.undirected(chosen)
+    return _compare(i, j, searched, lengths, graph.setting)[1:]
 
 
 def _join(
@@ -371,12 +321,7 @@ def _join(
     setting: GraphSetting,
     stage: Stage,
 ) -> tuple[Neighborhoods, csr_array]:
-    """Join components, each by the closest pair, and say so where labels do not explain it.
-
-    The pair is the closest in what the length of an edge is: under the divergence of patches, the
-    labelled or the given distance. Where short circuits are removed, or where there is no room for
-    the divergences of all pairs, it is the closest points.
-    """
+    """Join components, each by the closest pair, and say so where labels do not explain it."""
     i, j, values = kept
     n = len(near)
     matrix = edges.symmetric(i, j, values, n)
@@ -391,19 +336,9 @@ def _join(
             f"the given graph has {count} components{under}; add edges until it is connected, "
             "or pass all distances as a dense matrix."
         )
-    if setting.supervision is None:
-        which = "n_neighbors" if setting.radius is None else "radius"
-        warn_user(
-            f"the neighbourhood graph has {count} components; they were joined by their "
-            f"closest pairs. A larger {which} may connect them, or treat them separately."
-        )
+    warn_of_components(count, setting)
     with stage("joining components"):
-        if setting.patch is None:
-            by_points = lengths.rule is None and not setting.precomputed
-        else:
-            m, itemsize = lengths.points.shape[1], lengths.points.itemsize
-            by_points = setting.pruned or not all_pairs_suit(setting, n, m, itemsize)
-        if by_points:
+        if joins_points(setting, n, lengths.points.shape[1], lengths.points.dtype.itemsize):
             closest = components.closest_points(lengths.points, setting.n_jobs)
         else:
             closest = components.closest_by_gaps(lengths.gaps)
@@ -412,6 +347,28 @@ def _join(
     ends = np.concatenate([i, a]), np.concatenate([j, b])
     matrix = edges.symmetric(*ends, np.concatenate([values, extra]), n)
     return edges.with_edges(near, a, b, extra), matrix
+
+
+def warn_of_components(count: int, setting: GraphSetting) -> None:
+    """Say that components are joined, where labels do not explain why there are several."""
+    if setting.supervision is None:
+        which = "n_neighbors" if setting.radius is None else "radius"
+        warn_user(
+            f"the neighbourhood graph has {count} components; they were joined by their closest "
+            f"pairs. A larger {which} may connect them, or treat them separately."
+        )
+
+
+def joins_points(setting: GraphSetting, n: int, m: int, itemsize: int) -> bool:
+    """Tell whether the closest points join components, of ``n`` points in ``m`` dimensions.
+
+    Else the pair is the closest in what the length of an edge is: under the divergence of patches,
+    the labelled or the given distance. Points join them where short circuits are removed, or where
+    there is no room for the divergences of all pairs.
+    """
+    if setting.patch is None:
+        return setting.supervision is None and not setting.precomputed
+    return setting.pruned or not all_pairs_suit(setting, n, m, itemsize)
 
 
 def check_degrees(near: Neighborhoods, setting: GraphSetting) -> None:

@@ -20,7 +20,7 @@ from patchfold.base.types import LengthName
 from patchfold.base.validation import is_sparse
 from patchfold.divergences.pairing import paired
 from patchfold.graph.known_pairs import KnownPairs
-from patchfold.graph.short_circuits import RECIPE, Typical
+from patchfold.graph.short_circuits import Typical, trusted_of_new
 from patchfold.neighbors.points import SearchedPoints
 from patchfold.neighbors.search import SharedNeighbors
 from patchfold.supervision import UNKNOWN, Edges, changed_lengths, kinship, likeness
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from scipy.sparse import csr_array
 
-    from patchfold.base.types import Floats, Indices, Mask
+    from patchfold.base.types import Floats, Indices
     from patchfold.divergences import Divergence
     from patchfold.neighbors.copies import Copies
     from patchfold.neighbors.neighborhoods import Neighborhoods
@@ -43,6 +43,11 @@ KINDS = get_args(LengthName)
 
 # The mean is taken over all pairs, or over a sample of about this many, which has three digits.
 MEAN_PAIRS = 2**19
+
+
+def has_patches(divergence: str | Divergence) -> bool:
+    """Tell whether a divergence is one of patches."""
+    return divergence not in ("euclidean", "precomputed")
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,13 +152,15 @@ class Lengths:
         matrix = divergences.pairwise(self.patches, self.divergence, n_jobs=self.n_jobs)
         return np.asarray(to_numpy(matrix))
 
-    def order(self, lengths: Floats, i: Indices, j: Indices) -> Floats:
+    def order(
+        self, lengths: Floats, i: Indices, j: Indices, distances: Floats | None = None
+    ) -> Floats:
         """Return the sort key for choosing neighbours: the length after labels.
 
         Pairs that labels would remove keep their plain length. Labels can make different lengths
         equal; the plain lengths then decide.
         """
-        return _kept(self.labelled(lengths, i, j), lengths)
+        return _kept(self.labelled(lengths, i, j, distances), lengths)
 
     def order_of_rows(self, lengths: Floats, block: slice | Indices) -> Floats:
         """Do the same as :meth:`order` for the pairs of a block of points with all points."""
@@ -179,12 +186,16 @@ class Lengths:
 
     # ---------------------------------------------------------------- labels
 
-    def labelled(self, lengths: Floats, i: Indices, j: Indices) -> Floats:
+    def labelled(
+        self, lengths: Floats, i: Indices, j: Indices, distances: Floats | None = None
+    ) -> Floats:
         """Let the labels of pairs ``(i, j)`` of fitted points change their plain lengths.
 
-        Infinite where the rule removes an edge.
+        Infinite where the rule removes an edge. ``distances`` are the Euclidean lengths, if they
+        are known.
         """
-        return self._by_rule(lengths, i, j, lambda: self.euclidean(i, j))
+        known = (lambda: self.euclidean(i, j)) if distances is None else lambda: distances
+        return self._by_rule(lengths, i, j, known)
 
     def of_unlabelled(
         self, lengths: Floats, distances: Callable[[], Floats] | None = None
@@ -283,7 +294,7 @@ class Lengths:
         distances: Callable[[], Floats] | None,
         alike: Floats | None = None,
     ) -> Edges:
-        patches = self.patches is not None
+        patches = has_patches(self.divergence)  # which on a cluster are elsewhere
         # Without patches lengths are Euclidean, or given: the only distances there are.
         known = distances if patches and distances is not None else lambda: lengths
         return Edges(lengths, kin, known, lambda: self.mean, between_patches=patches, alike=alike)
@@ -316,7 +327,7 @@ class PrunedLengths(Lengths):
         """
         disagreement = self.typical.disagreement(values)
         distances = self._from_new(patches, near) / self.typical.distance
-        trusted = trusted_of_new(near, disagreement, distances, graph, self.n_jobs)
+        trusted = trusted_of_new(near, disagreement, distances, graph)
         return self._left_over(np.where(trusted, distances, np.inf), lambda: distances)
 
     def _from_all(self, block: slice | Indices) -> Floats:
@@ -328,47 +339,6 @@ class PrunedLengths(Lengths):
 def _fields(lengths: Lengths) -> dict[str, Any]:
     """Return what any lengths know, learned or not."""
     return {known.name: getattr(lengths, known.name) for known in fields(Lengths)}
-
-
-def trusted_of_new(
-    near: Neighborhoods,
-    disagreement: Floats,
-    distances: Floats,
-    graph: csr_array,
-    n_jobs: int | None = None,
-) -> Mask:
-    """Tell which edges of new points to fitted ones are trusted.
-
-    An edge is trusted if its patches agree, if it is the best edge of its point, or if a trusted
-    edge and an edge of the graph lead around it in at most ``RECIPE.ordinary`` times its length.
-    """
-    rows, ends, n = near.sources, near.indices, graph.shape[1]
-    order = np.lexsort((disagreement, rows))
-    trusted = disagreement <= RECIPE.ordinary
-    trusted[order[np.diff(rows[order], prepend=-1) > 0]] = True
-    graph = graph.sorted_indices()
-    known = np.repeat(np.arange(n), np.diff(graph.indptr)) * n + graph.indices
-    sure = np.flatnonzero(trusted)  # in order of rows
-    starts = np.searchsorted(rows[sure], np.arange(len(near) + 1))
-    open_ = np.flatnonzero(~trusted)
-    if not len(known) or not len(open_):
-        return trusted
-
-    def led_around(block: slice) -> Mask:
-        edges = open_[block]
-        counts = np.diff(starts)[rows[edges]]
-        pairs = np.repeat(np.arange(len(edges)), counts)
-        within = np.arange(len(pairs)) - np.repeat(np.cumsum(counts) - counts, counts)
-        others = sure[np.repeat(starts[rows[edges]], counts) + within]
-        wanted = ends[edges][pairs] * n + ends[others]
-        places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-        ways = distances[others] + graph.data[places]
-        short = ways <= RECIPE.ordinary * distances[edges][pairs]
-        return np.bincount(pairs[short & (known[places] == wanted)], minlength=len(edges)) > 0
-
-    widest = int(near.degrees.max(initial=1))
-    trusted[open_[np.concatenate(map_blocks(led_around, len(open_), 64 * widest, n_jobs))]] = True
-    return trusted
 
 
 def all_distances(X: Any, Z: Any) -> Floats:

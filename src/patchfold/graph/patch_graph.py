@@ -69,7 +69,7 @@ class GraphSetting:
     @property
     def precomputed(self) -> bool:
         """Whether distances are given, and there are no points."""
-        return not callable(self.divergence) and self.divergence == "precomputed"
+        return self.divergence == "precomputed"
 
     @property
     def rule(self) -> LabelRule | None:

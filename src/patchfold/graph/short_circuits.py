@@ -29,9 +29,8 @@ than those of neighbours usually do, and the way around it is long::
                               unless it removes 3.5 times as many edges of the graph
     length = e / e0, stretched;  removed edges are left out
 
-Steps are functions on arrays of edges. :mod:`patchfold.graph.building` calls them for one machine,
-:mod:`patchfold.distributed.weighing` for a cluster. Edges of new points follow
-:func:`patchfold.graph.lengths.trusted_of_new`.
+Steps are functions on arrays of edges; :mod:`patchfold.graph.pruning` calls them. An edge of a new
+point is left out unless it is trusted (:func:`trusted_of_new`).
 """
 
 from __future__ import annotations
@@ -40,23 +39,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from patchfold.base.threads import map_blocks
 from patchfold.graph.components import n_components, spanning_tree
 from patchfold.graph.detour_bounds import landmark_ways
 from patchfold.graph.edges import EdgeList
-from patchfold.patches.covariances import AUTO_RIDGE
 from patchfold.patches.gaussian_patch import GaussianPatch
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
     from patchfold.base.types import Floats, Indices, Mask
+    from patchfold.neighbors.neighborhoods import Neighborhoods
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Every tuned number of the default graph, in the order in which the page tells it.
+    """The tuned numbers of the default graph, in the order in which the page tells them.
+
+    The twelfth is what ``gamma="auto"`` means, ``patchfold.patches.covariances.AUTO_RIDGE``.
 
     Chosen on seeds 100 to 129 of the swiss roll, 100 to 103 of the other manifolds in
     docs/evidence/stability.md, 100 to 105 of closed surfaces, and 100 to 103 of the tuning half of
@@ -68,7 +67,6 @@ class Recipe:
     points: int = 20  # neighbours of a patch, at most ...
     roots: float = 0.6  # ... and at most this many times the root of the number of points
     directions: int = 10  # of largest variance, which a patch keeps
-    ridge: float = AUTO_RIDGE  # that gamma="auto" adds to covariances, in mean variances
     # Edges to this many neighbours tell what is typical. Smaller parts of the graph are no parts.
     nearest: int = 10
     # Typical divergences up to which an edge is trusted; lengths of an edge that a way may have
@@ -116,29 +114,25 @@ class Typical:
     divergence: float
 
     @classmethod
-    def of(cls, distances: Floats, values: Floats) -> Typical:
-        """Learn what is typical from the edges of near neighbours, each given once."""
-        return cls(_positive_median(distances), _positive_median(values))
+    def of(cls, *values: Floats) -> Typical:
+        """Learn what is typical from the distances and divergences of T."""
+        # Copies of a point, at zero, say nothing about the rest.
+        above = [some[some > 0] for some in values]
+        return cls(*(float(np.median(some)) if len(some) else 1.0 for some in above))
 
-    def disagreement(self, values: Floats) -> Floats:
+    def disagreement(self, divergences: Floats) -> Floats:
         """Return divergences in units of the typical one."""
-        return np.asarray(values.astype(np.float64) / self.divergence)
+        return np.asarray(divergences.astype(np.float64) / self.divergence)
 
 
-class Evidence(NamedTuple):
-    """Edges ``(i, j)``, each given once in order, and what tells whether they are short circuits.
-
-    Arrays of shape (n_edges,): the disagreement of the patches, their distance, how many near
-    neighbours both ends have in common, which edges the graph has, and which lead to near points.
-    """
+class Candidates(NamedTuple):
+    """Edges ``(i, j)`` that may be short circuits, each given once in order: arrays (n_edges,)."""
 
     i: Indices
     j: Indices
-    disagreement: Floats
-    distances: Floats
-    common: Indices
-    own: Mask
-    near: Mask
+    own: Mask  # which of them the graph has; the others tell what is typical
+    nearest: Mask  # which lead to one of the ten nearest points (T above)
+    common: Indices  # how many of their ten nearest points both ends have in common
 
 
 class Judgement(NamedTuple):
@@ -151,26 +145,19 @@ class Judgement(NamedTuple):
 
 
 def least_shared(common: Indices) -> float:
-    """Return how many near neighbours kin share at least, learned from the edges to these."""
-    usual = float(np.median(common)) if len(common) else 0.0
-    return RECIPE.kin * max(1.0, usual)
+    """Return how many of their nearest points kin share at least, given how many those of T do."""
+    return RECIPE.kin * max(1.0, float(np.median(common)))
 
 
 def reaches(i: Indices, j: Indices, distances: Floats, n: int) -> Floats:
-    """Return the tenth shortest distance at every point, or the longest, given near edges."""
+    """Return the tenth shortest distance at every point, or the longest, given edges of T."""
     rows, lengths = np.concatenate([i, j]), np.concatenate([distances, distances])
     order = np.lexsort((lengths, rows))
-    ends = np.cumsum(np.bincount(rows, minlength=n))
-    starts = np.concatenate([[0], ends[:-1]])
+    rows = rows[order]
+    few = np.arange(len(rows)) < np.searchsorted(rows, rows) + RECIPE.nearest
     reach = np.zeros(n, dtype=lengths.dtype)
-    some = ends > starts
-    reach[some] = lengths[order[np.minimum(starts + RECIPE.nearest, ends)[some] - 1]]
+    reach[rows[few]] = lengths[order[few]]  # of several at a point, the last stays
     return reach
-
-
-def is_mutual(i: Indices, j: Indices, distances: Floats, reach: Floats) -> Mask:
-    """Tell which edges are among the shortest near edges at both of their ends."""
-    return np.asarray(distances <= np.minimum(reach[i], reach[j]))
 
 
 def is_bend(suspects: int, mutual: int) -> bool:
@@ -179,9 +166,18 @@ def is_bend(suspects: int, mutual: int) -> bool:
 
 
 def verdict(
-    evidence: Evidence, n: int, n_jobs: int | None = None, *, renumbered: int = RENUMBERED
+    candidates: Candidates,
+    distances: Floats,
+    disagreement: Floats,
+    n: int,
+    n_jobs: int | None = None,
+    *,
+    renumbered: int = RENUMBERED,
 ) -> Judgement:
-    """Decide about all edges of the evidence, as told at the top of this module.
+    """Decide about all edges between ``n`` points, as told at the top of this module.
+
+    ``distances`` are those of the patches at both ends of each candidate, ``disagreement`` their
+    divergence in units of the typical one.
 
     A second look changes ``factors`` only; the rest is that of the first. From ``renumbered`` edges
     on, points are numbered along the graph meanwhile; results do not depend on it.
@@ -198,12 +194,12 @@ def verdict(
     >>> i, j = i[order], j[order]
     >>> disagreement = np.where(j - i == 20, 8.0, 0.5)
     >>> every = np.ones(41, dtype=bool)
-    >>> edges = Evidence(i, j, disagreement, np.full(41, 0.16), 0 * i, every, every)
-    >>> short = np.isinf(verdict(edges, 40).factors)
+    >>> edges = Candidates(i, j, every, every, 0 * i)
+    >>> short = np.isinf(verdict(edges, np.full(41, 0.16), disagreement, 40).factors)
     >>> i[short], j[short]
     (array([5]), array([25]))
     """
-    i, j, disagreement, distances, common, own, near = evidence
+    i, j, own, nearest, common = candidates
     edges = EdgeList(i, j, np.asarray(distances, dtype=np.float64), n)
     if len(i) >= renumbered:
         edges = edges.renumbered()
@@ -215,16 +211,16 @@ def verdict(
 
     first = judge(RECIPE.ordinary)
     short = np.isinf(first.factors)
-    suspects = short & near
+    suspects = short & nearest
     if not suspects.any():
-        suspects = (first.factors > 1) & near
+        suspects = (first.factors > 1) & nearest
     at = np.zeros(n, dtype=bool)  # their ends, the only points whose reach is asked for
     at[i[suspects]] = at[j[suspects]] = True
-    known = near & (at[i] | at[j])
+    known = nearest & (at[i] | at[j])
     reach = reaches(i[known], j[known], distances[known], n)
-    mutual = is_mutual(i[suspects], j[suspects], distances[suspects], reach)
+    mutual = distances[suspects] <= np.minimum(reach[i[suspects]], reach[j[suspects]])
     if is_bend(len(mutual), int(mutual.sum())):
-        return judge(RECIPE.ordinary, common >= least_shared(common[near]))
+        return judge(RECIPE.ordinary, common >= least_shared(common[nearest]))
     if not short.any():
         return first
     stricter = judge(1.0)
@@ -237,7 +233,9 @@ def _judge(
     edges: EdgeList, disagreement: Floats, tree: Mask, kin: Mask | None, n_jobs: int | None
 ) -> Judgement:
     """Judge edges by their disagreement, ordinary up to 1; ``kin`` are trusted from the start."""
-    trusted = is_trusted(disagreement, kin)
+    trusted = np.asarray(disagreement <= 1.0)
+    if kin is not None:
+        trusted |= kin
     parts = n_components(edges.graph(trusted))[1]
     between = is_between(parts, np.bincount(parts) >= RECIPE.nearest, edges.i, edges.j)
     held = trusted | tree
@@ -259,11 +257,6 @@ def ways_around(edges: EdgeList, held: Mask, asked: Indices, n_jobs: int | None 
     return landmark_ways(edges.graph(held), *ends, RECIPE.landmarks, n_jobs, names=edges.names)
 
 
-def is_trusted(disagreement: Floats, kin: Mask | None = None) -> Mask:
-    """Tell which edges are trusted from the start."""
-    return np.asarray(disagreement <= 1.0 if kin is None else (disagreement <= 1.0) | kin)
-
-
 def is_between(parts: Indices, large: Mask, i: Indices, j: Indices) -> Mask:
     """Tell which edges join two different large parts."""
     return np.asarray((parts[i] != parts[j]) & large[parts[i]] & large[parts[j]])
@@ -281,18 +274,27 @@ def is_removed(disagreement: Floats, ways: Floats, distances: Floats) -> Mask:
     return np.asarray(long & (disagreement * ways > RECIPE.product * distances))
 
 
-def common_neighbors(near: csr_array, i: Indices, j: Indices, n_jobs: int | None = None) -> Indices:
-    """Return how many near neighbours both ends of edges have, given a matrix of ones."""
+def trusted_of_new(
+    near: Neighborhoods, disagreement: Floats, distances: Floats, graph: csr_array
+) -> Mask:
+    """Tell which edges of new points to fitted ones are trusted.
 
-    def common(block: slice) -> Indices:
-        return np.asarray(near[i[block]].multiply(near[j[block]]).sum(axis=1), dtype=np.intp)
-
-    widest = int(np.diff(near.indptr).max(initial=1))
-    parts = map_blocks(common, len(i), 64 * widest, n_jobs)
-    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.intp)
-
-
-def _positive_median(values: Floats) -> float:
-    """Return the median of those above zero: copies of a point say nothing about the rest."""
-    above = values[values > 0]
-    return float(np.median(above)) if len(above) else 1.0
+    An edge is trusted if its patches agree, if it is the best edge of its point, or if a trusted
+    edge and an edge of the graph lead around it in at most ``RECIPE.ordinary`` times its length.
+    """
+    rows, ends = near.sources, near.indices
+    order = np.lexsort((disagreement, rows))
+    trusted = disagreement <= RECIPE.ordinary
+    trusted[order[np.diff(rows[order], prepend=-1) > 0]] = True
+    sure, open_ = np.flatnonzero(trusted), np.flatnonzero(~trusted)
+    starts = np.searchsorted(rows[sure], np.arange(len(near) + 1))
+    counts = np.diff(starts)[rows[open_]]
+    # The place of each edge in the graph, from one on; zero stands for none.
+    places = csr_array((np.arange(1, graph.nnz + 1), graph.indices, graph.indptr), graph.shape)
+    lengths = np.insert(graph.data, 0, np.inf)
+    for which in range(counts.max(initial=0)):
+        asked = open_[counts > which]
+        by = sure[starts[rows[asked]] + which]  # a trusted edge of the same point
+        ways = distances[by] + lengths[places[ends[by], ends[asked]]]
+        trusted[asked] |= ways <= RECIPE.ordinary * distances[asked]
+    return trusted
