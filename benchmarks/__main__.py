@@ -1,53 +1,25 @@
-"""Run the benchmarks but the long studies: ``python -m benchmarks``; or those that are named."""
+"""List the benchmarks: ``python -m benchmarks``. ``python -m benchmarks.NAME`` runs one."""
 
 from __future__ import annotations
 
-import argparse
-from importlib import import_module
+import ast
+from pathlib import Path
 
-NAMES = (
-    "edges",
-    "pairwise",
-    "recall",
-    "candidates",
-    "mapping",
-    "geodesics",
-    "selection",
-    "dimension",
-    "fisher_rao",
-)
-# These take long, and run only when they are named.
-STUDIES = (
-    "supervised",
-    "regret",
-    "stability",
-    "real",
-    "bridges",
-    "strangers",
-    "frames",
-    "pages",
-    "cluster",
-    "inverse",
-    "loadings",
-    "spectra",
-    "growing",
-    "ablation",
-    "degree",
-)
+FOLDER = Path(__file__).parent
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    known = (*NAMES, *STUDIES)
-    parser.add_argument("names", nargs="*", metavar="name", help=", ".join(known))
-    chosen = parser.parse_args().names or NAMES
-    unknown = sorted(set(chosen) - set(known))
-    if unknown:
-        parser.error(f"unknown benchmark {unknown[0]!r}; choose from {', '.join(known)}")
-    for name in chosen:
-        print(f"\n== {name} ==", flush=True)
-        import_module(f"benchmarks.{name}").main()
+def described() -> dict[str, str]:
+    """Return the first line of every program's description, by the program's name."""
+    found = {}
+    for path in sorted(FOLDER.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if 'if __name__ == "__main__":' in text and path != Path(__file__):
+            name = ".".join(path.relative_to(FOLDER).with_suffix("").parts)
+            first = (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
+            found[name.removesuffix(".__main__")] = first
+    return found
 
 
 if __name__ == "__main__":
-    main()
+    for name, line in described().items():
+        print(f"{name:16}{line}")

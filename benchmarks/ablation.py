@@ -36,6 +36,7 @@ from benchmarks.geometry.__main__ import truth
 from patchfold import PatchIsomap, datasets
 from patchfold.base.files import write_whole
 from patchfold.datasets import make_manifold
+from patchfold.datasets.loading import at_hand
 from patchfold.evaluation.comparison import NEAREST
 from patchfold.evaluation.sampling import folds
 from patchfold.graph.short_circuits import RECIPE, recommended_patch
@@ -105,20 +106,12 @@ def closed(name, seed, n=600, noise=0.03):
 
 
 @cache
-def at_hand():
-    """Return how many rows the data sets on this machine have, by name."""
-    return {
-        entry.name: entry.shape[0]
-        for entry, source in datasets.available()
-        if source not in {"", "OpenML"}
-    }
-
-
-@cache
 def tables(half):
     """Return the names of half of the tables at hand."""
     names = sorted(
-        name for name, rows in at_hand().items() if rows >= SMALLEST and name not in IMAGES
+        name
+        for name, entry in at_hand().items()
+        if entry.shape[0] >= SMALLEST and name not in IMAGES
     )
     return names[::2] if half == "tuning" else names[1::2]
 

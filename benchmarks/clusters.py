@@ -15,7 +15,8 @@ import numpy as np
 from sklearn.cluster import SpectralClustering
 from sklearn.metrics import adjusted_rand_score
 
-from patchfold import PatchEigenmaps, datasets, papers
+from patchfold import PatchEigenmaps, papers
+from patchfold.datasets.loading import at_hand
 from patchfold.papers.reproduction import experiment, ranking
 
 NEIGHBORS = 15
@@ -35,13 +36,13 @@ def main() -> None:
     warnings.simplefilter("ignore")  # of graphs in parts, which are clusters of their own
     print(f"{'':34}{'normalised':>14}{'unnormalised':>14}{'scikit-learn':>14}")
     scores = []
-    for entry, source in datasets.available():
-        small = ranking.LEAST_ROWS <= entry.shape[0] <= ranking.MOST_ROWS
-        if entry.papers and small and source not in {"", "OpenML"}:
-            X, y = experiment.standardised(entry.name)
-            found = clusterings(X, len(np.unique(y)))
-            scores.append([adjusted_rand_score(y, labels) for labels in found])
-            print(f"{entry.name:34}" + "".join(f"{score:14.3f}" for score in scores[-1]))
+    for name, entry in at_hand().items():
+        if not entry.papers or not ranking.LEAST_ROWS <= entry.shape[0] <= ranking.MOST_ROWS:
+            continue
+        X, y = experiment.standardised(name)
+        found = clusterings(X, len(np.unique(y)))
+        scores.append([adjusted_rand_score(y, labels) for labels in found])
+        print(f"{name:34}" + "".join(f"{score:14.3f}" for score in scores[-1]))
     means = "".join(f"{score:14.3f}" for score in np.mean(scores, axis=0))
     print(f"{f'mean of {len(scores)}':34}{means}")
 

@@ -32,6 +32,7 @@ from sklearn.preprocessing import scale
 
 from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE, datasets
 from patchfold.base.files import write_whole
+from patchfold.datasets.loading import at_hand
 from patchfold.evaluation.comparison import NEAREST
 from patchfold.evaluation.comparison import umap as umap_of
 from patchfold.evaluation.sampling import draw as draw_rows
@@ -105,11 +106,7 @@ def measured(name, kind, method, k, image_seed=IMAGE_SEED):
 
 
 def tables(jobs, chosen, methods):
-    names = [
-        entry.name
-        for entry, source in datasets.available()
-        if source not in {"", "OpenML"} and entry.shape[0] >= LEAST
-    ]
+    names = [entry.name for entry in at_hand().values() if entry.shape[0] >= LEAST]
     cells = [
         (name, kind, method, K)
         for name in names
@@ -146,12 +143,9 @@ def images(jobs, seed, methods, k_images):
         for method in methods
         for k in DIGITS_DEGREES
     ]
-    at_hand = {entry.name for entry, source in datasets.available() if source not in {"", "OpenML"}}
+    there = at_hand()
     cells += [
-        (name, "image", method, k_images)
-        for name in IMAGES
-        if name in at_hand
-        for method in methods
+        (name, "image", method, k_images) for name in IMAGES if name in there for method in methods
     ]
     values = Parallel(n_jobs=jobs)(delayed(measured)(*cell, seed) for cell in cells)
     for (name, kind, method, k), value in zip(cells, values, strict=True):

@@ -25,21 +25,20 @@ from pathlib import Path
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
-from sklearn.preprocessing import scale
 
-from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE, datasets
+from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
 from patchfold.base.files import write_whole
+from patchfold.datasets.registry import registry
 from patchfold.evaluation.comparison import accuracy
 from patchfold.evaluation.sampling import folds, halves
 from patchfold.evaluation.significance import standard_error
+from patchfold.papers.reproduction import experiment, ranking
 from patchfold.selection import CANDIDATES, NAMES, select_n_neighbors
 
 FOLDER = Path("studies/regret-4")
 HALVES, FOLDS = 10, 5
 FIXED = 15
 DEGREES = (5, 10, 15, 20, 30, 40)
-# The data sets of the ranking: their rows, and at least LEAST_CLASS of each class.
-LEAST_ROWS, MOST_ROWS, LEAST_CLASS = 60, 720, 4
 ESTIMATORS = {
     "PatchIsomap": PatchIsomap(n_neighbors=FIXED),
     "PatchLLE": PatchLLE(n_neighbors=FIXED),
@@ -51,26 +50,13 @@ CRITERIA = tuple(name for name in NAMES if name != "cross-validation")
 
 def data_sets(most):
     """Return the data sets of the ranking with at most ``most`` points, the smallest first."""
-    sizes = {
-        entry.name: entry.shape[0]
-        for entry, source in datasets.available()
-        if entry.papers
-        and source not in {"", "OpenML"}
-        and LEAST_ROWS <= entry.shape[0] <= min(most, MOST_ROWS)
-        and min(entry.classes.values(), default=0) >= LEAST_CLASS
-    }
-    return sorted(sizes, key=lambda name: (sizes[name], name))
-
-
-def standardised(name):
-    """Return points and classes; columns are scaled one by one, as they lie in a data frame."""
-    data = datasets.load(name)
-    return scale(np.asfortranarray(data.X)), np.array(data.labels)[data.y]
+    names = ranking.data_sets(most=min(most, ranking.MOST_ROWS))
+    return sorted(names, key=lambda name: (registry()[name].shape[0], name))
 
 
 def cell(name, method, n_halves):
     """Return scores, chosen degrees and accuracies of one estimator on one data set."""
-    X, y = standardised(name)
+    X, y = experiment.standardised(name)
     estimator = ESTIMATORS[method]
     ks = [k for k in DEGREES if 2 * k < len(y)]
     found = select_n_neighbors(estimator, X, criterion=CRITERIA, candidates=ks)
@@ -153,7 +139,7 @@ def winner(table):
 
 def main(arguments=()) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.regret", description=__doc__)
-    parser.add_argument("--most", type=int, default=MOST_ROWS, help="points of a data set")
+    parser.add_argument("--most", type=int, default=ranking.MOST_ROWS, help="points of a data set")
     parser.add_argument("--halves", type=int, default=HALVES)
     parser.add_argument("--jobs", type=int, default=-1)
     asked = parser.parse_args(list(arguments))

@@ -36,6 +36,7 @@ from sklearn.preprocessing import StandardScaler
 from patchfold import PatchIsomap, PatchOutliers, datasets
 from patchfold.base.files import write_whole
 from patchfold.datasets import make_manifold
+from patchfold.datasets.loading import at_hand
 from patchfold.evaluation.sampling import draw as draw_rows
 
 FOLDER = Path("studies/strangers-2")
@@ -138,8 +139,8 @@ def measured(name):
 def tables(jobs, chosen):
     names = [
         entry.name
-        for entry, source in datasets.available()
-        if source not in {"", "OpenML"} and entry.shape[0] >= LEAST and entry.name not in IMAGES
+        for entry in at_hand().values()
+        if entry.shape[0] >= LEAST and entry.name not in IMAGES
     ]
     names = [name for name in names if chosen is None or name in chosen]
     results = Parallel(n_jobs=jobs)(delayed(measured)(name) for name in names)

@@ -25,6 +25,7 @@ from benchmarks.geometry.__main__ import truth
 from benchmarks.patch_models import models
 from patchfold import GaussianPatch, PatchIsomap, datasets
 from patchfold.datasets import make_manifold
+from patchfold.datasets.loading import at_hand
 from patchfold.evaluation.comparison import NEAREST
 from patchfold.evaluation.sampling import folds
 from patchfold.graph.short_circuits import recommended_patch
@@ -48,10 +49,10 @@ MODELS = {
     "two Gaussians, kl": (models.MixturePatch, {}, mixture_kl),
     "heavy tails, kl": (
         models.GeneralizedGaussianPatch,
-        {"shape": 0.5},
+        {"number": 0.5},
         models.generalized_kl(0.5),
     ),
-    "light tails, kl": (models.GeneralizedGaussianPatch, {"shape": 2.0}, models.generalized_kl(2)),
+    "light tails, kl": (models.GeneralizedGaussianPatch, {"number": 2.0}, models.generalized_kl(2)),
 }
 
 
@@ -106,14 +107,12 @@ def modes():
 
 
 def tables():
-    at_hand = [
+    names = [
         entry.name
-        for entry, source in datasets.available()
-        if source not in {"", "OpenML"}
-        and SMALLEST <= entry.shape[0] <= LARGEST
-        and entry.shape[1] <= WIDEST
+        for entry in at_hand().values()
+        if SMALLEST <= entry.shape[0] <= LARGEST and entry.shape[1] <= WIDEST
     ]
-    for name in at_hand[::EVERY]:
+    for name in names[::EVERY]:
         data = datasets.load(name)
         yield scale(np.asarray(data.X, dtype=float)), by_class(np.asarray(data.y)), 2
 

@@ -25,40 +25,8 @@ if TYPE_CHECKING:
 ROUNDS = 20
 
 
-def places(patch: Any, X: Any, neighborhoods: Any, points: Any, denoised: Any) -> Doubles:
-    """Return the points that each patch consists of, (n, size + 1, m), its own point first."""
-    if patch.size is not None:
-        neighborhoods = neighborhoods.nearest(patch.size)
-    X, own = (X, X if points is None else points) if denoised is None else denoised
-    members = neighborhoods.indices.reshape(len(neighborhoods), -1)
-    return np.concatenate([own[:, None, :], X[members]], axis=1)
-
-
-def ridge(X: Any, part: Any) -> float:
-    """Return the automatic ridge."""
-    return float(AUTO_RIDGE * (X.var(axis=0).mean() if part is None else part.scale))
-
-
-# -------------------------------------------------------------------------------- kernel densities
-
-
-class Kernels(Patches):
-    """Patches with a sphere at each of their points."""
-
-    FIELDS = (*Patches.FIELDS, "places", "variances_of_kernels")
-
-    def __init__(
-        self, means: Any, points: Any, *, places: Any, variances_of_kernels: Any, **fields: Any
-    ) -> None:
-        super().__init__(means, points, **fields)
-        self.places, self.variances_of_kernels = places, variances_of_kernels
-
-
-class KernelPatch(GaussianPatch):
-    """A kernel density of the neighbourhood, with spheres of the same width.
-
-    Their variance is ``bandwidth^2`` times the total variance of the patch, plus the ridge.
-    """
+class Model(GaussianPatch):
+    """A Gaussian patch with a model beside it, which has one ``number`` of its own."""
 
     def __init__(
         self,
@@ -69,31 +37,70 @@ class KernelPatch(GaussianPatch):
         gamma: Any = "auto",
         rank: Any = None,
         denoise: Any = False,
-        bandwidth: float = 0.3,
+        number: float | None = None,
     ) -> None:
         super().__init__(size, include_self, center, covariance, gamma, rank, denoise)
-        self.bandwidth = bandwidth
+        self.number = number
 
     def gaussians(
-        self,
-        X: Any,
-        neighborhoods: Any,
-        *,
-        points: Any = None,
-        denoised: Any = None,
-        part: Any = None,
-        **how: Any,
-    ) -> Kernels:
-        """Return the Gaussians of neighbourhoods, with their kernels."""
-        given = {"points": points, "denoised": denoised, "part": part, **how}
-        whole = super().gaussians(X, neighborhoods, **given)
-        P = places(self, X, neighborhoods, points, denoised)
-        width = self.bandwidth**2 * P.var(axis=1).sum(axis=1) + ridge(X, part)
-        return Kernels(**fields(whole), places=P, variances_of_kernels=width)
+        self, X: Any, neighborhoods: Any, *, points: Any = None, denoised: Any = None, **how: Any
+    ) -> Patches:
+        """Return the Gaussians of neighbourhoods, with their models."""
+        whole = super().gaussians(X, neighborhoods, points=points, denoised=denoised, **how)
+        add = ridge(X, how.get("part"))
+        if self.size is not None:
+            neighborhoods = neighborhoods.nearest(self.size)
+        X, own = (X, X if points is None else points) if denoised is None else denoised
+        members = X[neighborhoods.indices.reshape(len(neighborhoods), -1)]
+        return self.modelled(whole, np.concatenate([own[:, None, :], members], axis=1), add)
+
+    def modelled(self, whole: Patches, P: Doubles, add: float) -> Patches:
+        """Return patches with the model of their points ``P`` (n, s, m), the own point first."""
+        raise NotImplementedError
 
 
-def fields(patches: Patches) -> dict[str, Any]:
-    return {name: getattr(patches, name) for name in Patches.FIELDS}
+class ModelledPatches(Patches):
+    """Patches that carry ``MORE`` fields."""
+
+    MORE: tuple[str, ...] = ()
+
+    def __init__(self, means: Any, points: Any, **fields: Any) -> None:
+        for name in self.MORE:
+            setattr(self, name, fields.pop(name))
+        super().__init__(means, points, **fields)
+
+    @classmethod
+    def beside(cls, patches: Patches, **more: Doubles) -> ModelledPatches:
+        """Add the fields of a model to patches."""
+        return cls(**{name: getattr(patches, name) for name in Patches.FIELDS}, **more)
+
+
+def ridge(X: Any, part: Any) -> float:
+    """Return the automatic ridge."""
+    return float(AUTO_RIDGE * (X.var(axis=0).mean() if part is None else part.scale))
+
+
+# -------------------------------------------------------------------------------- kernel densities
+
+
+class Kernels(ModelledPatches):
+    """Patches with a sphere at each of their points."""
+
+    MORE = ("places", "variances_of_kernels")
+    FIELDS = (*Patches.FIELDS, *MORE)
+
+
+class KernelPatch(Model):
+    """A kernel density of the neighbourhood, with spheres of the same width.
+
+    Their variance is the square of ``number`` (0.3) times the total variance of the patch, plus the
+    ridge.
+    """
+
+    def modelled(self, whole: Patches, P: Doubles, add: float) -> Patches:
+        """Add the kernels."""
+        width = (self.number or 0.3) ** 2 * P.var(axis=1).sum(axis=1) + add
+        return Kernels.beside(whole, places=P, variances_of_kernels=width)
 
 
 def kernel_terms(a: Kernels, b: Kernels) -> tuple[Doubles, Doubles, Doubles]:
@@ -125,51 +132,20 @@ def equal_shares(a: Kernels, b: Kernels) -> tuple[Doubles, Doubles]:
 # ---------------------------------------------------------------------------------- mixtures
 
 
-class Mixtures(Patches):
+class Mixtures(ModelledPatches):
     """Patches with a few Gaussians each."""
 
-    FIELDS = (*Patches.FIELDS, "shares", "centres", "spreads")
-
-    def __init__(
-        self, means: Any, points: Any, *, shares: Any, centres: Any, spreads: Any, **fields: Any
-    ) -> None:
-        super().__init__(means, points, **fields)
-        self.shares, self.centres, self.spreads = shares, centres, spreads
+    MORE = ("shares", "centres", "spreads")
+    FIELDS = (*Patches.FIELDS, *MORE)
 
 
-class MixturePatch(GaussianPatch):
-    """Gaussians with full covariances, found by EM; the first start at points far apart."""
+class MixturePatch(Model):
+    """``number`` (2) Gaussians with full covariances, found by EM, started at points far apart."""
 
-    def __init__(
-        self,
-        size: Any = None,
-        include_self: Any = True,
-        center: Any = "mean",
-        covariance: Any = "ridge",
-        gamma: Any = "auto",
-        rank: Any = None,
-        denoise: Any = False,
-        n_components: int = 2,
-    ) -> None:
-        super().__init__(size, include_self, center, covariance, gamma, rank, denoise)
-        self.n_components = n_components
-
-    def gaussians(
-        self,
-        X: Any,
-        neighborhoods: Any,
-        *,
-        points: Any = None,
-        denoised: Any = None,
-        part: Any = None,
-        **how: Any,
-    ) -> Mixtures:
-        """Return the Gaussians of neighbourhoods, with their mixtures."""
-        given = {"points": points, "denoised": denoised, "part": part, **how}
-        whole = super().gaussians(X, neighborhoods, **given)
-        P = places(self, X, neighborhoods, points, denoised)
-        shares, centres, spreads = expectation_maximization(P, self.n_components, ridge(X, part))
-        return Mixtures(**fields(whole), shares=shares, centres=centres, spreads=spreads)
+    def modelled(self, whole: Patches, P: Doubles, add: float) -> Patches:
+        """Add the mixtures."""
+        found = expectation_maximization(P, int(self.number or 2), add)
+        return Mixtures.beside(whole, **dict(zip(Mixtures.MORE, found, strict=True)))
 
 
 def expectation_maximization(
@@ -260,43 +236,16 @@ def variational_kl(kls: Terms) -> Callable[[Any, Any], Doubles]:
 # ---------------------------------------------------------------------------------- heavy tails
 
 
-class GeneralizedGaussianPatch(GaussianPatch):
-    """Generalised Gaussians, ``p ~ exp(-r^(2 shape) / 2)`` with ``r`` a Mahalanobis distance.
+class GeneralizedGaussianPatch(Model):
+    """Generalised Gaussians, ``p ~ exp(-r^(2 number) / 2)`` with ``r`` a Mahalanobis distance.
 
-    Mean and covariance are of largest likelihood: points far away count less for ``shape < 1``
-    (heavy tails; 0.5 is a Laplace distribution), and more for ``shape > 1``.
+    Mean and covariance are of largest likelihood: points far away count less for a ``number`` below
+    1 (heavy tails; 0.5, the default, is a Laplace distribution), and more above 1.
     """
 
-    def __init__(
-        self,
-        size: Any = None,
-        include_self: Any = True,
-        center: Any = "mean",
-        covariance: Any = "ridge",
-        gamma: Any = "auto",
-        rank: Any = None,
-        denoise: Any = False,
-        shape: float = 0.5,
-    ) -> None:
-        super().__init__(size, include_self, center, covariance, gamma, rank, denoise)
-        self.shape = shape
-
-    def gaussians(
-        self,
-        X: Any,
-        neighborhoods: Any,
-        *,
-        points: Any = None,
-        denoised: Any = None,
-        part: Any = None,
-        **how: Any,
-    ) -> Patches:
+    def modelled(self, whole: Patches, P: Doubles, add: float) -> Patches:
         """Return patches with the weighted moments of their points."""
-        given = {"points": points, "denoised": denoised, "part": part, **how}
-        whole = super().gaussians(X, neighborhoods, **given)
-        P = places(self, X, neighborhoods, points, denoised)
         n, s = P.shape[:2]
-        add = ridge(X, part)
         weights = np.full((n, s), 1 / s)
         for _ in range(ROUNDS):
             means = (weights[:, :, None] * P).sum(axis=1)
@@ -305,9 +254,9 @@ class GeneralizedGaussianPatch(GaussianPatch):
             _, roots, right = np.linalg.svd(rows, full_matrices=False)
             along = (P - means[:, None]) @ right.swapaxes(1, 2)
             r2 = (along**2 / (roots**2 + add)[:, None]).sum(axis=2)
-            weights = np.maximum(r2, 1e-3) ** (self.shape - 1)
+            weights = np.maximum(r2, 1e-3) ** ((self.number or 0.5) - 1)
             weights /= weights.sum(axis=1, keepdims=True)
-        means = means if denoised is None else whole.means
+        means = whole.means if self.denoise else means
         ridges = np.full(n, add)
         if not whole.factored:
             return Patches(means, whole.points, **triangular(rows, ridges))

@@ -61,7 +61,7 @@ def test_the_variational_kl_is_near_that_of_the_densities(make):
 
 def test_one_gaussian_is_a_mixture():
     X = np.random.default_rng(2).normal(size=(30, 3))
-    patches = models.MixturePatch(size=8, n_components=1).fit(X)
+    patches = models.MixturePatch(size=8, number=1).fit(X)
     alone = Patches.from_moments(patches.centres[:, 0], patches.spreads[:, 0])
     for name, divergence in [
         ("kl", models.variational_kl(models.mixture_kls)),
@@ -75,7 +75,7 @@ def test_one_gaussian_is_a_mixture():
 
 def test_the_generalised_gaussian_of_shape_one_is_gaussian():
     X = np.random.default_rng(3).normal(size=(40, 3))
-    patches = models.GeneralizedGaussianPatch(size=9, shape=1.0).fit(X)
+    patches = models.GeneralizedGaussianPatch(size=9, number=1.0).fit(X)
     # Its divisor is the number of points, and its covariance has the same ridge.
     plain = GaussianPatch(size=9, covariance="ridge").fit(X)
     np.testing.assert_allclose(patches.means, plain.means, atol=1e-12)
@@ -93,7 +93,7 @@ def test_the_generalised_gaussian_of_shape_one_is_gaussian():
 def test_heavy_tails_hold_a_patch_against_a_stray_point():
     X = np.random.default_rng(4).normal(size=(21, 2))
     X[0] = [40.0, 0.0]
-    near = [GaussianPatch(size=20), models.GeneralizedGaussianPatch(size=20, shape=0.5)]
+    near = [GaussianPatch(size=20), models.GeneralizedGaussianPatch(size=20, number=0.5)]
     plain, robust = (np.abs(patch.fit(X).means[1, 0]) for patch in near)
     assert robust < plain / 2
 

@@ -19,7 +19,7 @@ import zlib
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from sklearn import datasets as shipped
@@ -28,6 +28,9 @@ from patchfold.base.types import OrderName
 from patchfold.base.validation import check_choice, warn_user
 from patchfold.datasets.generated import GENERATED, Raw
 from patchfold.datasets.registry import Entry, checksum, registry
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 FOLDER_VARIABLE = "PATCHFOLD_DATA"
 
@@ -160,6 +163,15 @@ def available() -> list[tuple[Entry, str]]:
     wine (178, 13) isomap-kl xspace pelle
     """
     return [(entry, _source(entry)) for entry in registry().values()]
+
+
+def at_hand(names: Sequence[str] | None = None) -> dict[str, Entry]:
+    """Return the registered data sets of some names, or of all that need no network."""
+    return {
+        entry.name: entry
+        for entry, source in available()
+        if (source not in {"", "OpenML"} if names is None else entry.name in names)
+    }
 
 
 def _source(entry: Entry) -> str:

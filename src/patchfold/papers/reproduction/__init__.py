@@ -5,6 +5,7 @@ Each paper has a module with
 - ``PROTOCOL``, a whole number that grows whenever ``compute`` would give other numbers, so that
   stored results of the old one are computed anew;
 - ``TABLES``, the tables it recomputes, as :mod:`patchfold.papers.tables` names them;
+- ``OWN``, its own methods, whose cells the report shows;
 - ``NOTE``, what the report says the accounts are;
 - ``tasks(table, datasets, accounts, quick)``, the list of what there is to compute; ``datasets``
   is None for all that can be loaded without a network, ``quick`` asks for a part that takes
@@ -42,6 +43,7 @@ class Paper(Protocol):
     __name__: str
     PROTOCOL: int
     TABLES: tuple[str, ...]
+    OWN: tuple[str, ...]
     NOTE: str
 
     def tasks(

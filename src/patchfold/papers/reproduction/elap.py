@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 PROTOCOL = 2
 TABLES = ("I", "II")
+OWN = ("ELAP",)
 # Above this a full matrix takes minutes for every K, and Lanczos finds the same vectors.
 DENSE_ROWS = 3000
 NOTE = (

@@ -20,6 +20,7 @@ from sklearn.preprocessing import scale
 from sklearn.tree import DecisionTreeClassifier
 
 from patchfold import datasets
+from patchfold.datasets.loading import at_hand
 from patchfold.evaluation.comparison import NEAREST
 from patchfold.evaluation.sampling import halves, honest_scores
 from patchfold.evaluation.significance import mean_interval
@@ -123,19 +124,11 @@ def tasks(
     quick: bool,
 ) -> list[Task]:
     """List the tasks of a table; the equations are those of the paper's own method."""
-    cells = [cell for cell in tables.read(paper, table) if cell.data_set]
-    known = {entry.name: (entry, source) for entry, source in datasets.available()}
-
-    def wanted(name: str) -> bool:
-        entry, source = known[name]
-        if datasets_asked is not None:
-            return name in datasets_asked
-        return source not in {"", "OpenML"} and not (quick and entry.shape[0] > QUICK_ROWS)
-
+    there = at_hand(datasets_asked)
     return [
         Task(paper, table, cell.data_set, cell.column, account)
-        for cell in cells
-        if wanted(cell.data_set)
+        for cell in tables.read(paper, table)
+        if cell.data_set in there and not (quick and there[cell.data_set].shape[0] > QUICK_ROWS)
         for account in accounts
         if account != "equations" or cell.column == own
     ]

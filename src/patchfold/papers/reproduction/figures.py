@@ -20,6 +20,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from patchfold import datasets, papers
 from patchfold.base.validation import collected_warnings, require
+from patchfold.datasets.loading import at_hand
 from patchfold.embedding import PatchEigenmaps
 from patchfold.evaluation import document
 from patchfold.evaluation.criteria import Setting, energy
@@ -73,16 +74,13 @@ def draw_all(folder: Path, names: Sequence[str] | None = None, *, quick: bool = 
     files written, the page first.
     """
     require("matplotlib", "drawing figures", extra="plot")
-    known = {entry.name: (entry.shape[0], source) for entry, source in datasets.available()}
-
-    def wanted(name: str) -> bool:
-        rows, source = known[name]
-        if quick and rows > experiment.QUICK_ROWS:
-            return False
-        return name in names if names is not None else source not in {"", "OpenML"}
-
+    wanted = {
+        name
+        for name, entry in at_hand(names).items()
+        if not (quick and entry.shape[0] > experiment.QUICK_ROWS)
+    }
     shown = [
-        plate for plate in PLATES if all(map(wanted, plate.data)) and (plate.data or names is None)
+        plate for plate in PLATES if wanted.issuperset(plate.data) and (plate.data or names is None)
     ]
     blocks = [
         document.heading(1, "The papers' figures"),

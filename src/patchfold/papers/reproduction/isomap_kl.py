@@ -26,13 +26,20 @@ from sklearn.preprocessing import scale
 
 from patchfold import datasets as data
 from patchfold import papers
+from patchfold.datasets.loading import at_hand
 from patchfold.embedding import PatchIsomap
 from patchfold.evaluation.sampling import halves, honest_scores
 from patchfold.evaluation.significance import score_range
 from patchfold.graph.geodesics import shortest_paths
 from patchfold.papers.reproduction import baselines
 from patchfold.papers.reproduction.baselines import LAP_NOTE
-from patchfold.papers.reproduction.cells import ACCOUNTS_NOTE, Result, Task, printed, row_name
+from patchfold.papers.reproduction.cells import (
+    ACCOUNTS_NOTE,
+    Result,
+    Task,
+    printed,
+    row_name,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -46,6 +53,7 @@ PAPER = "isomap-kl"
 PROTOCOL = 2
 TABLES = ("I", "II", "III")
 METHODS = ("PCA", "KPCA", "ISO", "ISO-KL", "LLE", "LAP")
+OWN = ("ISO-KL",)
 
 # K of the baselines: the paper does not say it, but with it 95 of their 100 cells come out.
 BASELINE_NEIGHBORS = 40
@@ -96,16 +104,12 @@ def tasks(
     >>> [str(task) for task in tasks("I", ["wine", "digits"], ["published"], quick=True)][:2]
     ['I wine PCA published', 'I wine KPCA published']
     """
-    sizes = {
-        entry.name: entry.shape[0]
-        for entry, source in data.available()
-        if (entry.name in datasets if datasets is not None else source not in {"", "OpenML"})
-    }
+    there = at_hand(datasets)
     names = dict.fromkeys(cell.data_set for cell in printed(PAPER, table))
     return [
         Task(PAPER, table, name, method, account)
         for name in names
-        if name in sizes and not (quick and sizes[name] > QUICK_SIZE)
+        if name in there and not (quick and there[name].shape[0] > QUICK_SIZE)
         for account in accounts
         for method in METHODS
     ]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 PROTOCOL = 2
 TABLES = ("1",)
+OWN = ("PELLE",)
 NOTE = (
     f"{ACCOUNTS_NOTE} {experiment.HONEST_NOTE} The authors' program does not compute the paper's "
     "equations: it takes the mean and the covariance of every patch from the whole data set. All "

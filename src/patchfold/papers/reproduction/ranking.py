@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from patchfold import datasets as registered
+from patchfold.datasets.loading import at_hand
 from patchfold.embedding import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
 from patchfold.evaluation.comparison import NEAREST, accuracy
 from patchfold.papers.reproduction import baselines, experiment
@@ -42,6 +42,7 @@ ESTIMATORS: dict[str, Callable[[int], PatchIsomap | PatchLLE | PatchEigenmaps | 
     "PatchTSNE": lambda k: PatchTSNE(n_neighbors=k, random_state=0),
 }
 METHODS = ("PCA", "KPCA", "ISO", "LLE", "HLLE", "LTSA", "LAP", "UMAP", *ESTIMATORS)
+OWN = tuple(ESTIMATORS)
 # Enough points, in all and of each class, for halves of halves; few enough for minutes in all.
 LEAST_ROWS, LEAST_CLASS, MOST_ROWS = 60, 4, 720
 
@@ -50,21 +51,22 @@ def tasks(
     table: str, datasets: Sequence[str] | None, accounts: Sequence[str], quick: bool
 ) -> list[Task]:
     """List every method on every data set of the papers at hand; a quick run takes small ones."""
-    most = experiment.QUICK_ROWS if quick else MOST_ROWS
-    names = [
-        entry.name
-        for entry, source in registered.available()
-        if entry.papers
-        and source not in {"", "OpenML"}
-        and LEAST_ROWS <= entry.shape[0] <= most
-        and min(entry.classes.values(), default=0) >= LEAST_CLASS
-    ]
-    chosen = names if datasets is None else [name for name in names if name in datasets]
     return [
         Task("ranking", table, name, method, "honest")
-        for name in chosen
+        for name in data_sets(datasets, experiment.QUICK_ROWS if quick else MOST_ROWS)
         for method in METHODS
         if "honest" in accounts
+    ]
+
+
+def data_sets(names: Sequence[str] | None = None, most: int = MOST_ROWS) -> list[str]:
+    """Return the papers' data sets at hand with enough points, and at most ``most``."""
+    return [
+        entry.name
+        for entry in at_hand(names).values()
+        if entry.papers
+        and LEAST_ROWS <= entry.shape[0] <= most
+        and min(entry.classes.values(), default=0) >= LEAST_CLASS
     ]
 
 

@@ -34,6 +34,7 @@ from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 
 from patchfold import datasets, divergences
+from patchfold.datasets.loading import at_hand
 from patchfold.embedding import PatchEigenmaps, PatchIsomap, PatchTSNE
 from patchfold.embedding.lle import euclidean_weights
 from patchfold.evaluation.sampling import halves
@@ -73,6 +74,7 @@ PRINTED = (*BASELINES, "ISM", "X-ISM", "LEM", "X-LEM", "LLE", "X-LLE", "tSNE", "
 BY_ALGORITHM_1 = " (Alg. 1)"
 RANKS = (1, 2, 4)
 METHODS = (*PRINTED, *(name + BY_ALGORITHM_1 for name in PRINTED if name.startswith("X-")))
+OWN = tuple(name for name in METHODS if name.startswith("X-"))
 
 # Section 6: restarts of k-means, share of the variance that PCA retains, quantiles of the
 # divergences tried for sigma.
@@ -161,10 +163,10 @@ def tasks(
 
     ``quick`` leaves out all data sets but two, the slow eigenmaps and t-SNE.
     """
+    there = at_hand(names)
     if names is None:
-        sources = {entry.name: source for entry, source in datasets.available()}
         known = QUICK_DATASETS if quick else (cell.data_set for cell in printed("xspace", table))
-        names = [name for name in dict.fromkeys(known) if sources[name] not in {"", "OpenML"}]
+        names = [name for name in dict.fromkeys(known) if name in there]
     methods = QUICK_METHODS if quick else METHODS
     return [
         Task("xspace", table, name, method, account)

@@ -1,0 +1,18 @@
+"""Every benchmark says what it measures, and can be imported: the names it uses still exist."""
+
+from importlib import import_module
+
+import pytest
+
+programs = pytest.importorskip(
+    "benchmarks.__main__", reason="benchmarks are part of the checkout only"
+)
+
+
+@pytest.mark.parametrize("name", programs.described())
+def test_a_benchmark_says_what_it_measures_and_can_be_imported(name):
+    assert programs.described()[name]
+    module = import_module(f"benchmarks.{name}")
+    if hasattr(module, "__path__"):
+        module = import_module(f"benchmarks.{name}.__main__")
+    assert callable(module.main)
