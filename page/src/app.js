@@ -12,7 +12,7 @@ import { showLegend } from "./legend.js";
 import { paint, trustScale } from "./painting.js";
 import { Pane } from "./pane.js";
 import { Pictures } from "./pictures.js";
-import { find, hint, matching } from "./search.js";
+import { find, hint, tellFound } from "./search.js";
 import { listenToParent, tellParent } from "./parent.js";
 import { ContactSheet } from "./sheet.js";
 import { State } from "./state.js";
@@ -90,6 +90,7 @@ export class App {
     this.selected = new Uint8Array(this.n);
     this.faint = false; // whether some points are not meant
     this.asked = ""; // of the search
+    this.unknown = ""; // the column that it names and that there is not
     /** @type {Uint8Array | null} what the search has found */
     this.matches = null;
     /** @type {number[]} that are selected */
@@ -224,7 +225,7 @@ export class App {
   /** Work out anew what is visible and in which colours. */
   restyle(panes = this.panes) {
     paint(this, panes);
-    byId("found").textContent = this.matches ? counted(matching(this).length) : "";
+    tellFound(this);
     this.changed();
   }
 

@@ -6,7 +6,7 @@ import { boxesOf } from "./loadings.js";
 import { namesOf } from "./telling.js";
 import { named } from "./words.js";
 
-const MOST_LETTERS = 48;
+const MOST_LETTERS = 28;
 const MOST_ROWS = 50_000; // that are looked at
 const [SMALLEST, LARGEST] = [11, 16]; // pixels of a letter
 const CLEAR = 30; // pixels that what is labelled spans, from which on its label is not faint
@@ -113,7 +113,10 @@ export function placedLabels(labels, pane, widthOf, taken = []) {
     // In the midst of points that span more than the letters, else beside them.
     const beside = [[0, -1], [0, 1], [0.6, 0], [-0.6, 0], [0, -2], [0, 2], [0.6, -1], [-0.6, 1]];
     for (const [across, up] of span > height ? [[0, 0], ...beside] : beside) {
-      const left = Math.round(x - width / 2 + across * width + Math.sign(across) * 6);
+      const wished = x - width / 2 + across * width + Math.sign(across) * 6;
+      // Moved into the pane as long as it stays over its place.
+      const inside = Math.max(2, Math.min(wished, pane.width - width - 2));
+      const left = Math.round(!across && inside <= x && x <= inside + width ? inside : wished);
       const top = Math.round(y - height / 2 + up * height);
       const one = { label, left, top, width, height, size, opacity };
       if (!within(one, pane) || [...taken, ...placed].some((other) => overlap(one, other))) continue;

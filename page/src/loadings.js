@@ -10,9 +10,10 @@ const SHORTEST = 0.35; // of the longest arrow
 const LONGEST = 54; // pixels
 const HEAD = 7; // pixels
 const LINE = 15; // pixels
-const AWAY = 6; // pixels from the tip of an arrow to its name
+const AWAY = [6, 22]; // pixels from the tip of an arrow to its name, and where that hides another
 // Where a name goes beside its tip, from straight ahead.
 const TURNS = [0, 0.5, -0.5, 1, -1, 1.6, -1.6, 2.2, -2.2, Math.PI];
+const SHARES = [0, 0.2, 0.4, 0.6, 0.8, 1]; // of an arrow: a line of letters is higher than the gaps
 const MOST_LETTERS = 24; // of a name on the map
 const FONT = "600 12px system-ui, sans-serif";
 
@@ -193,14 +194,16 @@ export function withWords(arrows, features, pane, widthOf) {
     const name = clipped(features[feature], MOST_LETTERS);
     const width = widthOf(name);
     const ahead = Math.atan2(to[1] - from[1], to[0] - from[0]);
-    const boxes = TURNS.map((turn) => {
+    const boxes = AWAY.flatMap((away) => TURNS.map((turn) => {
       const [x, y] = [Math.cos(ahead + turn), Math.sin(ahead + turn)];
       // The word touches a small circle around the tip, on the side that the turn says.
-      const wished = to[0] + AWAY * x + (width / 2) * (x - 1);
+      const wished = to[0] + away * x + (width / 2) * (x - 1);
       const left = Math.max(2, Math.min(wished, pane.width - width - 2));
-      return { left, width, height: LINE, top: to[1] + (AWAY + LINE / 2) * y };
-    });
-    const box = boxes.find((one) => !names.some((other) => covers(one, other)));
+      return { left, width, height: LINE, top: to[1] + (away + LINE / 2) * y };
+    }));
+    const free = boxes.filter((one) => !names.some((other) => covers(one, other)));
+    // At the border a name that is moved inwards may lie over an arrow.
+    const box = free.find((one) => !arrows.some((other) => hides(one, other))) ?? free[0];
     if (!box) return []; // without its name an arrow would say nothing
     names.push(box);
     return [{ ...arrow, name, at: /** @type {Place} */ ([box.left, box.top]) }];
@@ -215,6 +218,18 @@ export function withWords(arrows, features, pane, widthOf) {
 function covers(one, other) {
   const apart = Math.abs(other.top - one.top) >= (one.height + other.height) / 2;
   return !apart && one.left < other.left + other.width && other.left < one.left + one.width;
+}
+
+/**
+ * Whether a box lies over an arrow.
+ * @param {import("./types.js").Rectangle} box
+ * @param {Arrow} arrow
+ */
+function hides({ left, top, width, height }, { from, to }) {
+  return SHARES.some((share) => {
+    const [x, y] = [0, 1].map((axis) => from[axis] + share * (to[axis] - from[axis]));
+    return x > left && x < left + width && Math.abs(y - top) < height / 2;
+  });
 }
 
 /**

@@ -44,6 +44,21 @@ function conditionOf(text, nameOf) {
 }
 
 /**
+ * What a text compares with a value as if it were a column; empty where it compares nothing, or a
+ * column is there.
+ * @param {string} text
+ * @param {(words: string) => string | null} nameOf
+ */
+export function unknownIn(text, nameOf) {
+  for (const part of text.split(AND)) {
+    const [first, sign, second, , third] = part.trim().split(SIGNS);
+    const name = third ? second : first;
+    if (sign && name && second && ![first, second].some((words) => nameOf(words) !== null)) return unquoted(name);
+  }
+  return "";
+}
+
+/**
  * @param {string} left
  * @param {string} written
  * @param {string} right

@@ -1,7 +1,7 @@
 // The search: rows that some words are in, or that meet conditions on columns.
 
-import { conditionsOf, narrow } from "./query.js";
-import { byId, rounded } from "./words.js";
+import { conditionsOf, narrow, unknownIn } from "./query.js";
+import { byId, clipped, counted, rounded } from "./words.js";
 
 /** @typedef {import("./app.js").App} App */
 
@@ -13,10 +13,12 @@ import { byId, rounded } from "./words.js";
 export async function find(app, text) {
   app.asked = text;
   const words = text.trim().toLowerCase();
-  const conditions = words ? conditionsOf(text, (name) => nameOfColumn(app, name)) : null;
+  const nameOf = (/** @type {string} */ name) => nameOfColumn(app, name);
+  const conditions = words ? conditionsOf(text, nameOf) : null;
   const matches = conditions ? await meeting(app, conditions) : null;
   if (app.asked !== text) return; // something else was typed meanwhile
   app.matches = matches ?? (words ? containing(app, words) : null);
+  app.unknown = app.matches?.includes(1) ? "" : unknownIn(text, nameOf);
   app.restyle();
 }
 
@@ -68,6 +70,18 @@ export function matching({ matches, visible }) {
 }
 
 /**
+ * Say how many rows the search has found, or which column there is not.
+ * @param {App} app
+ */
+export function tellFound(app) {
+  const output = byId("found");
+  const unknown = app.matches !== null && app.unknown !== "";
+  output.classList.toggle("note", unknown);
+  const count = app.matches ? counted(matching(app).length) : "";
+  output.textContent = unknown ? `No column is called \u201c${clipped(app.unknown, MOST_NAMED)}\u201d` : count;
+}
+
+/**
  * Select what the search finds, and end it.
  * @param {App} app
  */
@@ -81,7 +95,8 @@ export async function selectMatches(app) {
   app.select(rows);
 }
 
-const MOST_LETTERS = 12; // of a column in the hint
+const MOST_LETTERS = 18; // of a column in the hint
+const MOST_NAMED = 40; // letters of a column that there is not
 
 /**
  * What can be typed: words, or a condition on a column of numbers.

@@ -140,3 +140,10 @@ test("many labels are grouped by their beginnings, few or unlike ones are not", 
   assert.equal(groupsOf(topics.slice(0, 12)).length, 1);
   assert.equal(groupsOf(Array.from({ length: 30 }, (_, i) => ({ label: `name ${i}` }))).length, 1);
 });
+
+test("a long name at the border is moved into the pane, over its own points", () => {
+  const label = { text: "a long name", x: 0, y: 0, spread: 1, count: 9 };
+  const pane = { width: 400, height: 300, camera: { zoom: 100 }, toScreen: () => [60, 150] };
+  const [{ left, width }] = placedLabels([label], /** @type {any} */ (pane), () => 200);
+  assert.ok(left >= 2 && left <= 60 && left + width >= 60, `${left}`);
+});

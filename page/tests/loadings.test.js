@@ -58,3 +58,19 @@ test("names are at their tips, within the pane, and not over each other", () => 
     }
   }
 });
+
+test("at the border a name beside an arrow does not lie over another", () => {
+  const from = /** @type {[number, number]} */ ([130, 60]);
+  const arrows = [[98, 49], [112, 55], [107, 110]].map((to, feature) => ({
+    feature, from, to: /** @type {[number, number]} */ (to),
+  }));
+  const names = ["sepal length", "petal width", "sepal width"];
+  const words = withWords(arrows, names, { width: 400 }, () => 115);
+  assert.equal(words.length, 3);
+  for (const { name, at: [left, middle] } of words) {
+    for (const { to } of arrows) {
+      const over = to[0] > left && to[0] < left + 115 && Math.abs(to[1] - middle) < 7.5;
+      assert.ok(!over, `${name} hides an arrow`);
+    }
+  }
+});

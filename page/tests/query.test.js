@@ -8,7 +8,7 @@ import { Column } from "../src/data.js";
 import { Graph } from "../src/graph.js";
 import { binned } from "../src/histogram.js";
 import { nearest } from "../src/near.js";
-import { conditionsOf, narrow } from "../src/query.js";
+import { conditionsOf, narrow, unknownIn } from "../src/query.js";
 import { inOrder } from "../src/table.js";
 
 const NAMES = ["weight", "age of tree", "kind", "salt and pepper"];
@@ -98,4 +98,13 @@ test("the neighbours of a copy are those of all copies, the nearest first", () =
   assert.deepEqual(nearest(graph, 4).map(({ row }) => row), [0, 3, 2, 1]);
   assert.deepEqual(nearest(graph, 4).map(({ colour }) => colour), [0, 0, 6, 5]);
   assert.deepEqual(nearest(graph, 1).map(({ row }) => row), [0]);
+});
+
+test("a condition on a column that is not there names it", () => {
+  assert.equal(unknownIn("wieght > 13", nameOf), "wieght");
+  assert.equal(unknownIn("weight > 13 and hight < 5", nameOf), "hight");
+  assert.equal(unknownIn("2 <= hight < 5", nameOf), "hight");
+  for (const known of ["weight > 13", "13 < weight", "2 <= weight < 5", "words", "a >", "> 3"]) {
+    assert.equal(unknownIn(known, nameOf), "", known);
+  }
 });

@@ -37,6 +37,18 @@ def test_a_condition_finds_rows_and_enter_selects_them(
     assert reader.ask("() => patchfold.rows") == expected.tolist()
 
 
+def test_a_search_names_a_column_that_is_not_there(reader: Reader) -> None:
+    field = reader.page.locator("#search")
+    field.fill("turm > 9")
+    reader.wait("() => document.getElementById('found').textContent.includes('turm')")
+    assert (
+        reader.text("#found")
+        == "No column is called \N{LEFT DOUBLE QUOTATION MARK}turm\N{RIGHT DOUBLE QUOTATION MARK}"
+    )
+    field.fill("turn > 1000")
+    reader.wait("() => document.getElementById('found').textContent === '0'")
+
+
 def test_filters_cross(reader: Reader, roll: dict[str, Any]) -> None:
     reader.page.locator("#add-filter").select_option("turn")
     reader.page.locator("#add-filter").select_option("y")

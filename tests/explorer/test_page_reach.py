@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -177,6 +178,20 @@ def test_what_is_seen_is_saved_as_a_picture_and_as_a_drawing(reader: Reader) -> 
     words = [element.text for element in tree.iter() if element.tag.endswith("text")]
     assert {"inner", "middle", "outer"} <= set(words)
     assert any("A roll: Isomap, Patches, KL, k = 10" in str(word) for word in words)
+
+
+def test_on_a_phone_the_colours_stand_between_the_maps(visit: Any, roll_file: Path) -> None:
+    reader = visit(roll_file, (390, 844), touch=True)
+    boxes = [
+        reader.page.locator(part).bounding_box()
+        for part in (".pane >> nth=0", ".colours", ".pane >> nth=1", "#filters")
+    ]
+    for upper, lower in pairwise(boxes):
+        assert upper["y"] + upper["height"] <= lower["y"] + 1
+    # The first of them are seen without scrolling, above the slider.
+    slider = reader.page.locator("#neighbors").bounding_box()
+    legend = reader.page.locator("#legend li").first.bounding_box()
+    assert legend["y"] + legend["height"] <= slider["y"]
 
 
 def test_on_a_phone_the_slider_stays_in_sight(visit: Any, roll_file: Path) -> None:
