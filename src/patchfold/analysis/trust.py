@@ -105,11 +105,13 @@ def pointwise_trust(
     worst = largest_sum(k, n)
     quick = not precomputed and len(drawn) == n and X.shape[1] >= QUICK_FEATURES
     centred = X - X.mean(axis=0, dtype=np.float64) if quick else None
+    with np.errstate(over="ignore"):
+        squares = None if centred is None else np.square(centred).sum(axis=1)
 
     def score(block: slice) -> Doubles:
         whose = np.concatenate([who[block] for who in near], axis=1)
-        if centred is not None:
-            nearer = _nearer(X, centred, block, whose)
+        if centred is not None and squares is not None:
+            nearer = _nearer(X, centred, squares, block, whose)
         else:
             distances = X[block][:, drawn] if precomputed else cdist(X[block], X[drawn])
             if len(drawn) == n or precomputed:
@@ -123,18 +125,19 @@ def pointwise_trust(
         above = np.clip(ranks - k, 0, None).reshape(len(whose), len(near), k)
         return np.asarray(np.clip(1 - above.sum(axis=2).T / worst, 0.0, 1.0))
 
-    row_bytes = 3 * 8 * len(drawn) + 3 * 8 * k * X.shape[1]
+    # Products take nothing for each feature.
+    row_bytes = 3 * 8 * len(drawn) + (0 if quick else 3 * 8 * k * X.shape[1])
     return list(np.concatenate(map_blocks(score, n, row_bytes, n_jobs), axis=1))
 
 
-def _nearer(X: Any, centred: Doubles, block: slice, whose: Indices) -> Indices:
+def _nearer(X: Any, centred: Doubles, own: Doubles, block: slice, whose: Indices) -> Indices:
     """Count the points that are nearer to each row of a block than some of them, by their places.
 
     Products of matrices give the squared distances up to a known error, quickly for many features.
     Where this leaves open who is nearer, distances decide: every count is that by distances.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        squares, error = _squares(centred[block], centred)
+        squares, error = _squares(centred, own, block)
         gaps = np.take_along_axis(squares, whose, axis=1)
         ordered = np.sort(squares, axis=1)
         # Both sides of a comparison may be wrong.
@@ -149,16 +152,18 @@ def _nearer(X: Any, centred: Doubles, block: slice, whose: Indices) -> Indices:
     return low
 
 
-def _squares(x: Doubles, y: Doubles) -> tuple[Doubles, Doubles]:
-    """Return the squared distances of rows, and for each row of x how wrong they are at most."""
-    own, others = (np.square(rows).sum(axis=1) for rows in (x, y))
-    squares = x @ y.T
+def _squares(x: Doubles, own: Doubles, block: slice) -> tuple[Doubles, Doubles]:
+    """Return squared distances of a block from all rows, and how wrong those of a row can be.
+
+    ``own`` are the squares of the rows.
+    """
+    squares = x[block] @ x.T
     squares *= -2
-    squares += own[:, None]
-    squares += others
+    squares += own[block, None]
+    squares += own
     eps = float(np.finfo(np.float64).eps)
     # A sum of m products is wrong by at most m eps / 2 of the product of lengths.
-    return squares, 4 * (x.shape[1] + 8) * eps * (own + others.max())
+    return squares, 4 * (x.shape[1] + 8) * eps * (own[block] + own.max())
 
 
 def _counted(ordered: Doubles, gaps: Doubles, side: Literal["left", "right"]) -> Indices:

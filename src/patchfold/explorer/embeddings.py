@@ -230,9 +230,11 @@ def known_of(estimator: Any, X: Doubles) -> dict[str, Doubles]:
         return {}
     if X.shape[1] != estimator.n_features_in_:
         return {}
+    dimension = to_numpy(patches.dimension(estimator.n_jobs))
+    typical = max(1, round(float(np.median(dimension))))  # as log_density has it by itself
     return {
-        "local dimension": to_numpy(patches.dimension(estimator.n_jobs)),
-        "log density": to_numpy(patches.log_density(n_jobs=estimator.n_jobs)),
+        "local dimension": dimension,
+        "log density": to_numpy(patches.log_density(typical)),
         "strangeness": -np.asarray(estimator.score_samples(X)),
     }
 

@@ -126,8 +126,9 @@ def _from_array(images: NDArray[Any], n: int) -> Bytes:
         some = np.clip((some - low) / (high - low), 0, 1)
         if channels == WITH_ALPHA:  # on white
             some = 1 + (some[..., :COLOUR] - 1) * some[..., COLOUR:]
-        small = np.einsum("ah,nhwc,bw->nabc", rows, some, columns, optimize=True)
-        parts.append(np.round(255 * small).astype(np.uint8))
+        if shrink < 1:
+            some = np.einsum("ah,nhwc,bw->nabc", rows, some, columns, optimize=True)
+        parts.append(np.round(255 * some).astype(np.uint8))
     return np.concatenate(parts)
 
 

@@ -31,18 +31,21 @@ class KnownPairs:
 
     def __init__(self, n: int, find: Callable[[Indices, Indices], Floats]) -> None:
         self._n, self._find = n, find
-        self._codes = np.empty(0, dtype=np.int64)
-        self._values: Floats = np.empty(0)
+        # In order; above every code stands one of no pair, so that each search ends at a place.
+        self._codes = np.array([np.iinfo(np.int64).max])
+        self._values: Floats = np.zeros(1)
         self._finding = Lock()  # two estimators at once
 
     def __call__(self, i: Indices, j: Indices) -> Floats:
         """Return the values of the pairs ``(i, j)``."""
         codes = np.minimum(i, j).astype(np.int64) * self._n + np.maximum(i, j)
         with self._finding:
-            new = np.setdiff1d(codes, self._codes)
+            place = np.searchsorted(self._codes, codes)
+            new = np.unique(codes[self._codes[place] != codes])
             if len(new):
                 values = self._find(new // self._n, new % self._n)
                 order = np.argsort(every := np.concatenate([self._codes, new]), kind="stable")
                 self._values = np.concatenate([self._values, values])[order].astype(values.dtype)
                 self._codes = every[order]
-            return self._values[np.searchsorted(self._codes, codes)]
+                place = np.searchsorted(self._codes, codes)
+            return self._values[place]
