@@ -197,7 +197,7 @@ def test_a_page_of_estimators_shows_their_embeddings() -> None:
         "radius": PatchIsomap(radius=12.0, patch=GaussianPatch(), **PLAIN).fit(X),
         "given": PatchIsomap(n_neighbors=8, divergence="precomputed").fit(cdist(X, X)),
     }
-    page = Explorer.from_estimators(fits, X, columns={"t": t}, ids=range(60), title="six")
+    page = explore(X, embeddings=fits, columns={"t": t}, ids=range(60), title="six")
     assert repr(page).startswith("Explorer(60 points, 6 embeddings, ")
     data = data_of(page)
     assert [view["method"] for view in data["views"]] == list(fits)
@@ -217,12 +217,12 @@ def _gap(a: Any, b: Any) -> Any:
 
 def test_only_fitted_estimators_of_the_same_data_are_taken() -> None:
     X, _ = roll(30)
-    with pytest.raises(ValueError, match="estimators is empty"):
-        Explorer.from_estimators({}, X)
+    with pytest.raises(ValueError, match="embeddings is empty"):
+        explore(X, embeddings={})
     with pytest.raises(ValueError, match=r"\['a'\] is a PatchIsomap that is not fitted"):
-        Explorer.from_estimators({"a": PatchIsomap()}, X)
+        explore(X, embeddings={"a": PatchIsomap()})
     with pytest.raises(ValueError, match="coordinates of 30 points and X has 20"):
-        Explorer.from_estimators({"a": PatchIsomap(n_neighbors=5).fit(X)}, X[:20])
+        explore(X[:20], embeddings={"a": PatchIsomap(n_neighbors=5).fit(X)})
 
 
 def test_features_without_names_are_not_read_beside_texts() -> None:

@@ -44,7 +44,6 @@ def test_coordinates_of_any_origin_are_shown_as_they_are() -> None:
     assert [view["method"] for view in views] == list(given)
     np.testing.assert_allclose(places_of(page, views[0]), placed(given["mine"]), atol=5e-5)
     assert explore(X, t, embeddings=given).html == page.html
-    assert Explorer.from_estimators(given, X, columns={"target": t}).html == page.html
 
 
 def test_patches_are_fitted_once_for_all_that_has_none() -> None:

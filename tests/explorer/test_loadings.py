@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 
 from explorer_pages import data_of, roll, store_of, unpacked
 from patchfold import PatchEigenmaps, PatchIsomap
-from patchfold.explorer import Explorer, explore
+from patchfold.explorer import explore
 from patchfold.explorer.loadings import Loadings, has_loadings, loadings_of, pack_loadings
 from patchfold.explorer.packing import ArrayStore
 from patchfold.explorer.views import placed
@@ -76,7 +76,7 @@ def test_there_are_no_loadings_without_named_features_or_of_too_many_points() ->
     X, _ = roll(40)
     distances = np.linalg.norm(X[:, None] - X, axis=2)
     fitted = PatchIsomap(n_neighbors=8, divergence="precomputed").fit(distances)
-    data = data_of(Explorer.from_estimators({"a": fitted}, distances))
+    data = data_of(explore(distances, embeddings={"a": fitted}))
     assert data["features"] == []
     assert data["views"][0]["loadings"] is None
     unnamed = data_of(explore(X, n_neighbors=[6], text=["words"] * 40))

@@ -9,7 +9,7 @@ import pytest
 
 from page_reader import Reader, alone
 from patchfold import PatchIsomap
-from patchfold.explorer import Explorer
+from patchfold.explorer import explore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -156,7 +156,7 @@ def test_a_notebook_shows_the_page_inline(visit: Any, roll: dict[str, Any]) -> N
         name: PatchIsomap(n_neighbors=10, divergence=name).fit(roll["X"])
         for name in ("kl", "hellinger")
     }
-    page = Explorer.from_estimators(fits, roll["X"])
+    page = explore(roll["X"], embeddings=fits)
     reader = visit()
     reader.page.set_content(page._repr_html_())
     frame = reader.page.frame_locator("iframe")

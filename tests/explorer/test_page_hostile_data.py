@@ -9,7 +9,7 @@ import pytest
 
 from page_reader import exported
 from patchfold import PatchIsomap
-from patchfold.explorer import Explorer
+from patchfold.explorer import explore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,8 +23,10 @@ def test_names_of_the_language_and_empty_ones_are_names(visit: Any, tmp_path: Pa
     X = np.random.default_rng(0).standard_normal((40, 2))
     fitted = PatchIsomap(n_neighbors=5).fit(X)
     labels = ["constructor", "__proto__", "toString"]
-    page = Explorer.from_estimators(
-        dict.fromkeys(labels, fitted), X, columns={"": ["", "a"] * 20, "constructor": range(40)}
+    page = explore(
+        X,
+        embeddings=dict.fromkeys(labels, fitted),
+        columns={"": ["", "a"] * 20, "constructor": range(40)},
     )
     reader = visit(page.save(tmp_path / "names.html"))
     methods = reader.page.locator(".pane .method").nth(0).locator("option")
@@ -48,9 +50,9 @@ def test_hostile_words_are_shown_as_text_and_harm_nothing(visit: Any, tmp_path: 
     script = "<script>alert(1)</script>"
     words = [script, "</textarea><img src=x onerror=alert(2)>", "🦊 emoji", "مرحبا بالعالم", ""]
     fits = {script: PatchIsomap(n_neighbors=5, landmarks=20).fit(X)}
-    page = Explorer.from_estimators(
-        fits,
+    page = explore(
         X,
+        embeddings=fits,
         columns={
             "</style>": [words[row % 5] for row in range(n)],
             "many": [f"category {row}" for row in range(n)],
@@ -92,9 +94,9 @@ def test_an_export_has_no_text_that_spreadsheets_run(visit: Any, tmp_path: Path)
     harmless = ["-1.5", "-1,5", "-", "--", "'=1", "a=b", "\u2013"]
     n = len(run) + len(harmless)
     X = np.random.default_rng(0).standard_normal((n, 2))
-    page = Explorer.from_estimators(
-        {"map": PatchIsomap(n_neighbors=5).fit(X)},
+    page = explore(
         X,
+        embeddings={"map": PatchIsomap(n_neighbors=5).fit(X)},
         columns={"text": [*run, *harmless], "number": np.arange(n) - 100.5},
         ids=[f"={row}" for row in range(n)],
     )

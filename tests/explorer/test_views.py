@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from explorer_pages import data_of, roll, store_of, unpacked
 from patchfold import GaussianPatch, PatchIsomap, divergences
-from patchfold.explorer import Explorer, embeddings, explore, views
+from patchfold.explorer import embeddings, explore, views
 from patchfold.explorer.packing import ArrayStore
 
 if TYPE_CHECKING:
@@ -70,10 +70,10 @@ def test_colours_are_divergences_also_where_lengths_are_none() -> None:
     X, _ = roll(60)
     given = PatchIsomap(n_neighbors=6, patch=GaussianPatch())
     fitted = clone(given).set_params(lengths="divergence").fit(X)
-    plain = data_of(Explorer.from_estimators({"a": fitted}, X))["views"][0]["graph"]
+    plain = data_of(explore(X, embeddings={"a": fitted}))["views"][0]["graph"]
     assert plain["colours"] == plain["lengths"]
     fitted = given.fit(X)
-    page = Explorer.from_estimators({"a": fitted}, X)
+    page = explore(X, embeddings={"a": fitted})
     stretched = data_of(page)["views"][0]["graph"]
     assert stretched["colours"] != stretched["lengths"]
     store = store_of(page)
@@ -82,6 +82,20 @@ def test_colours_are_divergences_also_where_lengths_are_none() -> None:
     assert fitted.patches_ is not None
     expected = divergences.paired(fitted.patches_, i, j, "kl")
     np.testing.assert_allclose(unpacked(store, stretched["colours"]), expected, rtol=2e-4)
+
+
+def test_trust_is_by_the_metric_of_each_fit() -> None:
+    X = np.random.default_rng(0).standard_normal((60, 3)) + 1
+    X *= np.geomspace(1, 50, 60)[:, None]  # near by direction is not near by place
+    fits = {
+        metric: PatchIsomap(n_neighbors=8, metric=metric).fit(X)
+        for metric in ("euclidean", "cosine")
+    }
+    page = explore(X, embeddings=fits)
+    store = store_of(page)
+    for view, fitted in zip(data_of(page)["views"], fits.values(), strict=True):
+        np.testing.assert_allclose(unpacked(store, view["trust"]) / 255, fitted.trust(), atol=0.01)
+    assert "trust is by the cosine metric, as the fit" in page.notes[-1]
 
 
 def test_lengths_stay_finite_in_single_precision_and_zero_has_no_sign() -> None:

@@ -16,8 +16,7 @@ import numpy as np
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import StandardScaler
 
-from patchfold import PatchIsomap
-from patchfold.explorer import Explorer
+from patchfold import PatchIsomap, explore
 from patchfold.plotting import plot_embedding
 
 wine = load_wine()
@@ -39,5 +38,5 @@ for ax, (name, method) in zip(axes, fitted.items(), strict=True):
 
 # %%
 # A page can also show estimators that are already fitted:
-page = Explorer.from_estimators(fitted, X, columns={"grower": grower}, title="With labels")
+page = explore(X, embeddings=fitted, columns={"grower": grower}, title="With labels")
 page

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from patchfold.base.types import Doubles, Floats, Indices
+    from patchfold.base.types import Doubles, Floats, Indices, RowMetricName
     from patchfold.graph.patch_graph import PatchGraph
     from patchfold.patches.gaussians import Patches
 
@@ -45,6 +45,8 @@ MOST_KNOWN = 5_000_000
 # Neighbours of the patches behind coordinates of others, fewer for few points, and what is said.
 GIVEN_NEIGHBORS = 15
 GIVEN_NOTE = "coordinates as given; edges and patches are of X, with {k} neighbours"
+# What is said of a fit by another metric.
+METRIC_NOTE = "trust is by the {metric} metric, as the fit"
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +67,7 @@ class Fitted:
     # What patches know of every point; empty where another embedding of the page has it.
     known: dict[str, Doubles] = field(default_factory=dict)
     given: bool = False  # whether others have computed the coordinates
+    metric: RowMetricName = "euclidean"  # by which points are neighbours, for the trust
 
 
 def choose_k(X: Doubles, methods: Sequence[str], divergences: Sequence[str], **common: Any) -> int:
@@ -197,8 +200,10 @@ def from_estimators(
         places = coordinates(label, estimator, X)
         notes: tuple[str, ...] = ()
         own = hasattr(estimator, "embedding_") and hasattr(estimator, "patch_graph_")
+        metric: RowMetricName = getattr(estimator, "metric", "euclidean") if own else "euclidean"
         if own:
             knowing, points = estimator, X
+            notes = () if metric == "euclidean" else (METRIC_NOTE.format(metric=metric),)
         else:
             if space is None:
                 fewer, said = compressed(X)
@@ -214,7 +219,7 @@ def from_estimators(
         found = _found(places, knowing.graph_, measure, compare)
         drawn = None if graph is None else _drawn(graph, [found[0]], n_jobs)[0]
         known = {} if any(one.known for one in fitted) else known_of(knowing, points)
-        fitted.append(Fitted(str(label), None, None, *found, drawn, notes, known, not own))
+        fitted.append(Fitted(str(label), None, None, *found, drawn, notes, known, not own, metric))
     return fitted
 
 

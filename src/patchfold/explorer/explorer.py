@@ -67,9 +67,8 @@ MOST_NAMED = 10
 class Explorer:
     """A page of embeddings: one HTML text that needs neither a server nor a network.
 
-    Made by :func:`explore`, or from estimators that are fitted already by :meth:`from_estimators`.
-    A notebook shows it inline, and with anywidget :attr:`selection` has the rows that are selected
-    there.
+    Made by :func:`explore`. A notebook shows it inline; with anywidget, :attr:`selection` has the
+    rows that are selected there.
 
     Attributes
     ----------
@@ -77,18 +76,6 @@ class Explorer:
         The page.
     notes : list of str
         What the fits had to say, and which.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from patchfold import PatchEigenmaps, PatchIsomap
-    >>> X, y = load_iris(return_X_y=True)
-    >>> fitted = {
-    ...     "Isomap": PatchIsomap(n_neighbors=30).fit(X),
-    ...     "eigenmaps": PatchEigenmaps(n_neighbors=30).fit(X),
-    ... }
-    >>> Explorer.from_estimators(fitted, X, columns={"species": y}, title="iris")
-    Explorer(150 points, 2 embeddings, ... kB)
     """
 
     def __init__(
@@ -98,50 +85,6 @@ class Explorer:
         self._widget: Any = None
         self.notes = list(notes)
         self._counts = n_points, n_embeddings
-
-    @staticmethod
-    def from_estimators(
-        estimators: Mapping[Any, Any],
-        X: Any,
-        *,
-        columns: Mapping[Any, Any] | None = None,
-        ids: Any = None,
-        feature_names: Iterable[Any] | None = None,
-        images: Any = None,
-        text: Any = None,
-        title: str | None = None,
-        n_jobs: int | None = None,
-    ) -> Explorer:
-        """Make a page of embeddings that are fitted already.
-
-        Parameters
-        ----------
-        estimators : mapping of a label to a fitted estimator, or to coordinates
-            Whatever has ``embedding_``, of this library or of another, or an array of shape
-            (n_samples, n_components). The first two are shown side by side. What has no patches
-            gets those of ``X``.
-        X : array of shape (n_samples, n_features)
-            What they were fitted to.
-        columns, ids, feature_names, images, text, title, n_jobs
-            As in :func:`explore`.
-
-        Returns
-        -------
-        Explorer
-        """
-        if not estimators:
-            raise ValueError("estimators is empty; give at least one, {label: fitted estimator}.")
-        return explore(
-            X,
-            embeddings=estimators,
-            columns=columns,
-            ids=ids,
-            feature_names=feature_names,
-            images=images,
-            text=text,
-            title=title,
-            n_jobs=n_jobs,
-        )
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page to a file, whole or not at all, and return its path."""
@@ -306,7 +249,7 @@ def explore(
     >>> explore(X, y, n_neighbors=(10, 20), title="iris")
     Explorer(150 points, 4 embeddings, ... kB)
 
-    Coordinates of any origin, here of two other libraries:
+    Estimators that are fitted already, and coordinates of any origin:
 
     >>> from sklearn.decomposition import PCA
     >>> from sklearn.manifold import MDS

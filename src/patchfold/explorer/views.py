@@ -10,6 +10,7 @@ import numpy as np
 from patchfold.analysis.stability import turn
 from patchfold.analysis.trust import pointwise_trust
 from patchfold.base.arrays import to_doubles
+from patchfold.base.row_metric import in_metric
 from patchfold.base.threads import map_blocks
 from patchfold.explorer.loadings import has_loadings, loadings_of, pack_loadings
 from patchfold.graph.edges import side_by_side
@@ -59,19 +60,24 @@ def views_of(
     reference = fitted[_reference(fitted)].plane
     turns = [turn(one.plane, reference) for one in fitted]
     planes = [one.plane @ by for one, by in zip(fitted, turns, strict=True)]
-    trust = pointwise_trust(X, planes, random_state=random_state, n_jobs=n_jobs)
+    trust: dict[int, Doubles] = {}
+    for metric in dict.fromkeys(one.metric for one in fitted):
+        alike = [place for place, one in enumerate(fitted) if one.metric == metric]
+        points, some = in_metric(X, metric, n_jobs), [planes[place] for place in alike]
+        found = pointwise_trust(points, some, random_state=random_state, n_jobs=n_jobs)
+        trust |= zip(alike, found, strict=True)
     loaded = named and has_loadings(X, len(fitted))
     return [
         View(
             one,
             plane,
             None if one.ellipses is None else turned_ellipses(one.ellipses, by),
-            trusted,
+            trust[place],
             loadings_of(plane, one.graph, X, n_jobs)
             if loaded and one.ellipses is not None
             else None,
         )
-        for one, plane, by, trusted in zip(fitted, planes, turns, trust, strict=True)
+        for place, (one, plane, by) in enumerate(zip(fitted, planes, turns, strict=True))
     ]
 
 
