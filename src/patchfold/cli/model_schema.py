@@ -111,7 +111,7 @@ SCHEMA: dict[type, Attributes] = {
         "lengths": Part("n m", Lengths, PrunedLengths),
         "search": Part("n m", *SEARCHES, None),
         "reach": _count_or_none,
-        "denoised": Part("n m", Denoised, None),
+        "denoised": Part("points m", Denoised, None),
         "rows": Part("n m", RowTable, None),
         "copies": Part("n distinct", Copies, None),
     },
@@ -210,6 +210,9 @@ RELATIONS: dict[type, dict[str, Callable[[Any, Sizes], Any]]] = {
         ),
         "patch_of follows from the copies": lambda g, _: (
             g.setting.precomputed or _follow(g.lengths.patch_of, g.copies)
+        ),
+        "every denoised point has a patch": lambda g, _: (
+            g.denoised is None or len(g.denoised.points) == len(g.patches)
         ),
     },
     csr_array: {

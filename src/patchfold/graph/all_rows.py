@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from patchfold.neighbors.copies import Copies
     from patchfold.neighbors.fitted_rows import RowTable
     from patchfold.neighbors.protocol import NeighborSearch
-    from patchfold.patches.denoising import Denoised
     from patchfold.supervision import Codes
 
 
@@ -26,8 +25,8 @@ def expanded(
 
     A copy has the patch and the neighbours of its point, and one edge of the matrix: of length
     zero, to the first row of the point. So geodesics are those between the points, and what the
-    copies need grows with their number, not its square. Patches, the largest part of a graph, are
-    not copied. New points find the first rows only.
+    copies need grows with their number, not its square. Patches and what they were made of, the
+    largest part of a graph, are not copied. New points find the first rows only.
 
     Parameters
     ----------
@@ -56,7 +55,6 @@ def expanded(
         matrix=_with_copies(graph.matrix, copies),
         lengths=lengths,
         search=DistinctNeighbors(cast("NeighborSearch", graph.search), copies),
-        denoised=None if graph.denoised is None else _denoised(graph.denoised, copies),
         rows=rows,
         copies=copies,
         removed=None if graph.removed is None else copies.first[graph.removed],
@@ -71,12 +69,3 @@ def _with_copies(matrix: csr_array, copies: Copies) -> csr_array:
     j = np.concatenate([copies.first[matrix.indices], extra.indices, extra.sources])
     lengths = np.concatenate([matrix.data, extra.distances, extra.distances])
     return csr_array((lengths, (i, j)), shape=(n, n))
-
-
-def _denoised(denoised: Denoised, copies: Copies) -> Denoised:
-    return replace(
-        denoised,
-        points=denoised.points[copies.point],
-        search=None if denoised.search is None else DistinctNeighbors(denoised.search, copies),
-        members=None if denoised.members is None else copies.of_rows(denoised.members),
-    )

@@ -17,7 +17,6 @@ from patchfold.graph.lengths import all_distances
 from patchfold.neighbors.given import given_neighbors
 from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.neighbors.protocol import check_found
-from patchfold.patches.fitting import Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,8 +24,10 @@ if TYPE_CHECKING:
     from patchfold.base.types import Floats, Indices
     from patchfold.graph.patch_graph import PatchGraph
     from patchfold.neighbors.protocol import NeighborSearch
+    from patchfold.patches.fitting import Part
     from patchfold.patches.gaussian_patch import GaussianPatch
     from patchfold.patches.gaussians import Patches
+    from patchfold.patches.sample import Sample
 
 
 # New points are compared with all fitted ones in blocks of about this many pairs.
@@ -128,8 +129,9 @@ def _patches_of_new(
     setting, fitted = graph.setting, graph.lengths.points
     patch = cast("GaussianPatch", setting.patch)
     members = setting.members(found)
-    if graph.copies is not None:  # the ridge is that of the fitted patches, which count one of each
-        part = Part.of(fitted[graph.copies.first])
+    if graph.copies is not None:  # patches are made of distinct points
+        fitted = cast("Sample", cast("Patches", graph.patches).sample).data
+        members = graph.copies.numbered(members)
     if graph.denoised is None:
         patches = patch.gaussians(fitted, members, points=X, n_jobs=setting.n_jobs, part=part)
     else:
