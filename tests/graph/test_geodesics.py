@@ -132,13 +132,11 @@ def test_the_compiled_functions_do_what_they_say_in_python(monkeypatch):
     expected = dijkstra(graph)
     for name in (
         "has_shortcut",
-        "_dial",
         "rank_by_groups",
         "relax",
         "_improve",
         "_append",
         "write",
-        "write_by_point",
     ):
         monkeypatch.setattr(shortest_path_kernel, name, getattr(shortest_path_kernel, name).py_func)
     np.testing.assert_array_equal(relaxed(graph), expected)

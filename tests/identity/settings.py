@@ -509,7 +509,9 @@ def computed(name: str) -> Arrays:
     n = X.shape[0]
     kept = slice(None, None, 1 if n <= SMALL else -(-n // KEPT_ROWS))
     graph = csr_array(model.graph_).sorted_indices()[kept]
-    result = {"indptr": graph.indptr, "indices": graph.indices, "lengths": graph.data}
+    # scipy's type of indices depends on the number of edges.
+    starts, ends = graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
+    result = {"indptr": starts, "indices": ends, "lengths": graph.data}
     result["new"] = placed.toarray() if issparse(placed) else placed
     if not isinstance(model, PatchSpace):
         result["embedding"] = model.embedding_[kept]

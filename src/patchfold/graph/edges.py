@@ -117,15 +117,20 @@ class EdgeList:
     @cached_property
     def numbers(self) -> csr_array:
         """The graph of all edges, with their numbers for lengths: sorted once for all graphs."""
-        numbers = np.arange(len(self.i), dtype=self.i.dtype)
+        numbers = np.arange(len(self.i), dtype=_kind(self.i))
         return symmetric(self.i, self.j, numbers, self.n)
 
 
 def symmetric(i: Indices, j: Indices, lengths: NDArray[Any], n: int) -> csr_array:
     """Build the symmetric graph of the edges ``(i, j)``, each given once."""
-    rows, columns = np.concatenate([i, j]), np.concatenate([j, i])
+    rows, columns = (np.concatenate(ends, dtype=_kind(i)) for ends in ([i, j], [j, i]))
     both = np.concatenate([lengths, lengths])
     return csr_array((both, (rows, columns)), shape=(n, n))
+
+
+def _kind(edges: Indices) -> Any:
+    """Return the smallest type for numbers of points, and of undirected edges stored both ways."""
+    return np.int32 if 2 * len(edges) <= np.iinfo(np.int32).max else np.intp
 
 
 def nearest_among(

@@ -198,12 +198,10 @@ def _without_detours(graph: csr_array) -> csr_array:
 
     # More than rounding can change: no path is longer than all edges together.
     slack = 8 * float(np.finfo(np.float64).eps) * float(graph.data.sum(dtype=np.float64))
-    starts, ends = graph.indptr.astype(np.intp), graph.indices.astype(np.intp)
-    lengths = graph.data.astype(np.float64, copy=False)
-    kept = ~shortest_path_kernel.has_shortcut(starts, ends, lengths, slack)
-    return csr_array(
-        (lengths[kept], ends[kept], np.concatenate(([0], np.cumsum(kept)))[starts]), graph.shape
-    )
+    edges: tuple[Any, Any, Any] = graph.indptr, graph.indices, graph.data
+    kept = ~shortest_path_kernel.has_shortcut(*edges, slack)
+    before = np.concatenate(([0], np.cumsum(kept))).astype(graph.indptr.dtype)
+    return csr_array((graph.data[kept], graph.indices[kept], before[graph.indptr]), graph.shape)
 
 
 def _relax(
@@ -221,11 +219,9 @@ def _relax(
     # Here and not above: small data should not wait for the compiler to be imported.
     from patchfold.graph import shortest_path_kernel
 
-    edges = (
-        compact.indptr.astype(np.intp),
-        compact.indices.astype(np.intp),
-        compact.data.astype(np.float64, copy=False),
-    )
+    # As they are: half as large as in double precision, and sums are in double precision anyway.
+    edges: tuple[Any, Any, Any] = compact.indptr, compact.indices, compact.data
+    dial = shortest_path_kernel.dial(compact.data, len(order))
     starts = inverse(order)[sources]
     groups = np.arange(len(sources))
     if lanes > 1:
@@ -240,11 +236,8 @@ def _relax(
             far = spare.pop()
         except IndexError:
             far = np.empty((len(order), lanes))
-        shortest_path_kernel.relax(*edges, starts[rows], far, (0,) * lanes)
-        if lengths.flags.c_contiguous:
-            shortest_path_kernel.write(far, order, rows, lengths)
-        else:
-            shortest_path_kernel.write_by_point(far, order, rows, lengths.T)
+        shortest_path_kernel.relax(*edges, *dial, starts[rows], far, (0,) * lanes)
+        shortest_path_kernel.write(far, order, rows, lengths)
         spare.append(far)
 
     map_slices(solve, list(gen_batches(len(sources), lanes)), n_jobs)

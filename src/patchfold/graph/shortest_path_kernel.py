@@ -89,24 +89,33 @@ def rank_by_groups(indptr: Indices, indices: Indices, sources: Indices, size: in
     return rank
 
 
+def dial(lengths: Floats, n: int) -> tuple[float, int]:
+    """Return the width and the number of buckets for a graph of ``n`` points."""
+    width = WIDTH * float(np.mean(lengths, dtype=np.float64)) if len(lengths) else 0.0
+    width = width or 1.0
+    return width, min(int(lengths.max(initial=0.0) / width), n) + 2
+
+
 @compiled
 def relax(
     indptr: Indices,
     indices: Indices,
     lengths: Floats,
+    width: float,
+    buckets: int,
     sources: Indices,
     far: Floats,
     lanes: Lanes,
 ) -> None:
     """Write the distances of all points from the sources into the columns of ``far``.
 
-    There is at most one source a lane; the columns of other lanes are infinite.
+    There is at most one source a lane; the columns of other lanes are infinite. ``width`` and
+    ``buckets`` are those of :func:`dial`.
     """
     n = len(indptr) - 1
     far[:] = np.inf
     nearest = np.full(n, np.inf)  # the distance from the nearest source
     # Every bucket is a linked list; buckets are reused in turn, as on a dial.
-    width, buckets = _dial(lengths, n)
     head = np.full(buckets, -1, np.intp)
     tail = np.full(buckets, -1, np.intp)
     after = np.full(n, -1, np.intp)
@@ -137,17 +146,6 @@ def relax(
                 waiting += 1
                 bucket = max(turn, min(int(nearest[v] / width), turn + buckets - 1))
                 _append(v, bucket % buckets, head, tail, after)
-
-
-@compiled
-def _dial(lengths: Floats, n: int) -> tuple[float, int]:
-    """Return the width and the number of buckets."""
-    if len(lengths) == 0:
-        return 1.0, 2
-    width = WIDTH * lengths.mean()
-    if width == 0:
-        width = 1.0
-    return width, min(int(lengths.max() / width), n) + 2
 
 
 @compiled
@@ -189,18 +187,12 @@ def continue_paths(
 
 @compiled
 def write(far: Floats, order: Indices, rows: Indices, result: Floats) -> None:
-    """Write ``far[j, i]``, of point ``j``, into row ``rows[i]`` and column ``order[j]``."""
+    """Write ``far[j, i]``, of point ``j``, into row ``rows[i]`` and column ``order[j]``.
+
+    As quick for a result whose columns are contiguous.
+    """
     for first in range(0, len(rows), WRITTEN):
         for j in range(len(order)):
             column = order[j]
             for i in range(first, min(first + WRITTEN, len(rows))):
                 result[rows[i], column] = far[j, i]
-
-
-@compiled
-def write_by_point(far: Floats, order: Indices, columns: Indices, result: Floats) -> None:
-    """Write ``far[j, i]``, of point ``j``, into row ``order[j]`` and column ``columns[i]``."""
-    for j in range(len(order)):
-        row = order[j]
-        for i in range(len(columns)):
-            result[row, columns[i]] = far[j, i]

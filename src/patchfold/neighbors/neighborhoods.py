@@ -69,9 +69,9 @@ class Neighborhoods:
         """How many neighbours each row has, shape (n_rows,)."""
         return np.diff(self.indptr)
 
-    @cached_property
+    @property
     def sources(self) -> Indices:
-        """The row each edge starts from, shape (n_edges,)."""
+        """The row each edge starts from, shape (n_edges,); as large as the rest, and not kept."""
         return np.repeat(np.arange(len(self), dtype=np.intp), self.degrees)
 
     def __getitem__(self, rows: Indices) -> Neighborhoods:
@@ -98,8 +98,8 @@ class Neighborhoods:
 
     def among_nearest(self, k: int | Indices) -> Mask:
         """Tell which edges lead to one of the ``k`` nearest neighbours of a row."""
-        most = np.broadcast_to(k, len(self))
-        return np.arange(len(self.indices)) - self.indptr[self.sources] < most[self.sources]
+        stops = np.repeat(self.indptr[:-1] + k, self.degrees)
+        return np.asarray(np.arange(len(self.indices)) < stops)
 
 
 def edge_starts(degrees: Indices) -> Indices:
