@@ -40,6 +40,9 @@ export function bindControls(app) {
   };
   on("help", "click", explain);
   on("clear", "click", () => app.select([]));
+  on("zoom", "click", () => {
+    for (const pane of app.panes) pane.fitRows(app.rows);
+  });
   on("as-pictures", "click", () => app.showSheet(true));
   on("as-table", "click", () => app.showSheet(false));
   bindSaving(app);

@@ -23,11 +23,6 @@ class Filter {
     this.element.className = "filter";
     this.histogram = range instanceof Scale ? new Histogram(range) : null;
   }
-
-  /** @param {number} row */
-  passes(row) {
-    return this.range.shows(row);
-  }
 }
 
 /** All filters of the page. */

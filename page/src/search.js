@@ -62,7 +62,7 @@ function containing({ n, columns, ids }, words) {
  * The rows that the search has found and the legend and the filters leave.
  * @param {App} app
  */
-export function matching({ matches, visible }) {
+function matching({ matches, visible }) {
   /** @type {number[]} */
   const rows = [];
   matches?.forEach((hit, row) => hit && visible[row] && rows.push(row));

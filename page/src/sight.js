@@ -3,6 +3,7 @@
 import { bounds } from "./geometry.js";
 
 const MARGIN = 0.06; // of the pane, around all points
+const CLOSEST = 30; // times the zoom that shows all points
 
 /**
  * @typedef {import("./types.js").Place} Place
@@ -67,11 +68,20 @@ export class Sight {
   }
 
   /** Show every point, however far the farthest is. */
-  fitAll() {
+  fitAll(places = this.places) {
     this.fitted = false;
     this.aim = null;
-    this.camera = this.whole(bounds(this.places));
+    this.camera = this.whole(bounds(places));
     this.stir();
+  }
+
+  /**
+   * Show some rows as large as can be; a point alone not at any size.
+   * @param {number[]} rows
+   */
+  fitRows(rows) {
+    this.fitAll(Float32Array.from(rows.flatMap((row) => [this.places[2 * row], this.places[2 * row + 1]])));
+    this.camera.zoom = Math.min(this.camera.zoom, CLOSEST * this.whole().zoom);
   }
 
   /**

@@ -69,7 +69,7 @@ function nextRow(row, step, n, allowed) {
  * @param {Pane} pane
  * @param {number} row
  */
-export function goTo(pane, row) {
+function goTo(pane, row) {
   const { app } = pane;
   pane.reveal(row);
   const { left, top } = pane.canvas.getBoundingClientRect();

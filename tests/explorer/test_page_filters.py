@@ -37,6 +37,28 @@ def test_a_condition_finds_rows_and_enter_selects_them(
     assert reader.ask("() => patchfold.rows") == expected.tolist()
 
 
+def test_zoom_shows_the_selected_points_large_and_fit_comes_back(reader: Reader) -> None:
+    cameras = "() => patchfold.panes.map(({ camera }) => ({ ...camera }))"
+    whole = reader.ask(cameras)
+    rows = reader.ask("() => patchfold.panes[0].graph.neighbors(3).map(({ row }) => row)")
+    for some in (rows, rows[:1]):
+        reader.ask("(rows) => patchfold.select(rows)", some)
+        reader.page.locator("#zoom").click()
+        for place, camera in enumerate(reader.ask(cameras)):
+            assert camera["zoom"] > whole[place]["zoom"]
+        box = reader.page.locator(".pane .plot").nth(0).bounding_box()
+        for row in some:
+            x, y = reader.place(row) - [box["x"], box["y"]]
+            assert 0 < x < box["width"]
+            assert 0 < y < box["height"]
+    reader.page.locator("#clear").click()
+    for button in reader.page.locator(".fit").all():
+        button.click()
+    assert [camera["zoom"] for camera in reader.ask(cameras)] == pytest.approx(
+        [camera["zoom"] for camera in whole]
+    )
+
+
 def test_a_search_names_a_column_that_is_not_there(reader: Reader) -> None:
     field = reader.page.locator("#search")
     field.fill("turm > 9")
