@@ -249,7 +249,7 @@ def test_classes_are_named_where_they_are_unless_names_overlap() -> None:
     y = ["left"] * 40 + ["right"] * 40 + ["hidden"] * 20
     ax = plot_embedding(at, y, labels=True)
     assert {text.get_text() for text in ax.texts} == {"left", "right"}
-    places = {text.get_text(): text.get_position()[0] for text in ax.texts}
+    places = {text.get_text(): text.xy[0] for text in ax.texts}
     assert places["left"] < 5
     assert places["right"] > 25
     assert not plot_embedding(at, y).texts

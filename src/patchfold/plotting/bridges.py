@@ -9,6 +9,7 @@ import numpy as np
 from patchfold.base.validation import check_count
 from patchfold.plotting._axes import CHOICE_COLOR, DOT_COLOR
 from patchfold.plotting.embedding import plot_embedding
+from patchfold.plotting.naming import Words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,29 +106,8 @@ def plot_bridges(
     ends = np.unique(np.concatenate([shown.source, shown.target]))
     x, up = at[ends].T
     ax.scatter(x, up, s=14, color=CHOICE_COLOR, edgecolors="white", linewidths=0.6, zorder=4)
-    _name_ends(ax, at, shown[:NAMED], names)
-    return ax
-
-
-def _name_ends(ax: Axes, at: Any, worst: Bridges, names: Sequence[Any] | None) -> None:
-    """Write the names of both ends beside them."""
-    from matplotlib import patheffects
-
-    ax.figure.canvas.draw()  # the places of words are known then
-    taken: list[Any] = []
+    words, worst = Words(ax), shown[:NAMED]
     for row in dict.fromkeys(np.stack([worst.source, worst.target], axis=1).ravel().tolist()):
-        text = ax.annotate(
-            str(row if names is None else names[row]),
-            at[row],
-            xytext=(5, 4),
-            textcoords="offset points",
-            fontsize=8,
-            fontweight="bold",
-            zorder=6,
-            path_effects=[patheffects.withStroke(linewidth=2.5, foreground="white")],
-        )
-        box = text.get_window_extent()
-        if any(box.overlaps(other) for other in taken):
-            text.remove()
-        else:
-            taken.append(box)
+        name = str(row if names is None else names[row])
+        words.write(name, at[row], [(5, 4)], fontsize=8)
+    return ax

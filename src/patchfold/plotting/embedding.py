@@ -53,8 +53,8 @@ LARGEST, SMALLEST, SIDE = 6.75, 1.5, 260.0
 CROWD, OPACITY = 5000, 0.6
 # More points than this are shades.
 MOST_DOTS = 100_000
-# Labels of points that are in no group, and the colour of the names of groups.
-NOBODY, INK = {"", "None", "nan", "-1", "noise"}, "#33383f"
+# Labels of points that are in no group, and the colours of the names of groups and of the frame.
+NOBODY, INK, FRAME = {"", "None", "nan", "-1", "noise"}, "#33383f", "#cbd5e1"
 # The diameter of dots in the legend, in points.
 IN_LEGEND = 6.0
 
@@ -163,6 +163,7 @@ def plot_embedding(
     if not solid:
         # A component has no unit: only distances count.
         ax.set(xticks=[], yticks=[])
+        ax.spines[:].set_color(FRAME)
         name_groups(ax, at, named)
     if title is not None:
         ax.set_title(title)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 # Letters of names. A group is named where it has this share of the nearest points.
 SIZE, AROUND, OWN = 9, 15, 0.6
-# Where a name goes if its place is taken, in heights of a line: above and below.
-ASIDE = (0.0, 1.1, -1.1, 2.2, -2.2)
+# Where a name goes if its place is taken, in lines of so many heights of letters: above and below.
+ASIDE, LINE = (0.0, 1.1, -1.1, 2.2, -2.2), 1.2
 # So many points are looked at.
 MOST = 50_000
 
@@ -27,14 +27,11 @@ def name_groups(ax: Axes, at: Doubles, groups: Sequence[tuple[str, Mask, str]]) 
     The largest comes first. A name that finds no room is left out, and so is that of a group that
     lies among others.
     """
-    from matplotlib import patheffects
     from matplotlib.colors import to_rgb
 
-    ax.figure.canvas.draw()  # the places of words are known then
-    taken: list[Any] = []
+    words = Words(ax)
     every = max(1, len(at) // MOST)
     sample = at[::every]
-    line = SIZE * 1.2 * ax.figure.dpi / 72  # in pixels
     for name, who, color in sorted(groups, key=lambda group: -int(group[1].sum())):
         some = sample[who[::every]]
         if not len(some):
@@ -44,26 +41,45 @@ def name_groups(ax: Axes, at: Doubles, groups: Sequence[tuple[str, Mask, str]]) 
         around = np.argpartition(gaps, min(AROUND, len(gaps)) - 1)[:AROUND]
         if who[::every][around].mean() < OWN:
             continue  # it lies among others, whom its name would cover
-        text = ax.text(
-            place[0],
-            place[1],
+        words.write(
             name,
+            place,
+            [(0, lines * SIZE * LINE) for lines in ASIDE],
             fontsize=SIZE,
-            fontweight="bold",
             color=[0.55 * value for value in to_rgb(color)],
             ha="center",
             va="center",
-            zorder=5,
-            clip_on=True,
-            path_effects=[patheffects.withStroke(linewidth=3, foreground="white")],
+            annotation_clip=True,
         )
-        x, y = ax.transData.transform(place)
-        for aside in ASIDE:
-            left, up = ax.transData.inverted().transform((x, y + aside * line))
-            text.set_position((left, up))
+
+
+class Words:
+    """Words over a picture, none over another."""
+
+    def __init__(self, ax: Axes) -> None:
+        self._ax, self._taken = ax, list[Any]()
+        ax.figure.canvas.draw()  # the places of words are known then
+
+    def write(
+        self, words: str, at: Doubles, asides: Sequence[tuple[float, float]], **look: Any
+    ) -> None:
+        """Write words at the first place that is free: beside ``at``, in points; else nowhere."""
+        from matplotlib.patheffects import withStroke
+
+        text = self._ax.annotate(
+            words,
+            (at[0], at[1]),
+            textcoords="offset points",
+            xytext=asides[0],
+            fontweight="bold",
+            zorder=6,
+            path_effects=[withStroke(linewidth=3, foreground="white")],
+            **look,
+        )
+        for aside in asides:
+            text.set_position(aside)
             box = text.get_window_extent()
-            if not any(box.overlaps(other) for other in taken):
-                taken.append(box)
-                break
-        else:
-            text.remove()
+            if not any(box.overlaps(other) for other in self._taken):
+                self._taken.append(box)
+                return
+        text.remove()
