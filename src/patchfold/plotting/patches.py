@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from patchfold.base.types import Doubles, Indices
     from patchfold.patches.gaussians import Patches
 
+# How opaque ellipses are, so that they are seen among edges.
+WASH = 0.12
+
 
 def plot_patches(
     patches: Patches,
@@ -127,6 +130,7 @@ def _draw_ellipses(
     ax: Axes, center: Doubles, covariance: Doubles, n_std: float, color: Any
 ) -> None:
     from matplotlib.collections import EllipseCollection
+    from matplotlib.colors import to_rgba_array
 
     variances, axes = np.linalg.eigh(covariance)
     diameters = 2 * n_std * np.sqrt(np.clip(variances, 0.0, None))
@@ -137,7 +141,7 @@ def _draw_ellipses(
         units="xy",
         offsets=center,
         offset_transform=ax.transData,
-        facecolors="none",
+        facecolors=to_rgba_array(color, WASH),
         edgecolors=color,
         linewidths=0.8,
         zorder=3,
