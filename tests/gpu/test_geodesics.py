@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from patchfold.gpu.geodesics import shortest_paths
+import interpreted_kernels
+from patchfold.gpu.geodesics import Paths, shortest_paths
 from patchfold.graph import geodesics
 
 
@@ -46,3 +47,58 @@ def test_paths_have_the_bits_of_the_cpu(dtype, seed, n, density):
     graph = graph_of(n, int(n * density), rng, dtype)
     sources = rng.integers(0, n, 5)  # some of them twice
     assert_same_bits(shortest_paths(*tensors(graph), torch.from_numpy(sources)), graph, sources)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", [None, "random"])
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 100), density=st.floats(0, 2))
+@settings(max_examples=5)
+def test_tiles_give_the_bits_of_the_cpu(order, seed, n, density):
+    rng = np.random.default_rng(seed)
+    graph = graph_of(n, int(n * density), rng)
+    sources = rng.integers(0, n, int(rng.integers(1, 7)))
+    places = torch.from_numpy(rng.permutation(n)) if order else None
+    with pytest.MonkeyPatch.context() as patch:
+        interpreted_kernels.use(patch)
+        found = shortest_paths(*tensors(graph), torch.from_numpy(sources), order=places)
+    assert_same_bits(found, graph, sources)
+
+
+@pytest.mark.slow
+def test_tiles_pass_on_what_changes(monkeypatch):
+    # A path through all tiles, there and back, beside points without any edge.
+    interpreted_kernels.use(monkeypatch)
+    n = 80
+    rng = np.random.default_rng(0)
+    way = rng.permutation(n)[:-5]
+    lengths = rng.uniform(size=len(way) - 1)
+    both = (np.r_[way[:-1], way[1:]], np.r_[way[1:], way[:-1]])
+    graph = csr_array((np.r_[lengths, lengths].astype(np.float32), both), (n, n))
+    paths = Paths(*tensors(graph))
+    for sources in (way[:1], way[[-1, 3, 50]]):
+        assert_same_bits(paths(torch.from_numpy(sources)), graph, sources)
+
+
+@pytest.mark.slow
+def test_slabs_of_sources_change_no_bit(monkeypatch):
+    from patchfold.gpu import geodesics as on_tensors
+
+    interpreted_kernels.use(monkeypatch)
+    graph = graph_of(50, 90, np.random.default_rng(1))
+    monkeypatch.setattr(on_tensors, "FAR_BYTES", 1)
+    sources = np.arange(9)
+    assert_same_bits(shortest_paths(*tensors(graph), torch.from_numpy(sources)), graph, sources)
+
+
+@pytest.mark.slow
+def test_the_kernel_compiles_for_a_gpu():
+    for lanes, warps in ((8, 16), (1, 4)):
+        found = interpreted_kernels.compiled(
+            "geodesics_kernel",
+            "relax",
+            "*fp64 *i32 *fp64 *i64 *i64 *i32 i32 i32",
+            {"CHUNKS": 16, "ROWS": 128, "LANES": lanes},
+            num_warps=warps,
+        )
+        assert found["spilled"] == 0
+        assert found["registers"] * 32 * warps <= 65536

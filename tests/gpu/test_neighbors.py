@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import interpreted_kernels
 from patchfold.gpu import neighbors
 from patchfold.gpu.neighbors import nearest
 from patchfold.neighbors import ExactNeighbors
@@ -96,3 +97,61 @@ def test_distances_beyond_the_type_are_refused():
     X = torch.tensor([[-3e38], [3e38], [0.0]], dtype=torch.float32)
     with pytest.raises(ValueError, match=r"overflow torch\.float32"):
         nearest(X, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [*KINDS, "clusters", "wide"])
+@given(seed=st.integers(0, 2**32 - 1), m=st.integers(1, 20), dtype=st.sampled_from(DTYPES))
+@settings(max_examples=2)
+def test_the_kernel_and_its_proof_find_the_neighbours_of_the_cpu(kind, seed, m, dtype):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(130, 260))
+    if kind == "clusters":
+        X = rng.standard_normal((n, m)) + 50 * rng.standard_normal((5, m))[rng.integers(0, 5, n)]
+    else:
+        X = awkward(kind, n, 100 if kind == "wide" else m, rng)
+    X = X.astype(dtype)
+    with pytest.MonkeyPatch.context() as patch:
+        interpreted_kernels.use(patch)
+        assert_as_on_cpu(X, int(rng.integers(1, 40)))
+        queries = np.concatenate((X[:40], X[:3] * 1000, X[:30] + dtype(0.1)))
+        assert_as_on_cpu(X, 4, queries)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("m", [3, 50])
+def test_the_kernel_proves_almost_all_rows_of_plain_data(m, monkeypatch):
+    interpreted_kernels.use(monkeypatch)
+    X = torch.from_numpy(np.random.default_rng(4).standard_normal((800, m)))
+    assert len(neighbors._filtered(neighbors._Space(X, None), 15)[2]) < 8
+
+
+@pytest.mark.slow
+def test_a_search_of_some_cells_only_finds_most_neighbours(monkeypatch):
+    # As of more than two million points; four cells of eight.
+    interpreted_kernels.use(monkeypatch)
+    from patchfold.gpu import neighbors_kernel
+
+    X = torch.from_numpy(np.random.default_rng(5).uniform(size=(1000, 2)))
+    whole = nearest(X, 5)[0]
+    assert neighbors.recall(X, whole, 100) == 1.0
+    monkeypatch.setattr(neighbors_kernel, "MOST_STEPS", 4)
+    some = nearest(X, 5)[0]
+    assert not torch.equal(some, whole)
+    assert 0.9 < neighbors.recall(X, some, 500) < 1.0
+
+
+@pytest.mark.slow
+def test_the_kernel_compiles_for_a_gpu():
+    for columns, part in ((64, 64), (832, 64), (16, 16)):
+        found = interpreted_kernels.compiled(
+            "neighbors_kernel",
+            "candidates",
+            "*fp32 *fp16 *fp32 *fp32 *i32 *fp32 *i32 *fp32 i32 i32 fp32 fp32",
+            {"COLUMNS": columns, "PART": part},
+            num_warps=8,
+            num_stages=3,
+        )
+        assert found["spilled"] == 0
+        assert found["tensor cores"]
+        assert found["shared"] <= 227 * 1024

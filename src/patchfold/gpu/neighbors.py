@@ -1,7 +1,9 @@
 """The k nearest points, exactly, on tensors.
 
-A filter proposes candidates; distances are then taken from differences in double precision, summed
-in the order of NumPy. So order and distances have the bits of :mod:`patchfold.neighbors.points`.
+A filter proposes candidates: on a GPU a kernel that multiplies and selects at once, elsewhere, and
+for rows in which the kernel may have missed a neighbour, products in double precision. Distances
+are then taken from differences in double precision, summed in the order of NumPy. So order and
+distances have the bits of :mod:`patchfold.neighbors.points`.
 """
 
 from __future__ import annotations
@@ -11,14 +13,30 @@ import math
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from patchfold.base.arrays import unit_and_scale
+from patchfold.gpu.local_order import blocks
 
-# Bytes that a step works in at a time.
+# Bytes that a step works in at a time; what is no GPU has as many as a CPU.
 WORK_BYTES = {"cpu": 2**26, "cuda": 2**32}
 
 # Bytes of a pair of points in the exhaustive search: its row, column, distance and their orders.
 PAIR_BYTES = 64
+
+# Points from which the kernel is used, and the most neighbours it finds.
+KERNEL_FROM, KERNEL_NEIGHBOURS = 4096, 255
+
+# The kernel looks at cells of CELL_BLOCKS blocks of near points, and takes CHUNK blocks of queries
+# at a time.
+CELL_BLOCKS, CHUNK = 16, 2048
+
+# Candidates of a row that are compared, in units of the neighbours wanted.
+COMPARED = 2
+
+# The kernel's coordinates are up to about this large. Half precision has no larger numbers than
+# 65504: queries beyond FARTHEST are searched by products in double precision.
+RANGE, FARTHEST = 256.0, 16384.0
 
 # Squares below vanish in a product. The points are spread over about one.
 TINY = 1e-280
@@ -47,8 +65,8 @@ def nearest(points: Tensor, k: int, queries: Tensor | None = None) -> tuple[Tens
         In the type of the points.
     """
     space = _Space(points, queries)
-    rows = torch.arange(len(space.queries), device=points.device)
-    indices, distances = space.exhaustive(rows, k)
+    indices, distances, rows = _filtered(space, k) if _is_large(points, k) else _nothing(space, k)
+    indices[rows], distances[rows] = space.exhaustive(rows, k)
     unscaled = (distances / space.scale).to(points.dtype)
     if not torch.isfinite(unscaled).all():
         raise ValueError(
@@ -58,6 +76,15 @@ def nearest(points: Tensor, k: int, queries: Tensor | None = None) -> tuple[Tens
     return indices, unscaled
 
 
+def recall(points: Tensor, indices: Tensor, sample: int = 1000) -> float:
+    """Return the share of true neighbours among those found, in a random sample of the points."""
+    space = _Space(points, None)
+    rows = torch.randperm(len(points), generator=torch.Generator().manual_seed(0))[:sample]
+    expected = space.exhaustive(rows.to(points.device), indices.shape[1])[0]
+    found = indices[rows.to(points.device)]
+    return float((expected[:, :, None] == found[:, None, :]).any(2).double().mean())
+
+
 class _Space:
     """Points and queries: their scale, and their distances."""
 
@@ -65,7 +92,7 @@ class _Space:
         self.own = queries is None
         self.points = points
         self.queries = points if queries is None else queries
-        self.work_bytes = WORK_BYTES[points.device.type]
+        self.work_bytes = WORK_BYTES.get(points.device.type, WORK_BYTES["cpu"])
         low, high = points.amin(0).double(), points.amax(0).double()
         self.unit, self.scale = unit_and_scale(float((high / 2 - low / 2).max()))
         self.centre = points.mean(0, dtype=torch.float64)
@@ -128,6 +155,171 @@ class _Space:
         first = (counts.cumsum(0) - counts)[:, None] + torch.arange(k, device=rows.device)
         indices.copy_(columns[order][first])
         distances.copy_(exact[order][first])
+
+
+def _is_large(points: Tensor, k: int) -> bool:
+    return points.is_cuda and len(points) >= KERNEL_FROM and k <= KERNEL_NEIGHBOURS
+
+
+def _nothing(space: _Space, k: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Return room for neighbours, and all rows as those that are still to be searched."""
+    n, device = len(space.queries), space.points.device
+    return (
+        torch.full((n, k), -1, dtype=torch.int64, device=device),
+        torch.full((n, k), math.inf, dtype=torch.float64, device=device),
+        torch.arange(n, device=device),
+    )
+
+
+def _filtered(space: _Space, k: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Return neighbours by the kernel's candidates, and the rows that it does not prove.
+
+    It visits all cells of up to 2 million points. Of more, a query sees the 2 million in the
+    cells nearest to it, and rows are left over only where these do not have k points.
+    """
+    from patchfold.gpu.neighbors_kernel import BLOCK_QUERIES
+
+    indices, distances, rows = _nothing(space, k)
+    size = BLOCK_QUERIES.value
+    table = blocks(space.placed(space.points), size)
+    cells = _Cells(space, table.view(-1, min(CELL_BLOCKS, len(table)) * table.shape[1]))
+    if not space.own:
+        table = blocks(space.placed(space.queries), size)
+    proven = torch.zeros(len(rows), dtype=torch.bool, device=rows.device)
+    for start in range(0, len(table), CHUNK):
+        some = pad(table[start : start + CHUNK], (0, size - table.shape[1]), value=-1)
+        real = some.flatten() >= 0
+        columns, bound, x = cells.candidates(some, k + space.own)
+        some, columns, bound = some.flatten()[real], columns[real], bound[real]
+        columns, exact = _compared(space, some, columns)
+        indices[some], distances[some] = columns[:, :k], exact[:, :k]
+        # Coordinates in single precision are wrong by less than 2**-24 of x. A point y that is no
+        # candidate is as far away as the bound, less that of x and that of y, |y| <= |x| + d.
+        x = x[real].norm(dim=1)
+        beyond = (bound.sqrt() - 2**-22 * x) * (1 - 1e-6)
+        last = exact[:, k - 1] * (RANGE * space.unit / space.scale)
+        proven[some] = last < beyond if cells.are_all_visited else last < math.inf
+        proven[some] &= x < FARTHEST
+    return indices, distances, rows[~proven]
+
+
+def _compared(space: _Space, rows: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
+    """Return candidates and their distances, nearest first; n stands for no candidate."""
+    n = len(space.points)
+    if space.own:
+        columns = columns.masked_fill(columns == rows[:, None], n)
+    columns = columns.sort(1).values
+    pairs = rows.repeat_interleave(columns.shape[1]), columns.flatten().clamp(max=n - 1)
+    exact = space.exact(*pairs).view(columns.shape).masked_fill(columns == n, math.inf)
+    exact, places = exact.sort(dim=1, stable=True)
+    return columns.gather(1, places), exact
+
+
+class _Cells:
+    """Cells of near points, each point about the centre of its cell, for the kernel."""
+
+    def __init__(self, space: _Space, cells: Tensor) -> None:
+        from patchfold.gpu import neighbors_kernel as kernel
+
+        self.space = space
+        self.tiles = -(-cells.shape[1] // kernel.LANES.value)
+        empty = self.tiles * kernel.LANES.value - cells.shape[1]
+        self.cells = pad(cells, (0, empty), value=-1)
+        m, device = space.points.shape[1], cells.device
+        # Half the part of few columns is not wasted; long rows are multiplied part by part.
+        self.part = min(64, max(16, 1 << (m - 1).bit_length()))
+        width = -(-m // self.part) * self.part
+        # Each of two factors is rounded to half precision, by 2**-11; their squares to single; sums
+        # of a tensor core are truncated. Below 2**-24 half precision knows no numbers but 2**-24
+        # times integers; a bound of that is a share of 2**-16 and the absolute error.
+        relative = 2.0**-10 * 1.01 + 2.0**-16 + (width + m + 32) * 2.0**-23
+        self.shrink, self.vanished = 1 - relative, m * 2.0**-32
+        self.points = torch.zeros(*self.cells.shape, width, dtype=torch.float16, device=device)
+        self.squares = torch.full(self.cells.shape, math.inf, device=device)
+        self.centres = torch.zeros(len(cells), width, device=device)
+        self.radii = torch.zeros(len(cells), dtype=torch.float64, device=device)
+        step = max(1, space.work_bytes // (32 * self.cells.shape[1] * m))
+        for start in range(0, len(cells), step):
+            part = slice(start, start + step)
+            x, real, centres, self.radii[part] = self._about_centres(self.cells[part], space.points)
+            self.centres[part, :m] = centres
+            gaps = torch.where(real, x - centres[:, None], 0)
+            self.points[part, :, :m] = gaps.half()
+            self.squares[part] = torch.where(
+                real[..., 0], gaps.square().sum(2) * self.shrink, math.inf
+            )
+        self.visited = min(len(cells), kernel.MOST_STEPS // self.tiles)
+        self.are_all_visited = self.visited == len(cells)
+
+    def _about_centres(self, rows: Tensor, X: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Return the points of blocks in single precision, which are real, centres and radii."""
+        real = (rows >= 0)[..., None]
+        x = (self.space.placed(X[rows.clamp(min=0)]) * RANGE).clamp(-FARTHEST, FARTHEST).float()
+        count = real.sum(1).clamp(min=1)
+        centres = (torch.where(real, x, 0).double().sum(1) / count).float()
+        gaps = torch.where(real, x.double() - centres[:, None].double(), 0)
+        return x, real, centres, gaps.square().sum(2).amax(1).sqrt() * (1 + 1e-6)
+
+    def _gaps(self, centres: Tensor, radii: Tensor) -> Tensor:
+        """Return how far balls are from the cells at least, less all rounding."""
+        a, b = centres, self.centres[:, : centres.shape[1]].double()
+        a2, b2 = a.square().sum(1)[:, None], b.square().sum(1)
+        lost = (len(a.T) + ROUNDED) * 2 * torch.finfo(torch.float64).eps
+        squares = torch.addmm((a2 + b2) * (1 - lost), a, b.T, alpha=-2).clamp_(min=0)
+        gaps = squares.sqrt_().mul_(1 - 1e-6)
+        return gaps.sub_(radii[:, None]).sub_(self.radii).clamp_(min=0).mul_(1 - 1e-6)
+
+    def candidates(self, rows: Tensor, wanted: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the candidates of blocks of queries, and how near other points may be.
+
+        The bound is that of squared distances, in the kernel's coordinates, which come last.
+        """
+        from patchfold.gpu import neighbors_kernel as kernel
+
+        m, n_blocks = self.space.points.shape[1], len(rows)
+        x, real, centres, radii = self._about_centres(rows, self.space.queries)
+        # An empty place takes the centre, where it hardly delays the end of the search.
+        x = torch.where(real, x, centres[:, None])
+        bounds, order = self._gaps(centres.double(), radii).square_().sort(dim=1)
+        splits = 1 << (-(-wanted // kernel.GROUPS.value) - 1).bit_length()
+        shape = (rows.numel(), splits, kernel.KEPT.value, kernel.LANES.value)
+        kept = torch.empty(shape, dtype=torch.int32, device=rows.device)
+        reached = torch.empty((n_blocks, splits), device=rows.device)
+        order = order[:, : self.visited].contiguous()
+        kernel.candidates[(n_blocks, splits)](
+            pad(x.view(-1, m), (0, self.points.shape[2] - m)),
+            self.points,
+            self.squares,
+            self.centres,
+            order.to(torch.int32),
+            bounds[:, : self.visited].float(),
+            kept,
+            reached,
+            self.tiles,
+            self.visited,
+            self.shrink,
+            self.vanished,
+            self.points.shape[2],
+            self.part,
+            num_warps=8,
+            num_stages=3,
+        )
+        infinite, steps = 0x7F800000, -kernel.BOUND_BITS.value - 1
+        dropped = kept[:, :, -1].amin((1, 2))
+        keys, places = kept.flatten(1).topk(
+            min(max(32, COMPARED * wanted), shape[1] * shape[2] * shape[3]), largest=False
+        )
+        bound = torch.minimum(dropped, keys.amax(1)).clamp(max=infinite) & ~steps
+        step = (keys & steps).long()
+        cell = order.repeat_interleave(rows.shape[1], 0).gather(
+            1, (step // self.tiles).clamp(max=self.visited - 1)
+        )
+        columns = self.cells[cell, step % self.tiles * kernel.LANES.value + places % shape[3]]
+        missing = (keys >= infinite) | (columns < 0)
+        bound = torch.minimum(
+            bound.view(torch.float32), reached.amin(1).repeat_interleave(rows.shape[1])
+        )
+        return (columns.masked_fill(missing, len(self.space.points)), bound.double(), x.view(-1, m))
 
 
 def rounded_root(values: Tensor) -> Tensor:
