@@ -15,6 +15,7 @@ from sklearn.utils import gen_batches
 
 from patchfold.base.arrays import to_doubles
 from patchfold.neighbors.search import neighbor_search
+from patchfold.patches.fitting import Part
 from patchfold.patches.gaussian_patch import GaussianPatch
 
 if TYPE_CHECKING:
@@ -148,11 +149,12 @@ def neighbor_likelihoods(
     widest = int(near.degrees.max(initial=1))
     rows = max(1, BLOCK_BYTES // (8 * m * (min(widest, 2 * m) + 3)))
     found = np.full(len(X), LEAST)
+    part = Part.of(data)  # what all blocks know of the data is found once
     # A point without any neighbour is as strange as can be.
     some = np.flatnonzero(near.degrees > 0)
     for batch in gen_batches(len(some), rows):
         block = some[batch]
-        patches = patch.gaussians(data, near[block], points=X[block], n_jobs=n_jobs)
+        patches = patch.gaussians(data, near[block], points=X[block], n_jobs=n_jobs, part=part)
         found[block] = log_likelihoods(patches, X[block])
     return found
 

@@ -292,7 +292,7 @@ def _compare(
     """Return what is typical of edges, those to judge, their distances and disagreement."""
     asked = candidates((i, j), searched.neighborhoods, setting)
     values = lengths.divergences_once(setting.knn, asked.i, asked.j)
-    distances = lengths.apart(asked.i, asked.j)
+    distances = lengths.apart_once(setting.knn, asked.i, asked.j)
     typical = Typical.of(distances[asked.nearest], values[asked.nearest])
     return typical, asked, distances, typical.disagreement(values)
 

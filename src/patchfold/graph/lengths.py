@@ -79,20 +79,33 @@ class Lengths:
 
     def divergences_once(self, knn: Any, i: Indices, j: Indices) -> Floats:
         """Return the divergences of pairs; with a ``knn`` that fits share, each is found once."""
-        patches = cast("Patches", self.patches)
+        compare = partial(self._compared, self.patches)
+        return self._once(knn, ("divergences", self.divergence), compare, i, j)
+
+    def apart_once(self, knn: Any, i: Indices, j: Indices) -> Floats:
+        """Return how far the points of patches are apart; each found once as above."""
+        return self._once(knn, "distances", self._apart, i, j)
+
+    def _once(
+        self,
+        knn: Any,
+        kind: Any,
+        find: Callable[[Indices, Indices], Floats],
+        i: Indices,
+        j: Indices,
+    ) -> Floats:
         if not isinstance(knn, SharedNeighbors):
-            return self.divergences(i, j)
-        known = knn.once(
-            ("divergences", self.divergence),
-            patches,
-            lambda: KnownPairs(len(patches), partial(self._compared, patches)),
-        )
-        return known(self._of(i), self._of(j))
+            return find(self._of(i), self._of(j))
+        n = len(cast("Patches", self.patches))
+        return knn.once(kind, self.patches, lambda: KnownPairs(n, find))(self._of(i), self._of(j))
 
     def apart(self, i: Indices, j: Indices) -> Floats:
         """Return how far the points that the patches ``i`` and ``j`` belong to are apart."""
+        return self._apart(self._of(i), self._of(j))
+
+    def _apart(self, i: Indices, j: Indices) -> Floats:
         points = to_numpy(cast("Patches", self.patches).points)
-        return self._distances(points, self._of(i), points, self._of(j))
+        return self._distances(points, i, points, j)
 
     def euclidean(self, i: Indices, j: Indices) -> Floats:
         """Return the distances of the pairs ``(i, j)`` of points: given, or by differences."""
