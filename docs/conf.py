@@ -38,7 +38,6 @@ exclude_patterns = [
     "gallery/**/*.py",
     "gallery/**/*.md5",
     "gallery/pages",
-    "reproduction/*.html",
 ]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 default_role = "code"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import patchfold
-from patchfold.base.files import MARK, UNFINISHED, remove_unfinished, write_whole
+from patchfold.base.files import MARK, UNFINISHED, write_whole
 
 
 @pytest.mark.parametrize("content", ["süß\n", b"\x00\xff"])
@@ -129,7 +129,6 @@ def test_a_file_that_is_being_written_is_no_leftover(tmp_path, monkeypatch):
     def writes_another(descriptor):
         monkeypatch.setattr(os, "fsync", flushed)
         write_whole(path, "second")
-        remove_unfinished(tmp_path)
         assert len(list(tmp_path.iterdir())) == 2
 
     monkeypatch.setattr(os, "fsync", writes_another)
@@ -166,10 +165,3 @@ def test_a_new_file_has_the_permissions_of_the_process(tmp_path):
     write_whole(tmp_path / "a.txt", "text")
     (tmp_path / "b.txt").touch()
     assert (tmp_path / "a.txt").stat().st_mode == (tmp_path / "b.txt").stat().st_mode
-
-
-def test_only_leftovers_with_the_given_start_are_removed(tmp_path):
-    for name in (f"a.1{UNFINISHED}", f"b.1{UNFINISHED}", "a.txt"):
-        (tmp_path / name).touch()
-    remove_unfinished(tmp_path, "a")
-    assert {path.name for path in tmp_path.iterdir()} == {f"b.1{UNFINISHED}", "a.txt"}

@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 
 import fake_paper
 from patchfold import cli, datasets
-from patchfold.base.files import UNFINISHED
 from patchfold.cli import papers
 from patchfold.papers.reproduction import PAPERS, cells, figures, storage, workers
 
@@ -88,8 +87,8 @@ def test_the_report_lies_beside_the_results_and_its_name_is_printed(call, comput
     assert result.exit_code == 0, result.output
     folder = Path("reproduction")
     assert result.stdout.split() == [str(folder / "pelle.md"), str(folder / "pelle.html")]
-    assert set(texts(folder)) == {"pelle.md", "pelle.html", "pelle-1.svg"}
-    assert len(list((folder / "pelle").iterdir())) == len(computed) == 14
+    assert set(texts(folder)) == {"pelle.md", "pelle.html", "pelle-1.svg", "pelle.csv"}
+    assert len((folder / "pelle.csv").read_text().splitlines()) == 2 + len(computed) == 16
     assert "14/14 1 parity5 PELLE published, about 0 s left" in result.stderr
     assert "\npatchfold reproduce pelle --account published --quick\n" in (
         folder / "pelle.md"
@@ -109,7 +108,6 @@ def test_a_second_run_computes_nothing_and_writes_the_same_bytes(call, computed,
     words = ("reproduce", "pelle", "--table", "1", "--output", "out")
     assert call(*words, "--jobs", "1").exit_code == 0
     first, n = texts(tmp_path / "out"), len(computed)
-    (tmp_path / "out" / f"pelle.html.1{UNFINISHED}").touch()  # as a killed run leaves it
     again = call(*words, "--jobs", "3")
     assert (again.exit_code, len(computed)) == (0, n)
     assert f"{n} of {n} tasks are stored already." in again.stderr
@@ -171,16 +169,18 @@ def test_a_failure_is_told_stored_reported_and_tried_again(call, computed, monke
     assert "ArithmeticError" not in Path("reproduction/pelle.md").read_text(encoding="utf-8")
 
 
-def test_results_of_another_protocol_are_named_once_and_computed_anew(call, computed, monkeypatch):
+def test_results_of_another_protocol_are_set_aside_and_computed_anew(call, computed, monkeypatch):
     words = ("reproduce", "pelle", "--quick", "--account", "published")
     call(*words)
     computed.clear()
     monkeypatch.setattr(fake_paper, "PROTOCOL", 2)
     result = call(*words)
     assert (result.exit_code, len(computed)) == (0, 14)
-    assert re.search(r"Ignored 14 file\(s\) in .*pelle, such as 1-.*: .*protocol 1", result.stderr)
-    contents = [json.loads(path.read_text()) for path in Path("reproduction/pelle").iterdir()]
-    assert {content["protocol"] for content in contents} == {2}
+    said = " ".join(result.stderr.split())
+    assert re.search(r"pelle.csv is not used, because .*protocol 1, .* It is now .*old\.csv", said)
+    for name, protocol in (("pelle.csv", 2), ("pelle.old.csv", 1)):
+        text = Path("reproduction", name).read_text(encoding="utf-8")
+        assert text.splitlines()[0].endswith(f"protocol {protocol}")
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_a_stopped_run_says_how_to_go_on(call, computed, monkeypatch):
     result = call("reproduce", "pelle")
     assert result.exit_code == cli.STOPPED
     assert "Stopped. The same command goes on from what is in " in result.stderr
-    assert len(list(Path("reproduction/pelle").iterdir())) == 1
+    assert len(Path("reproduction/pelle.csv").read_text().splitlines()) == 2 + 1
     assert not Path("reproduction/pelle.md").exists()
 
 
@@ -233,7 +233,7 @@ def test_a_terminal_shows_a_bar_with_the_remaining_time(computed, tmp_path):
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, width=120, markup=False)
     tasks = fake_paper.tasks("1", None, ["published"], True)
-    store = storage.Store(tmp_path, storage.stamp(fake_paper))
+    store = storage.Store(tmp_path / "pelle.csv", storage.stamp(fake_paper))
     outcomes = papers._complete(fake_paper, tasks, store, 1, console)
     assert set(outcomes) == set(tasks)
     assert "14/14 1 parity5 PELLE published" in screen.getvalue()

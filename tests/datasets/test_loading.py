@@ -136,30 +136,15 @@ def test_local_data_sets_pass_their_checks(data_folder, name):
         assert (kind == "categorical") == (column in data.categories)
 
 
-def test_codes_follow_the_declared_or_the_alphabetical_order(data_folder):
-    declared, sorted_ = datasets.load("car"), datasets.load("car", categories="alphabetical")
-    assert declared.categories["buying"] == ("vhigh", "high", "med", "low")
-    assert sorted_.categories["buying"] == ("high", "low", "med", "vhigh")
-    for column, name in enumerate(declared.feature_names):
-        a, b = (
-            [data.categories[name][int(code)] for code in data.X[:, column]]
-            for data in (declared, sorted_)
-        )
-        assert a == b
-    assert (declared.y == sorted_.y).all()
-
-
-def test_alphabetical_codes_skip_categories_that_do_not_occur():
-    raw = loading.Raw(np.array([[2.0], [0.0]]), ["a", "b"], ["size"], {"size": ["s", "m", "l"]})
-    assert loading._alphabetical(raw).categories == {"size": ["l", "s"]}
-    assert loading._alphabetical(raw).X.tolist() == [[0], [1]]
+def test_codes_follow_the_declared_order(data_folder):
+    car = datasets.load("car")
+    assert car.categories["buying"] == ("vhigh", "high", "med", "low")
+    assert car.X[0, 0] == 0  # the first row is "vhigh"
 
 
 def test_a_mistyped_name_gets_the_nearest_one():
     with pytest.raises(ValueError, match=r"name='hayes_roth' is not known; did you mean 'hayes-r"):
         datasets.load("hayes_roth")
-    with pytest.raises(ValueError, match=r"categories='sorted' is not known"):
-        datasets.load("parity5", categories="sorted")
 
 
 def test_a_file_in_the_folder_is_read(folder, known_checksum):

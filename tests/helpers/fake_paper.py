@@ -15,6 +15,7 @@ from patchfold.papers.reproduction.cells import ACCOUNTS, Outcome, Result, Task,
 
 PROTOCOL = 1
 TABLES = ("1",)
+OWN = ()
 NOTE = "Accounts: as usual."
 
 # What a trouble is met by.

@@ -64,12 +64,6 @@ def linked_to(path: str | os.PathLike[str]) -> Path:
     return found
 
 
-def remove_unfinished(folder: Path, start: str = "") -> None:
-    """Remove what a killed process left of files whose names begin so."""
-    for path in folder.glob(f"{start}*{UNFINISHED}"):
-        _remove_unless_held(path)
-
-
 def _write(path: Path, data: bytes, mode: int | None) -> None:
     with path.open("xb") as file:  # never through a link that lies there
         _hold(file)

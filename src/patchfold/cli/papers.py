@@ -2,7 +2,6 @@
 
 import shlex
 import time
-from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from patchfold.base.files import remove_unfinished, write_whole
+from patchfold.base.files import write_whole
 from patchfold.cli import _options as options
 from patchfold.cli._session import (
     FAILED,
@@ -35,9 +34,6 @@ PAPERS = ("isomap-kl", "xspace", "pelle", "elap", "ranking")
 ACCOUNTS = ("published", "equations", "honest")
 # What draws the papers' figures in place of a paper's tables.
 FIGURES = "figures"
-
-# A file that is written and removed again, to see whether the folder takes any.
-PROBE = "probe"
 
 PaperName = Annotated[
     str, typer.Argument(metavar="PAPER", help=f"One of: {', '.join((*PAPERS, FIGURES))}.")
@@ -83,10 +79,10 @@ def reproduce(
 ) -> None:
     """Compute the tables of a paper again and report them beside the printed ones.
 
-    Every finished cell is stored at once in OUTPUT/PAPER, and a command that was stopped or killed
-    goes on from there. The report, OUTPUT/PAPER.md and OUTPUT/PAPER.html, has all that is stored:
-    what several commands compute in parts becomes one report. FIGURES as PAPER draws the papers'
-    figures again, on the page OUTPUT/figures.md.
+    Every finished cell is stored at once in OUTPUT/PAPER.csv, and a command that was stopped or
+    killed goes on from there. The report, OUTPUT/PAPER.md and OUTPUT/PAPER.html, is about all that
+    is stored: what several commands compute in parts becomes one report. FIGURES as PAPER draws the
+    papers' figures again, on the page OUTPUT/figures.md.
 
     The exit code is 0 when all is computed, 1 when something failed (the report names it, and the
     same command tries it again), 2 for wrong arguments.
@@ -106,14 +102,18 @@ def reproduce(
     left_out = [name for name in names if name not in {task.dataset for task in tasks}]
     if left_out:
         console.print(f"Nothing to compute for {', '.join(left_out)} with these options.")
-    store = Store(output / paper, stamp(module))
-    with about(store.folder):
-        write_whole(store.folder / PROBE, "")  # before hours are spent on what cannot be kept
-        (store.folder / PROBE).unlink(missing_ok=True)
+    store = Store(output / f"{paper}.csv", stamp(module))
+    with about(store.path):
+        _, problem = store.load()
+        if problem:
+            aside = store.path.with_suffix(".old.csv")
+            store.path.replace(aside)
+            console.print(f"{store.path} is not used, because {problem}. It is now {aside}.")
+        store.save([])  # before hours are spent on what cannot be kept
     try:
         stored = _complete(module, tasks, store, jobs or joblib.cpu_count(), console)
     except KeyboardInterrupt:
-        console.print(f"Stopped. The same command goes on from what is in {store.folder}.")
+        console.print(f"Stopped. The same command goes on from what is in {store.path}.")
         raise typer.Exit(STOPPED) from None
     command = _command(paper, table, names, account, quick=quick)
     others = sorted(stored.keys() - set(tasks), key=str)
@@ -121,9 +121,12 @@ def reproduce(
         console.print(f"The report has {len(others)} results of other commands, too.")
         command += "  # and others, into the same folder"
     outcomes = [stored[task] for task in (*tasks, *others)]
-    report = render(paper, outcomes, command=command, stamp=store.stamp, note=module.NOTE)
+    report = render(
+        paper, outcomes, command=command, stamp=store.stamp, note=module.NOTE, own=module.OWN
+    )
     failed = sum(bool(stored[task].error) for task in tasks)
-    _print_pages(paper, len(tasks), failed, _write(report, output, paper), as_json=as_json)
+    pages = _write(report, output, paper)
+    _tell(pages, as_json=as_json, paper=paper, tasks=len(tasks), failed=failed)
     if failed:
         console.print(f"{failed} of {len(tasks)} tasks failed; the report says why.")
         raise typer.Exit(FAILED)
@@ -176,17 +179,12 @@ def _draw(
     with about(output):
         output.mkdir(parents=True, exist_ok=True)
         files = figures.draw_all(output, names or None, quick=quick)
-    paths = [str(output / file) for file in files]
-    if as_json:
-        print_json({"command": "reproduce", "paper": FIGURES, "outputs": paths})
-    else:
-        print_result("".join(f"{path}\n" for path in paths))
+    _tell([str(output / file) for file in files], as_json=as_json, paper=FIGURES)
 
 
 def _write(report: dict[str, str], output: Path, paper: str) -> list[str]:
     """Write the files of a report, and return the names of its pages."""
     with about(output):
-        remove_unfinished(output, paper)
         for name, text in report.items():
             write_whole(output / name, text)
         for picture in output.glob(f"{paper}-*.svg"):  # of tables that are in it no more
@@ -252,12 +250,12 @@ def _asked(
     return module, list(dict.fromkeys(asked))
 
 
-def _print_pages(paper: str, tasks: int, failed: int, pages: list[str], *, as_json: bool) -> None:
+def _tell(paths: list[str], *, as_json: bool, **about: Any) -> None:
+    """Print the names of the files written; programs are told what they are about, too."""
     if as_json:
-        counts = {"paper": paper, "tasks": tasks, "failed": failed}
-        print_json({"command": "reproduce", **counts, "outputs": pages})
+        print_json({"command": "reproduce", **about, "outputs": paths})
     else:
-        print_result("".join(f"{page}\n" for page in pages))
+        print_result("".join(f"{path}\n" for path in paths))
 
 
 def _complete(
@@ -266,18 +264,15 @@ def _complete(
     """Compute what is not stored yet, and return all that is stored then."""
     from patchfold.papers.reproduction import workers
 
-    outcomes, ignored = store.load()
-    for reason, count in Counter(ignored.values()).items():
-        example = next(name for name, why in ignored.items() if why == reason)
-        console.print(f"Ignored {count} file(s) in {store.folder}, such as {example}: {reason}")
-    todo = [task for task in tasks if task not in outcomes or outcomes[task].error]
+    outcomes, _ = store.load()
+    todo = [task for task in tasks if task not in outcomes]
     if len(todo) < len(tasks):
         console.print(f"{len(tasks) - len(todo)} of {len(tasks)} tasks are stored already.")
     total, done, start = sum(map(workers.cost, todo)), 0, time.monotonic()
     with progress(console) as bar, closing(workers.run(paper, todo, jobs=jobs)) as finished:
         line = bar.add_task(f"0/{len(todo)}", total=total)
         for number, outcome in enumerate(finished, start=1):
-            store.save(outcome)
+            store.save([outcome])
             outcomes[outcome.task] = outcome
             done += workers.cost(outcome.task)
             place = f"{number}/{len(todo)} {outcome.task}"

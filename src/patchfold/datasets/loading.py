@@ -19,12 +19,11 @@ import zlib
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn import datasets as shipped
 
-from patchfold.base.types import OrderName
 from patchfold.base.validation import check_choice, warn_user
 from patchfold.datasets.generated import GENERATED, Raw
 from patchfold.datasets.registry import Entry, checksum, registry
@@ -77,22 +76,19 @@ class Dataset:
     categories: dict[str, tuple[str, ...]] = field(repr=False)
 
 
-def load(name: str, *, categories: OrderName = "declared") -> Dataset:
+def load(name: str) -> Dataset:
     """Load a data set by its registered name.
 
     Parameters
     ----------
     name : str
         One of the names of :func:`available`.
-    categories : {"declared", "alphabetical"}, default="declared"
-        The order that gives categories their codes. "declared" is that of the data set's own
-        header; "alphabetical" sorts the categories that occur, as text. Readers of ARFF files
-        differ in this, and so do the papers' programs with the version of their reader.
 
     Returns
     -------
     Dataset
-        The points, the classes and their names.
+        The points, the classes and their names. Categories have codes in the order of the data
+        set's own header.
 
     Raises
     ------
@@ -119,14 +115,11 @@ def load(name: str, *, categories: OrderName = "declared") -> Dataset:
     ValueError: name='balence' is not known; did you mean 'balance'? Allowed: ...
     """
     entry = registry()[check_choice("name", name, registry())]
-    check_choice("categories", categories, get_args(OrderName))
     source = _source(entry)
     raw = _read(entry, source)
     if entry.drop:
         raw = _drop(raw, entry.drop)
     _check(raw, entry, source)
-    if categories == "alphabetical":
-        raw = _alphabetical(raw)
     # The registry's order of classes, if the source spells them alike.
     counted = Counter(raw.labels)
     labels = tuple(entry.classes) if counted.keys() == entry.classes.keys() else sorted(counted)
@@ -319,14 +312,3 @@ def _check(raw: Raw, entry: Entry, source: str) -> None:
         f"name={entry.name!r} from OpenML has the right shape and class sizes, but other values "
         f"than registered (checksum {found} instead of {entry.checksum}); results can differ."
     )
-
-
-def _alphabetical(raw: Raw) -> Raw:
-    X, categories = raw.X.copy(), {}
-    for column, declared in raw.categories.items():
-        place = list(raw.feature_names).index(column)
-        codes = raw.X[:, place].astype(int)
-        occurring = sorted(declared[code] for code in np.unique(codes))
-        X[:, place] = [occurring.index(declared[code]) for code in codes]
-        categories[column] = occurring
-    return Raw(X, raw.labels, raw.feature_names, categories)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Blue and orange are told apart with any colour vision; the marks say the same without colour.
 STYLE = resources.files(__package__).joinpath("document.css").read_text("utf-8").strip()
 
 
@@ -47,14 +46,24 @@ def bullets(items: Sequence[str]) -> Block:
     )
 
 
+def link(words: str, file: str) -> Block:
+    """Make a paragraph that leads to a file."""
+    return Block(f"[{plain(words)}]({file})", f'<p><a href="{file}">{escape(words)}</a></p>')
+
+
 def grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Block:
     """Make a table of texts."""
+    head, *body = (f"| {' | '.join(map(plain, line))} |" for line in (header, *rows))
+    markdown = "\n".join([head, f"|{' --- |' * len(header)}", *body])
     head = "".join(f"<th>{escape(word)}</th>" for word in header)
-    body = ["".join(f"<td>{escape(word)}</td>" for word in row) for row in rows]
-    return Block(
-        markdown_table(header, rows),
-        html_table(f"<tr>{head}</tr>", [f"<tr>{cells}</tr>" for cells in body]),
-    )
+    lines = ["".join(f"<td>{escape(word)}</td>" for word in row) for row in rows]
+    html = [
+        f'<div class="scroll"><table><thead><tr>{head}</tr></thead>',
+        "<tbody>",
+        *(f"<tr>{cells}</tr>" for cells in lines),
+        "</tbody></table></div>",
+    ]
+    return Block(markdown, "\n".join(html))
 
 
 def picture(file: str, caption: str, svg: str) -> Block:
@@ -85,18 +94,6 @@ def to_html(title: str, blocks: Sequence[Block]) -> str:
             "</html>\n",
         ]
     )
-
-
-def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Write a table of texts as Markdown."""
-    head, *body = (f"| {' | '.join(map(plain, line))} |" for line in (header, *rows))
-    return "\n".join([head, f"|{' --- |' * len(header)}", *body])
-
-
-def html_table(head: str, rows: Sequence[str], kind: str = "texts") -> str:
-    """Put rows of HTML into a table that scrolls."""
-    start = f'<div class="scroll"><table class="{kind}">'
-    return "\n".join([start, f"<thead>{head}</thead>", "<tbody>", *rows, "</tbody></table></div>"])
 
 
 def plain(words: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from fake_paper import perfect
@@ -40,6 +42,20 @@ def test_ranks_are_over_rows_that_all_methods_have_and_never_over_sums():
     assert (title, printed.n_datasets) == ("printed", 25)
     ((_, published),) = sheets.comparisons(sheet, "published")
     assert published.n_datasets == 24
+
+
+def test_numbers_with_the_same_three_digits_share_their_rank():
+    some = perfect("pelle", "1")
+    (sheet,) = sheets.build("pelle", some)
+    ((_, before),) = sheets.comparisons(sheet, "published")
+    apart = {"LLE": 0.0004, "ISOMAP": -0.0004}
+    for place, outcome in enumerate(some):
+        (result,) = outcome.results
+        moved = replace(result, value=result.value + apart.get(outcome.task.method, 0.0))
+        some[place] = replace(outcome, results=(moved,))
+    (sheet,) = sheets.build("pelle", some)
+    ((_, after),) = sheets.comparisons(sheet, "published")
+    assert after.ranks == before.ranks
 
 
 def test_a_reason_for_a_cell_that_is_not_printed_is_refused(tmp_path):

@@ -22,7 +22,7 @@ from patchfold import cli
 from patchfold.papers.reproduction import PAPERS, load_paper, workers
 from patchfold.papers.reproduction.cells import Outcome, Result
 from patchfold.papers.reproduction.report import render
-from patchfold.papers.reproduction.storage import file_name, stamp
+from patchfold.papers.reproduction.storage import Store, stamp
 from patchfold.papers.reproduction.workers import run
 
 HELPERS = Path(fake_paper.__file__).parent
@@ -137,7 +137,7 @@ def words(folder, jobs):
 
 
 def finished(folder):
-    return len(list((folder / "pelle").glob("*.json")))
+    return len(Store(folder / "pelle.csv", stamp(fake_paper)).load()[0])
 
 
 def wait_for(condition):
@@ -191,9 +191,9 @@ def assert_is_undisturbed(folder, messages, stored):
     assert 0 < stored < len(tasks)
     assert f"{stored} of {len(tasks)} tasks are stored already" in messages
     files = {path.name for path in folder.iterdir()}
-    assert files == {"pelle", *expected}
+    assert files == {"pelle.csv", *expected}
     assert {name: (folder / name).read_text(encoding="utf-8") for name in expected} == expected
-    assert {path.name for path in (folder / "pelle").iterdir()} == set(map(file_name, tasks))
+    assert finished(folder) == len(tasks)
 
 
 looks_for_processes = pytest.mark.skipif(

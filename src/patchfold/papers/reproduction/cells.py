@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from patchfold.base.validation import check_choice
+from patchfold.datasets.loading import at_hand
 from patchfold.papers import tables
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from patchfold.papers.tables import Cell
 
 # The three ways to compute a cell: as the authors' programs do, by the paper's equations with its
@@ -85,6 +88,38 @@ def rows(paper: str, table: str, dataset: str) -> list[str]:
 def printed(paper: str, table: str) -> list[Cell]:
     """Return the cells of a printed table, or none if the paper prints no such table."""
     return tables.read(paper, table) if table in tables.TABLES.get(paper, ()) else []
+
+
+def printed_tasks(
+    paper: str,
+    table: str,
+    datasets: Sequence[str] | None,
+    accounts: Sequence[str],
+    quick: bool,
+    *,
+    most: int,
+    own: str = "",
+) -> list[Task]:
+    """List the tasks of a printed table: every method on every data set, by every account.
+
+    Without names of ``datasets`` it is all that need no network; a ``quick`` run leaves out those
+    with more than ``most`` rows. With ``own``, only this method has the account "equations".
+
+    Examples
+    --------
+    >>> found = printed_tasks("pelle", "1", ["wine"], ["equations"], False, most=200, own="PELLE")
+    >>> [str(task) for task in found]
+    ['1 wine PELLE equations']
+    """
+    there = at_hand(datasets)
+    cells = dict.fromkeys((cell.data_set, cell.column) for cell in printed(paper, table))
+    return [
+        Task(paper, table, name, method, account)
+        for name, method in cells
+        if name in there and not (quick and there[name].shape[0] > most)
+        for account in accounts
+        if method == own or account != "equations" or not own
+    ]
 
 
 def check_outcome(outcome: Outcome) -> Outcome:

@@ -19,7 +19,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from patchfold import divergences, papers
 from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.papers.reproduction import baselines, experiment
-from patchfold.papers.reproduction.cells import ACCOUNTS_NOTE
+from patchfold.papers.reproduction.cells import ACCOUNTS_NOTE, printed_tasks
 from patchfold.patches import GaussianPatch
 
 if TYPE_CHECKING:
@@ -73,5 +73,5 @@ def published(X: Doubles, k: int, *, dense_rows: int = DENSE_ROWS) -> Doubles:
     return np.asarray(eigsh(L, k=3, which="SA", v0=v0)[1][:, 1:])
 
 
-tasks = partial(experiment.tasks, "elap", "ELAP")
+tasks = partial(printed_tasks, "elap", most=experiment.QUICK_ROWS, own="ELAP")
 compute = partial(experiment.compute, own="ELAP", published=published, equations=papers.elap)

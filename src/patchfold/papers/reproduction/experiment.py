@@ -20,11 +20,9 @@ from sklearn.preprocessing import scale
 from sklearn.tree import DecisionTreeClassifier
 
 from patchfold import datasets
-from patchfold.datasets.loading import at_hand
 from patchfold.evaluation.comparison import NEAREST
 from patchfold.evaluation.sampling import halves, honest_scores
 from patchfold.evaluation.significance import mean_interval
-from patchfold.papers import tables
 from patchfold.papers.reproduction import baselines
 from patchfold.papers.reproduction.cells import Result, Task, rows
 
@@ -113,25 +111,6 @@ class Experiment:
 
     def _score(self, plane: Doubles, train: Any, test: Any) -> float:
         return self.score(plane[train], self.y[train], plane[test], self.y[test])
-
-
-def tasks(
-    paper: str,
-    own: str,
-    table: str,
-    datasets_asked: Sequence[str] | None,
-    accounts: Sequence[str],
-    quick: bool,
-) -> list[Task]:
-    """List the tasks of a table; the equations are those of the paper's own method."""
-    there = at_hand(datasets_asked)
-    return [
-        Task(paper, table, cell.data_set, cell.column, account)
-        for cell in tables.read(paper, table)
-        if cell.data_set in there and not (quick and there[cell.data_set].shape[0] > QUICK_ROWS)
-        for account in accounts
-        if account != "equations" or cell.column == own
-    ]
 
 
 def compute(

@@ -16,7 +16,7 @@ need no seed.
 from __future__ import annotations
 
 import warnings
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +26,6 @@ from sklearn.preprocessing import scale
 
 from patchfold import datasets as data
 from patchfold import papers
-from patchfold.datasets.loading import at_hand
 from patchfold.embedding import PatchIsomap
 from patchfold.evaluation.sampling import halves, honest_scores
 from patchfold.evaluation.significance import score_range
@@ -38,11 +37,12 @@ from patchfold.papers.reproduction.cells import (
     Result,
     Task,
     printed,
+    printed_tasks,
     row_name,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
@@ -90,29 +90,7 @@ SEEDLESS = ("KNN", "SVM", "NB", "DT", "QDA")
 # What the published program adds to a covariance it takes for singular.
 GAMMA = 1e-3
 
-
-def tasks(
-    table: str, datasets: Sequence[str] | None, accounts: Sequence[str], quick: bool
-) -> list[Task]:
-    """List what there is to compute, one task for a data set, a method and an account.
-
-    Without names of ``datasets`` it is all that need no network; a ``quick`` run leaves out those
-    with more than :data:`QUICK_SIZE` points.
-
-    Examples
-    --------
-    >>> [str(task) for task in tasks("I", ["wine", "digits"], ["published"], quick=True)][:2]
-    ['I wine PCA published', 'I wine KPCA published']
-    """
-    there = at_hand(datasets)
-    names = dict.fromkeys(cell.data_set for cell in printed(PAPER, table))
-    return [
-        Task(PAPER, table, name, method, account)
-        for name in names
-        if name in there and not (quick and there[name].shape[0] > QUICK_SIZE)
-        for account in accounts
-        for method in METHODS
-    ]
+tasks = partial(printed_tasks, PAPER, most=QUICK_SIZE)
 
 
 def compute(task: Task, *, grid: tuple[int, ...] = GRID, n_halves: int = HALVES) -> list[Result]:

@@ -15,7 +15,7 @@ from scipy.linalg import eigh
 
 from patchfold import papers
 from patchfold.papers.reproduction import baselines, experiment
-from patchfold.papers.reproduction.cells import ACCOUNTS_NOTE
+from patchfold.papers.reproduction.cells import ACCOUNTS_NOTE, printed_tasks
 
 if TYPE_CHECKING:
     from patchfold.base.types import Doubles
@@ -48,5 +48,5 @@ def published(X: Doubles, k: int) -> Doubles:
     return np.asarray(eigh(R.T @ R, subset_by_index=(1, 2))[1])
 
 
-tasks = partial(experiment.tasks, "pelle", "PELLE")
+tasks = partial(printed_tasks, "pelle", most=experiment.QUICK_ROWS, own="PELLE")
 compute = partial(experiment.compute, own="PELLE", published=published, equations=papers.pelle)

@@ -1,17 +1,16 @@
 """The report on a paper: Markdown, one HTML page that needs nothing else, and its pictures.
 
-The same outcomes give the same bytes.
+It has the cells of the paper's own methods; those of all others are in the CSV file of results. The
+same outcomes give the same bytes.
 """
 
 from __future__ import annotations
 
-from html import escape
 from itertools import product
 from typing import TYPE_CHECKING
 
 from patchfold.evaluation import document
 from patchfold.evaluation.diagram import critical_difference_svg
-from patchfold.evaluation.document import Block
 from patchfold.evaluation.significance import ALPHA
 from patchfold.papers.reproduction.sheets import (
     REASONS,
@@ -21,6 +20,7 @@ from patchfold.papers.reproduction.sheets import (
     Verdict,
     build,
     comparisons,
+    difference,
     judge,
 )
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from importlib.resources.abc import Traversable
 
+    from patchfold.evaluation.document import Block
     from patchfold.evaluation.significance import Comparison
     from patchfold.papers.reproduction.cells import Outcome, Result
     from patchfold.papers.reproduction.sheets import Key
@@ -49,30 +50,33 @@ def render(
     command: str,
     stamp: Stamp,
     note: str,
+    own: Sequence[str] = (),
     reasons: Traversable = REASONS,
 ) -> dict[str, str]:
     """Write the report on a paper.
 
     The command that computes the outcomes, the versions and a note on the accounts stand at the
-    top. The folder ``reasons`` says why cells do not come out. Return names of files with their
+    top. Cells are those of the methods ``own``, of all where it is empty, and sums are those of all
+    methods. The folder ``reasons`` says why cells do not come out. Return names of files with their
     texts: ``<paper>.md``, ``<paper>.html`` and the pictures of the former.
     """
-    versions = ", ".join(f"{name} {version}" for name, version in stamp.versions.items())
     sheets = build(paper, outcomes)
     compared = any(sheet.printed for sheet in sheets)
     title = f"Reproduction of {paper}" if compared else paper.capitalize()
+    file = f"{paper}.csv"
     blocks: list[Block] = [
         document.heading(1, title),
         document.code(command),
-        document.text(f"Versions: {versions}; protocol {stamp.protocol}."),
+        document.text(f"Versions: {stamp}."),
         document.text(note),
+        document.link(f"Every number of every method: {file}", file),
         *([document.text(LEGEND)] if compared else []),
     ]
     pictures = {}
     for sheet in sheets:
         verdict = judge(sheet, folder=reasons)
         blocks.append(document.heading(2, f"Table {sheet.table}"))
-        blocks += [*_summary(sheet, verdict), Block(_markdown_cells(sheet), _html_cells(sheet))]
+        blocks += [*_summary(sheet, verdict), _cells(sheet, own)]
         tests = [test for account in _shown(sheet) for test in comparisons(sheet, account)]
         if tests:
             file, svg = f"{paper}-{sheet.table}.svg", critical_difference_svg(tests)
@@ -130,7 +134,8 @@ def _sentence(sheet: Sheet, verdict: Verdict) -> list[Block]:
 def _tests(tests: Sequence[tuple[str, Comparison]]) -> list[Block]:
     post_hoc = "Bonferroni and Dunn" if tests[0][1].control else "Nemenyi"
     explanation = (
-        "The methods are ranked in every row that all of them have; rank 1 is the best. "
+        "The methods are ranked in every row that all of them have; rank 1 is the best, and "
+        "numbers with the same three digits share their rank. "
         "Friedman's test, and Iman and Davenport's, asks whether any methods differ. The test of "
         f"{post_hoc} asks which. Two methods differ where p < {ALPHA}, that is, where their mean "
         "ranks are farther apart than the critical difference. A table with several rows per data "
@@ -181,68 +186,23 @@ def _test_row(title: str, comparison: Comparison) -> tuple[str, ...]:
 # ---------------------------------------------------------------- the table itself
 
 
-def _computed_rows(sheet: Sheet) -> list[str]:
-    """Leave out rows of which nothing was computed; the summary names them."""
-    there = {row for cells in sheet.computed.values() for row, _ in cells}
-    return [row for row in sheet.rows if row in there]
-
-
-def _markdown_cells(sheet: Sheet) -> str:
-    """One line per cell: a column for every method and account would be too wide here."""
+def _cells(sheet: Sheet, own: Sequence[str]) -> Block:
+    """One line per cell: a column for every method and account would be too wide."""
     rows = []
-    for key in product(_computed_rows(sheet), sheet.columns):
+    for row, column in product(sheet.rows, sheet.columns):
+        key = row, column
+        if own and column not in own and row not in sheet.sums:
+            continue
         texts = {
             name: f"{_number(cells[key])}{MARKS[_step(sheet, name, key)]} {cells[key].note}".strip()
             for name, cells in sheet.computed.items()
             if key in cells
         }
-        if key in sheet.printed:
-            texts["printed"] = f"{sheet.printed[key]:.3f}"
-        if texts:
+        if texts:  # the summary names rows of which nothing was computed
+            if key in sheet.printed:
+                texts["printed"] = f"{sheet.printed[key]:.3f}"
             rows.append((*key, *(texts.get(name, "") for name in _shown(sheet))))
-    return document.markdown_table(("row", "method", *_shown(sheet)), rows)
-
-
-def _html_cells(sheet: Sheet) -> str:
-    shown = _shown(sheet)
-    methods = "".join(
-        f'<th class="first" colspan="{len(shown)}">{escape(column)}</th>'
-        for column in sheet.columns
-    )
-    accounts = "".join(
-        f"<th{_attribute('class', 'first' if name == shown[0] else '')}>{name}</th>"
-        for _, name in product(sheet.columns, shown)
-    )
-    body = []
-    for row in _computed_rows(sheet):
-        cells = "".join(
-            _html_cell(sheet, name, (row, column), first=name == shown[0])
-            for column, name in product(sheet.columns, shown)
-        )
-        kind = _attribute("class", "sum" if row in sheet.sums else "")
-        body.append(f'<tr{kind}><th scope="row">{escape(row)}</th>{cells}</tr>')
-    head = f'<tr><th class="corner" rowspan="2"></th>{methods}</tr><tr>{accounts}</tr>'
-    return document.html_table(head, body, "cells")
-
-
-def _html_cell(sheet: Sheet, account: str, key: Key, *, first: bool) -> str:
-    classes = ["first"] if first else []
-    text = title = ""
-    if account == "printed":
-        text = f"{sheet.printed[key]:.3f}" if key in sheet.printed else ""
-    elif key in sheet.computed[account]:
-        result = sheet.computed[account][key]
-        step = _step(sheet, account, key)
-        text = f"{result.value:.3f}{MARKS[step]}"
-        title = f"{_number(result)} {result.note}" if result.note or result.low is not None else ""
-        if step:
-            classes.append(f"{'up' if step > 0 else 'down'}{abs(step)}")
-    attributes = _attribute("class", " ".join(classes)) + _attribute("title", title)
-    return f"<td{attributes}>{escape(text)}</td>"
-
-
-def _attribute(name: str, value: str) -> str:
-    return f' {name}="{escape(value, quote=True)}"' if value else ""
+    return document.grid(("row", "method", *_shown(sheet)), rows)
 
 
 def _shown(sheet: Sheet) -> tuple[str, ...]:
@@ -260,6 +220,6 @@ def _step(sheet: Sheet, account: str, key: Key) -> int:
     """Return 0 where a number is the printed one, 1 or -1 where it is near, 2 or -2 beyond."""
     if key not in sheet.printed:
         return 0
-    off = sheet.computed[account][key].value - sheet.printed[key]
+    off = difference(sheet.computed[account][key], sheet.printed[key])
     size = sum(abs(off) > limit + ROUNDING for limit in TOLERANCES)
     return size if off > 0 else -size

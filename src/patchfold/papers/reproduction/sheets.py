@@ -25,8 +25,9 @@ Key = tuple[str, str]  # row and column
 
 # A recomputed number is the printed one within the first, near it within the second.
 TOLERANCES = (0.005, 0.02)
-# Both numbers have decimal digits: a difference of 0.005 must not fail for its binary rounding.
-ROUNDING = 1e-9
+# Numbers are compared and ranked as they are printed, with three digits. Both are decimal: a
+# difference of 0.005 must not fail for its binary rounding.
+DIGITS, ROUNDING = 3, 1e-9
 # Rows over which methods are compared: fewer cannot tell ranks from chance.
 LEAST_ROWS = 5
 
@@ -117,7 +118,7 @@ def judge(sheet: Sheet, *, folder: Traversable = REASONS) -> Verdict | None:
     if not accounts or not keys:
         return None
     there = [key for key in keys if key in computed]
-    off = {key: abs(computed[key].value - sheet.printed[key]) for key in there}
+    off = {key: abs(difference(computed[key], sheet.printed[key])) for key in there}
     within = tuple(sum(_within(off[key], limit) for key in there) for limit in TOLERANCES)
     others: dict[str, list[Key]] = {}
     reasons = read_reasons(sheet.paper, sheet.table, folder)
@@ -139,6 +140,11 @@ def judge(sheet: Sheet, *, folder: Traversable = REASONS) -> Verdict | None:
     used = accounts[:1] if all(key in first for key in there) else accounts
     account = ", or ".join(used) + (" where that is empty" if len(used) > 1 else "")
     return Verdict(account, computed, within, columns, others, missing)
+
+
+def difference(result: Result, value: float) -> float:
+    """Return by how much a number is above the printed one."""
+    return round(result.value, DIGITS) - value
 
 
 def read_reasons(paper: str, table: str, folder: Traversable = REASONS) -> dict[Key, str]:
@@ -173,7 +179,7 @@ def comparisons(sheet: Sheet, account: str) -> list[tuple[str, Comparison]]:
     values = (
         sheet.printed
         if account == "printed"
-        else {key: result.value for key, result in sheet.computed[account].items()}
+        else {key: round(result.value, DIGITS) for key, result in sheet.computed[account].items()}
     )
     found = []
     for score in dict.fromkeys(sheet.scores[row] for row in sheet.rows):

@@ -1,30 +1,31 @@
-"""Keep every finished task on disk at once.
+"""Keep every finished task on disk at once, in one CSV file a paper.
 
-A result is one file, written beside its place and moved there, so it is there whole or not at all.
-A run that was killed goes on with the tasks that have no file.
+The file is written anew after every task, so it is there whole or not at all, and a run that was
+killed goes on with the tasks that are not in it. Its first line says what the numbers depend on.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
+import csv
+import io
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 import patchfold
-from patchfold.base.files import remove_unfinished, write_whole
-from patchfold.papers.reproduction.cells import Outcome, Result, Task, check_outcome
+from patchfold.base.files import write_whole
+from patchfold.papers.reproduction.cells import Outcome, Result, Task
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from patchfold.papers.reproduction import Paper
 
 # What numbers depend on, beside this package.
 PACKAGES = ("numpy", "scipy", "scikit-learn", "umap-learn", "openTSNE")
+COLUMNS = ("table", "data_set", "method", "account", "row", "value", "low", "high", "note")
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,10 @@ class Stamp:
 
     protocol: int  # that of the paper's module
     versions: dict[str, str]  # package to version
+
+    def __str__(self) -> str:
+        versions = ", ".join(f"{name} {version}" for name, version in self.versions.items())
+        return f"{versions}; protocol {self.protocol}"
 
 
 def stamp(paper: Paper) -> Stamp:
@@ -45,81 +50,61 @@ def stamp(paper: Paper) -> Stamp:
 
 
 class Store:
-    """The finished tasks of one paper in a folder, one JSON file each.
+    """The results of one paper in a file, a line each. A file of another stamp is not read.
 
-    The folder is made when the first file is written. The stamp is in every file, and one with
-    another stamp is not read.
+    Tasks that failed are not kept: they are tried again.
 
     Examples
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> store = Store(Path(tempfile.mkdtemp()), Stamp(1, {"numpy": "2.0"}))
+    >>> store = Store(Path(tempfile.mkdtemp()) / "isomap-kl.csv", Stamp(1, {"numpy": "2.0"}))
     >>> task = Task("isomap-kl", "I", "iris", "ISO-KL", "published")
-    >>> store.save(Outcome(task, (Result("iris", 0.576, note="K=20"),)))
-    >>> found, ignored = store.load()
-    >>> found[task].results[0].value, ignored
-    (0.576, {})
+    >>> store.save([Outcome(task, (Result("iris", 0.576, note="K=20"),))])
+    >>> found, _ = store.load()
+    >>> found[task].results[0].value
+    0.576
     """
 
-    def __init__(self, folder: Path, stamp: Stamp) -> None:
-        self.folder = folder
+    def __init__(self, path: Path, stamp: Stamp) -> None:
+        self.path = path
         self.stamp = stamp
 
-    def save(self, outcome: Outcome) -> None:
-        """Write the file of a finished task."""
-        content = {**asdict(outcome), **asdict(self.stamp)}
-        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        write_whole(self.folder / file_name(outcome.task), text)
-
-    def load(self) -> tuple[dict[Task, Outcome], dict[str, str]]:
-        """Return every usable file's outcome, and the names of all others with what is wrong.
-
-        What a killed run left unfinished is removed.
-        """
-        found: dict[Task, Outcome] = {}
-        ignored = {}
-        remove_unfinished(self.folder)
-        for path in sorted(self.folder.glob("*")):
-            try:
-                outcome = self._read(path)
-            except (AttributeError, KeyError, OSError, TypeError, ValueError) as error:
-                ignored[path.name] = in_words(error)
-            else:
-                found[outcome.task] = outcome
-        return found, ignored
-
-    def _read(self, path: Path) -> Outcome:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        task = Task(**content["task"])
-        if file_name(task) != path.name:
-            raise ValueError(f"the file of {task.paper} {task} has another name")
-        if content["protocol"] != self.stamp.protocol:
-            raise ValueError(
-                f"protocol {content['protocol']}, and {self.stamp.protocol} is the current one"
+    def save(self, outcomes: Iterable[Outcome]) -> None:
+        """Add finished tasks to the file, or replace them there."""
+        found, _ = self.load()
+        found |= {outcome.task: outcome for outcome in outcomes}
+        text = io.StringIO()
+        text.write(f"# {self.stamp}\n")
+        lines = csv.writer(text, lineterminator="\n")
+        lines.writerow(COLUMNS)
+        for task, outcome in found.items():
+            of_task = (task.table, task.dataset, task.method, task.account)
+            lines.writerows(
+                (*of_task, r.row, r.value, r.low, r.high, r.note) for r in outcome.results
             )
-        for package, current in self.stamp.versions.items():
-            if content["versions"].get(package) != current:
-                raise ValueError(
-                    f"computed with {package} {content['versions'].get(package)}, "
-                    f"and {current} is installed"
+        write_whole(self.path, text.getvalue())
+
+    def load(self) -> tuple[dict[Task, Outcome], str]:
+        """Return all outcomes of the file, and why there are none although there is a file."""
+        found: dict[Task, Outcome] = {}
+        try:
+            first, *lines = self.path.read_text(encoding="utf-8").splitlines()
+            if first != f"# {self.stamp}":
+                return {}, f"its results are of {first.lstrip('# ')}, and now it is {self.stamp}"
+            for line in csv.DictReader(lines):
+                task = Task(
+                    self.path.stem, line["table"], line["data_set"], line["method"], line["account"]
                 )
-        results = [Result(**result) for result in content["results"]]
-        return check_outcome(Outcome(task, tuple(results), str(content["error"])))
-
-
-def file_name(task: Task) -> str:
-    """Name the file of a task.
-
-    Examples
-    --------
-    >>> file_name(Task("isomap-kl", "I", "iris", "ISO-KL", "published"))
-    'I-iris-ISO_KL-published-...json'
-    """
-    parts = (task.paper, task.table, task.dataset, task.method, task.account)
-    # The key keeps tasks apart whose names differ only in signs that a file name cannot have.
-    key = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]
-    return "-".join([*(re.sub(r"[^A-Za-z0-9.]+", "_", part) for part in parts[1:]), f"{key}.json"])
+                low, high = (float(line[end]) if line[end] else None for end in ("low", "high"))
+                result = Result(line["row"], float(line["value"]), low, high, line["note"])
+                before = found[task].results if task in found else ()
+                found[task] = Outcome(task, (*before, result))
+        except FileNotFoundError:
+            return {}, ""
+        except (KeyError, TypeError, ValueError) as error:
+            return {}, in_words(error)
+        return found, ""
 
 
 def in_words(error: BaseException) -> str:
