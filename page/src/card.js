@@ -102,7 +102,7 @@ export class Card {
   }
 
   /**
-   * Where the point and its neighbours are in the window, in all panes.
+   * Where the point, its neighbours and the names of arrows are in the window, in all panes.
    * @param {number} row
    * @returns {Place[]}
    */
@@ -111,8 +111,8 @@ export class Card {
       if (!pane.view) return [];
       const { left, top } = pane.canvas.getBoundingClientRect();
       const rows = [row, ...(pane.graph?.neighbors(row) ?? []).map((neighbor) => neighbor.row)];
-      return rows
-        .map((one) => pane.toScreen(pane.place(one)))
+      const names = pane.moved.flatMap(({ at: [x, y], width }) => [[x, y], [x + width / 2, y], [x + width, y]]);
+      return [...rows.map((one) => pane.toScreen(pane.place(one))), ...names]
         .filter(([x, y]) => x > 0 && y > 0 && x < pane.width && y < pane.height)
         .map(([x, y]) => /** @type {Place} */ ([left + x, top + y]));
     });

@@ -161,7 +161,7 @@ export function drawLabels(pane, pen) {
     pen.font = font(size);
     return pen.measureText(text).width;
   };
-  pane.placed = placedLabels(pane.labels, pane, widthOf, boxesOf(pane, widthOf));
+  pane.placed = placedLabels(pane.labels, pane, widthOf, boxesOf(pane));
   pen.textAlign = "left";
   pen.textBaseline = "middle";
   for (const { label, left, top, height, size, opacity } of pane.placed) {

@@ -123,12 +123,11 @@ export function placeLoadings(pane, pen) {
 /**
  * Where the arrows and their names are.
  * @param {Pane} pane
- * @param {(text: string) => number} widthOf
  * @returns {import("./types.js").Rectangle[]}
  */
-export function boxesOf({ moved }, widthOf) {
-  return moved.flatMap(({ from, to, name, at: [left, middle] }) => [
-    { left, top: middle - LINE / 2, width: widthOf(name), height: LINE },
+export function boxesOf({ moved }) {
+  return moved.flatMap(({ from, to, width, at: [left, middle] }) => [
+    { left, top: middle - LINE / 2, width, height: LINE },
     {
       left: Math.min(from[0], to[0]),
       top: Math.min(from[1], to[1]),
@@ -206,7 +205,7 @@ export function withWords(arrows, features, pane, widthOf) {
     const box = free.find((one) => !arrows.some((other) => hides(one, other))) ?? free[0];
     if (!box) return []; // without its name an arrow would say nothing
     names.push(box);
-    return [{ ...arrow, name, at: /** @type {Place} */ ([box.left, box.top]) }];
+    return [{ ...arrow, name, width, at: /** @type {Place} */ ([box.left, box.top]) }];
   });
 }
 

@@ -111,7 +111,7 @@
  * @typedef {Rectangle & { label: Label, size: number, opacity: number }} Placed
  * @typedef {{ feature: number, x: number, y: number, length: number }} Move one deviation more of a feature
  * @typedef {{ feature: number, from: Place, to: Place }} Arrow
- * @typedef {Arrow & { name: string, at: Place }} NamedArrow
+ * @typedef {Arrow & { name: string, width: number, at: Place }} NamedArrow
  */
 
 /**

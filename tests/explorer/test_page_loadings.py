@@ -75,3 +75,19 @@ def test_arrows_show_what_moves_the_selected_points(reader: Reader, roll: dict[s
     reader.wait(
         "() => location.hash.includes('layers=patch&') || location.hash.endsWith('layers=patch')"
     )
+
+
+def test_the_card_covers_no_name_of_an_arrow(reader: Reader) -> None:
+    row = 30
+    reader.ask("(row) => patchfold.select([row, row + 1, row + 2])", row)
+    reader.settle()
+    reader.page.mouse.move(*reader.place(row))
+    reader.wait("() => !document.getElementById('card').hidden")
+    card = reader.page.locator("#card").bounding_box()
+    plot = reader.page.locator(".pane .points").nth(0).bounding_box()
+    arrows = reader.ask("() => patchfold.panes[0].moved")
+    assert arrows
+    for arrow in arrows:
+        left, middle = np.add(arrow["at"], [plot["x"], plot["y"]])
+        beside = left + arrow["width"] <= card["x"] or left >= card["x"] + card["width"]
+        assert beside or not card["y"] < middle < card["y"] + card["height"], arrow["name"]
