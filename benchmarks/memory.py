@@ -93,7 +93,7 @@ def estimate(estimator: Any, X: Any, *, merged: bool = False) -> int:
     """Return what the estimator will ask for before the first stage of a fit."""
     estimator._cut_to(len(X), given=False)
     estimator.patch_ = estimator._patch_for(len(X)) if has_patches(estimator.divergence) else None
-    return int(estimator._needed(X, estimator._setting(len(X)), merged=merged))
+    return int(estimator._bytes(X, estimator._setting(len(X))) + (X.nbytes if merged else 0))
 
 
 def measured(name: str) -> tuple[int, int]:

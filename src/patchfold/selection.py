@@ -178,14 +178,9 @@ def select_n_neighbors(
             "distances as a dense array."
         )
     points = in_metric(points, estimator.metric, n_jobs)
-    criteria = _check_criteria(criterion)
-    _check_labels(criteria, y)
+    criteria, setting = _check_criteria(criterion, y), Setting(y, cv, random_state)
     chosen = _check_candidates(candidates, len(points))
-    setting = Setting(y, cv, random_state)
-    trial = clone(estimator)
-    if n_jobs is not None:
-        trial.set_params(n_jobs=n_jobs)
-    run = _Run(trial, X, points, y, SharedNeighbors(estimator.knn), verbose=verbose)
+    run = _Run(_trial(estimator, n_jobs), X, points, y, SharedNeighbors(estimator.knn), verbose)
     return run.select(chosen, criteria, setting)
 
 
@@ -238,17 +233,19 @@ def select_patch_size(
             f"divergence={estimator.divergence!r} has no patches; give an estimator with another "
             "divergence."
         )
-    criteria = _check_criteria(criterion)
-    _check_labels(criteria, y)
+    criteria, setting = _check_criteria(criterion, y), Setting(y, cv, random_state)
     sizes = _check_candidates(candidates, len(points), SIZES)
-    trial = clone(estimator)
+    trial, shared = _trial(estimator, n_jobs), SharedNeighbors(estimator.knn)
     if trial.patch is None:
         trial.set_params(patch=recommended_patch(len(points)))
-    if n_jobs is not None:
-        trial.set_params(n_jobs=n_jobs)
-    shared = SharedNeighbors(estimator.knn)
-    run = _Run(trial, X, points, y, shared, verbose=verbose, parameter=SIZE)
-    return run.select(sizes, criteria, Setting(y, cv, random_state))
+    return _Run(trial, X, points, y, shared, verbose, parameter=SIZE).select(
+        sizes, criteria, setting
+    )
+
+
+def _trial(estimator: Any, n_jobs: int | None) -> Any:
+    """Return an estimator to fit, with a number of threads if there is one."""
+    return clone(estimator) if n_jobs is None else clone(estimator).set_params(n_jobs=n_jobs)
 
 
 def fit_best(
@@ -408,7 +405,7 @@ def _check_estimator(estimator: Any) -> None:
         )
 
 
-def _check_criteria(criterion: Any) -> dict[str, Any]:
+def _check_criteria(criterion: Any, y: Any) -> dict[str, Any]:
     """Return the functions by name; None stands for agreement, which needs all candidates."""
     asked = [criterion] if isinstance(criterion, str) or callable(criterion) else list(criterion)
     if not asked:
@@ -420,19 +417,16 @@ def _check_criteria(criterion: Any) -> dict[str, Any]:
             criteria[name] = _without_setting(one)
         else:
             criteria[check_choice("criterion", one, NAMES)] = CRITERIA.get(one)
-    return criteria
-
-
-def _without_setting(function: Own) -> Callable[[Any, Any, Setting], float]:
-    return lambda estimator, X, _: function(estimator, X)
-
-
-def _check_labels(criteria: dict[str, Any], y: Any) -> None:
     if "cross-validation" in criteria and y is None:
         raise ValueError(
             "criterion='cross-validation' needs the labels y; without labels use "
             f"criterion={DEFAULT!r}."
         )
+    return criteria
+
+
+def _without_setting(function: Own) -> Callable[[Any, Any, Setting], float]:
+    return lambda estimator, X, _: function(estimator, X)
 
 
 def _check_candidates(candidates: Any, n: int, default: Sequence[int] = CANDIDATES) -> list[int]:

@@ -217,3 +217,12 @@ def test_memory_is_shared_out_to_workers_of_at_least_two_gigabytes(monkeypatch):
     assert shared_out(None) == (4, int(streaming.WORKERS_SHARE * 10**10) // 4)
     monkeypatch.setattr("patchfold.base.memory.available_memory", lambda: None)
     assert shared_out(None) == (4, "auto")
+
+
+def test_workers_that_are_slow_to_close_do_not_hide_why_a_fit_failed():
+    class Slow:
+        def close(self):
+            raise TimeoutError
+
+    with pytest.raises(RuntimeError, match="the reason"), streaming._closed(Slow()):
+        raise RuntimeError("the reason")

@@ -54,18 +54,18 @@ def test_labels_change_pruned_lengths_too(rule, graph, monkeypatch):
     y = y[::2]
     before = np.full((75, 75), np.nan)
 
-    def kept(evidence, n, n_jobs):
-        judgement = verdict(evidence, n, n_jobs)
-        own = evidence.own
-        unit = np.median(evidence.distances[evidence.near & (evidence.distances > 0)])
-        lengths = evidence.distances[own] * judgement.factors[own] / unit
-        i, j = evidence.i[own], evidence.j[own]
+    def kept(asked, distances, disagreement, n, n_jobs):
+        judgement = verdict(asked, distances, disagreement, n, n_jobs)
+        own = asked.own
+        unit = np.median(distances[asked.nearest & (distances > 0)])
+        lengths = distances[own] * judgement.factors[own] / unit
+        i, j = asked.i[own], asked.j[own]
         before[i, j] = before[j, i] = lengths
         return judgement
 
     setting = {"n_neighbors": 20, "lengths": "pruned", "graph": graph}
     plain = PatchIsomap(**setting).fit(X)
-    monkeypatch.setattr("patchfold.graph.building.verdict", kept)
+    monkeypatch.setattr("patchfold.graph.pruning.verdict", kept)
     labelled = PatchIsomap(**setting, supervision=rule).fit(X, y)
     if graph == "neighbors":  # where labels do not choose the edges
         i, j = plain.graph_.tocoo().coords

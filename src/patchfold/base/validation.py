@@ -217,6 +217,13 @@ def check_radius(radius: Any) -> float:
     return check_positive("radius", radius)
 
 
+def kept(points: Any, X: Any) -> Any:
+    """Return checked points, or a copy that does not change when the user's ``X`` does."""
+    if is_sparse(X) or isinstance(X, list) or not can_change(points):
+        return points
+    return points.copy() if np.may_share_memory(points, np.asarray(X)) else points
+
+
 def can_change(array: Any) -> bool:
     """Whether the numbers of an array may be changed, be it through the array it is a view of.
 
@@ -388,6 +395,12 @@ def checked_points(estimator: Any, X: Any, *, y: Any = "no_validation", reset: b
 
 def check_columns(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool) -> None:
     """Remember the columns of ``X`` on an estimator, or refuse others than it was fitted on."""
+    if reset and getattr(getattr(X, "columns", None), "nlevels", 1) > 1:
+        warn_user(
+            "X has column names of several levels, which are not remembered: new data in another "
+            "order of columns would go unnoticed; flatten them, e.g. by X.columns = "
+            "['_'.join(map(str, names)) for names in X.columns]."
+        )
     try:
         validate_data(estimator, X, y, reset=reset, skip_check_array=True)
     except ValueError as error:

@@ -8,7 +8,7 @@ import glob
 import logging
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -214,7 +214,8 @@ def _client(address: str | None, memory: str | None) -> Iterator[Any]:
             # Dask warns of memory that a worker cannot write to disk; so much of it is foreseen.
             options = {"threads_per_worker": 1, "memory_limit": limit, "dashboard_address": ":0"}
             options["silence_logs"] = logging.ERROR
-            there = opened.enter_context(distributed.LocalCluster(n_workers=workers, **options))
+            there = distributed.LocalCluster(n_workers=workers, **options)
+            opened.enter_context(_closed(there))
         try:
             client = distributed.Client(there if address is None else address)
         except (OSError, ValueError) as error:
@@ -222,7 +223,18 @@ def _client(address: str | None, memory: str | None) -> Iterator[Any]:
                 f"--cluster {address}: there is no scheduler ({error}); start one with "
                 "'dask scheduler'."
             ) from error
-        yield opened.enter_context(client)
+        opened.enter_context(_closed(client))
+        yield client
+
+
+@contextmanager
+def _closed(opened: Any) -> Iterator[None]:
+    """Close a client or a cluster; what ended the fit counts, and not that workers are slow."""
+    try:
+        yield
+    finally:
+        with suppress(TimeoutError):
+            opened.close()
 
 
 def shared_out(memory: str | None) -> tuple[int, Any]:

@@ -12,54 +12,37 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from patchfold import divergences, selection
+from patchfold import selection
 from patchfold.analysis.bridges import Bridges, suspicious_edges
 from patchfold.analysis.strangers import Strangers
-from patchfold.base.engine import check_engine
 from patchfold.base.estimators import BaseEstimator, TransformerMixin
 from patchfold.base.memory import check_memory
 from patchfold.base.progress import shown
-from patchfold.base.row_metric import check_row_metric, in_metric
-from patchfold.base.validation import (
-    can_change,
-    check_choice,
-    check_columns,
-    check_count,
-    check_jobs,
-    check_points,
-    check_radius,
-    check_seed,
-    is_sparse,
-    warn_user,
-)
+from patchfold.base.row_metric import in_metric
+from patchfold.base.validation import check_columns, check_points, is_sparse, kept, warn_user
 from patchfold.embedding._memory import graph_bytes
+from patchfold.embedding.parameters import AUTO, check_auto, check_parameters
 from patchfold.graph.all_rows import expanded
 from patchfold.graph.building import build_graph
-from patchfold.graph.lengths import KINDS as LENGTHS
 from patchfold.graph.lengths import has_patches
-from patchfold.graph.patch_graph import KINDS as GRAPHS
 from patchfold.graph.patch_graph import GraphSetting, PatchGraph
 from patchfold.graph.short_circuits import recommended_patch
-from patchfold.neighbors import DEFAULT_NEIGHBORS
 from patchfold.neighbors.copies import Copies, has_few_values
 from patchfold.neighbors.fitted_rows import RowTable
-from patchfold.neighbors.given import are_given, as_search, check_distances
-from patchfold.patches.gaussian_patch import GaussianPatch
-from patchfold.patches.span import DIRECTIONS
+from patchfold.neighbors.given import as_search, check_distances
+from patchfold.patches.span import DIRECTIONS, in_format
 from patchfold.supervision import label_rule, targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from patchfold.base.types import Floats
+    from patchfold.patches.gaussian_patch import GaussianPatch
     from patchfold.patches.gaussians import Patches
     from patchfold.patches.span import Span
 
 # NumPy's ordinary answers to floating point errors: a fit works whatever ``np.seterr`` says.
 ordinary_arithmetic = np.errstate(divide="warn", over="warn", under="ignore", invalid="warn")
-
-# The degree that a criterion without labels chooses.
-AUTO = "auto"
 
 
 class BasePatchGraph(TransformerMixin, BaseEstimator):
@@ -113,94 +96,24 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         """Check points, and the parameters when fitting; columns are remembered and compared."""
         if reset:
             self._check_parameters()
-        precomputed = self._precomputed()
         points = check_points(X, accept_sparse=True, min_samples=2 if reset else 1)
-        # The values are checked; scikit-learn remembers and compares the columns.
         check_columns(self, X, reset=reset)
-        if reset and getattr(getattr(X, "columns", None), "nlevels", 1) > 1:
-            warn_user(
-                "X has column names of several levels, which are not remembered: new data in "
-                "another order of columns would go unnoticed; flatten them, e.g. by X.columns = "
-                "['_'.join(map(str, names)) for names in X.columns]."
-            )
-        if not precomputed:
-            wide = is_sparse(points) and points.shape[1] > DIRECTIONS
-            spanned = wide if reset else self.span_ is not None
-            points = in_metric(_in_format(points, spanned), self.metric, self.n_jobs)
-            if reset and is_sparse(points) and self.n_neighbors == AUTO:
-                raise ValueError(
-                    "n_neighbors='auto' compares dense rows, and X is sparse; give a number."
-                )
-        if (
-            reset
-            and not precomputed
-            and not is_sparse(X)
-            and can_change(points)
-            and not isinstance(X, list)
-        ):
-            # What is kept must not change when the user's array does.
-            points = points.copy() if np.may_share_memory(points, np.asarray(X)) else points
-        if precomputed:
+        if self._precomputed():
             # Entries of a sparse matrix are matrices themselves, those of an array are numbers.
             points = csr_array(points) if is_sparse(points) else points
             check_distances(points, square=reset)
-            if reset and self.n_neighbors == AUTO and is_sparse(points):
-                raise ValueError(
-                    "n_neighbors='auto' has nothing to choose in a sparse graph, whose entries are "
-                    "the edges; leave it at its default."
-                )
+        else:
+            wide = is_sparse(points) and points.shape[1] > DIRECTIONS
+            spanned = wide if reset else self.span_ is not None
+            points = in_metric(in_format(points, spanned), self.metric, self.n_jobs)
+        if reset and self.n_neighbors == AUTO:
+            check_auto(points, precomputed=self._precomputed())
+        if reset and not self._precomputed():
+            points = kept(points, X)
         return points
 
     def _check_parameters(self) -> None:
-        label_rule(self.supervision)
-        check_jobs(self.n_jobs)
-        check_seed(self.random_state)
-        check_engine(self.engine)
-        check_choice("graph", self.graph, GRAPHS)
-        check_choice("lengths", self.lengths, LENGTHS)
-        if not callable(self.divergence):
-            check_choice("divergence", self.divergence, (*divergences.NAMES, "precomputed"))
-        check_row_metric(self.metric)
-        if self.metric != "euclidean" and self._precomputed():
-            raise ValueError(
-                f"metric={self.metric!r} is a distance of rows, and divergence='precomputed' has "
-                "distances already; use metric='euclidean'."
-            )
-        if self.patch is not None and not isinstance(self.patch, GaussianPatch):
-            raise TypeError(
-                f"patch={self.patch!r} must be a GaussianPatch, e.g. GaussianPatch(size=20), or "
-                "None for the recommended settings."
-            )
-        self._check_neighbors()
-
-    def _check_neighbors(self) -> None:
-        if isinstance(self.n_neighbors, str):
-            check_choice("n_neighbors", self.n_neighbors, (AUTO,))
-            if self.radius is not None:
-                raise ValueError(
-                    f"n_neighbors='auto' and radius={self.radius} exclude each other, a radius "
-                    "leaves no degree to choose; leave n_neighbors at its default, or use "
-                    "radius=None."
-                )
-            if are_given(self.knn):
-                raise ValueError(
-                    "n_neighbors='auto' compares several degrees, also on samples, and "
-                    "knn=(indices, distances) are of all rows; give a number, or knn='auto'."
-                )
-        elif self.n_neighbors is not None or self.radius is None:
-            check_count("n_neighbors", self.n_neighbors)
-        if self.radius is not None:
-            check_radius(self.radius)
-            if self.graph == "divergence":
-                raise ValueError(
-                    f"radius={self.radius} and graph='divergence' exclude each other, a radius is "
-                    "Euclidean; use graph='neighbors' or radius=None."
-                )
-            if self.n_neighbors not in (None, DEFAULT_NEIGHBORS):
-                raise ValueError(
-                    f"n_neighbors={self.n_neighbors} and radius={self.radius} exclude each other; "
-                    "use n_neighbors=None, or radius=None."
-                )
+        check_parameters(self)
 
     def _precomputed(self) -> bool:
         return bool(self.divergence == "precomputed")
@@ -236,15 +149,10 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         """Refuse a fit that will not fit into memory, before its first stage."""
         n, m = points.shape
         what = f"{type(self).__name__} of {n} points" + ("" if m == n else f" of {m} features")
-        check_memory(self._needed(points, setting, merged=merged), what, self._thrift(points))
-
-    def _needed(self, points: Any, setting: GraphSetting, *, merged: bool) -> int:
-        """Return about how many bytes a fit needs beside its rows.
-
-        Where copies were ``merged``, the distinct points are kept beside all rows.
-        """
-        numbers = points.nnz * 2 if is_sparse(points) else points.size
-        return self._bytes(points, setting) + (numbers * points.dtype.itemsize if merged else 0)
+        needed = self._bytes(points, setting)
+        if merged:  # the distinct points are kept beside all rows
+            needed += (points.nnz * 2 if is_sparse(points) else points.size) * points.dtype.itemsize
+        check_memory(needed, what, self._thrift(points))
 
     def _bytes(self, points: Any, setting: GraphSetting) -> int:
         """Return about how many bytes a fit of distinct points needs beside them."""
@@ -527,17 +435,3 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
                 yield
         finally:
             self.fit_report_[name] = time.perf_counter() - start
-
-
-def _in_format(points: Any, spanned: bool) -> Any:
-    """Return points as CSR of their own without stored zeros, or dense, as all steps take them.
-
-    Sparse rows that have no more columns than a span has directions become dense.
-    """
-    if not is_sparse(points):
-        return points if not spanned else csr_array(points)
-    if not spanned:
-        return points.toarray()
-    rows = csr_array(points, copy=True)
-    rows.eliminate_zeros()
-    return rows

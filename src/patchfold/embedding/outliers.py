@@ -11,13 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 from patchfold.analysis.strangers import NEIGHBORS, Strangers
 from patchfold.base.estimators import BaseEstimator, OutlierMixin
 from patchfold.base.validation import (
-    can_change,
     check_columns,
     check_count,
     check_jobs,
     check_points,
     check_seed,
     checked_points,
+    kept,
     warn_user,
 )
 from patchfold.embedding.base_graph import ordinary_arithmetic
@@ -117,10 +117,8 @@ class PatchOutliers(OutlierMixin, BaseEstimator):
         self._check_contamination()
         check_jobs(self.n_jobs)
         check_seed(self.random_state)
-        points = check_points(X)
+        points = kept(check_points(X), X)
         check_columns(self, X, reset=True)
-        if can_change(points) and np.may_share_memory(points, np.asarray(X)):
-            points = points.copy()  # what is kept must not change when the user's array does
         n = len(points)
         self.n_neighbors_ = min(wanted, n - 1)
         if self.n_neighbors_ < wanted:

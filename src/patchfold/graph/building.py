@@ -43,9 +43,6 @@ if TYPE_CHECKING:
 # half a minute of one core. 900 rows of 5000 columns need as many.
 MOST_WORK = 2e11
 
-# From this share of the variance on, the span of sparse rows loses nothing that shows.
-ALL_KEPT = 0.995
-
 # Labels make an edge of more than STRETCH median lengths: nothing else shows beside it.
 STRETCH = 1e6
 
@@ -94,7 +91,7 @@ def build_graph(
             span = Span.of(X)
         if setting.patch is not None:
             points = span(X)
-            _tell_of(span)
+            span.warn()
     patches, denoised = None, None
     if setting.patch is not None:
         with stage("patches"):
@@ -176,16 +173,6 @@ def _search(X: Any, setting: GraphSetting, stage: Stage) -> _Searched:
     return _Searched(near.nearest(reach), search, reach, pooled)
 
 
-def _tell_of(span: Span) -> None:
-    """Say what patches do not see of sparse rows."""
-    if span.kept < ALL_KEPT:
-        warn_user(
-            f"X is sparse: its patches are fitted in the span of {span.n_directions} leading "
-            f"directions, which hold {span.kept:.0%} of the variance. Neighbours are those in all "
-            "columns."
-        )
-
-
 def all_pairs_fit(n: int, itemsize: int) -> bool:
     """Tell whether numbers for all pairs of ``n`` points fit into scikit-learn's working memory."""
     return bool(n * n * itemsize <= sklearn.get_config()["working_memory"] * 2**20)
@@ -264,7 +251,7 @@ def _choose_edges(
         return near.nearest(k)
     with stage("neighbours under the divergence"):
         if searched.pooled:
-            return edges.nearest_among(near, k, lengths.ranking, lengths.order)
+            return edges.nearest_among(near, k, lengths.plain, lengths.order)
         order = None if setting.supervision is None else lengths.order_of_rows
         return nearest_by_value(lengths.matrix(), k, own=True, order=order)
 

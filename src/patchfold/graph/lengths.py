@@ -146,18 +146,8 @@ class Lengths:
 
     # ---------------------------------------------------------------- what the nearest are
 
-    def ranking(self, i: Indices, j: Indices) -> Floats:
-        """Return the values that rank the pairs ``(i, j)`` before labels change them.
-
-        The divergences, or the lengths if there are no patches.
-        """
-        return self.plain(i, j) if self.patches is None else self.divergences(i, j)
-
     def matrix(self) -> Floats:
-        """Return the values that rank all pairs, as :meth:`ranking` does for some.
-
-        Of points that each have a patch of their own.
-        """
+        """Return the plain lengths of all pairs of points that each have a patch of their own."""
         if self.divergence == "precomputed":
             return np.asarray(np.minimum(self.points, self.points.T))
         if self.patches is None:
@@ -239,16 +229,8 @@ class Lengths:
     ) -> Floats:
         """Return the lengths of the edges from new points to fitted ones, infinite if left out.
 
-        Parameters
-        ----------
-        patches : Patches
-            Those of the new points.
-        near : Neighborhoods
-            Their neighbours among the fitted points.
-        values : array of shape (n_edges,)
-            The divergences along these edges.
-        graph : csr_array
-            The graph of the fitted points.
+        ``patches`` are those of the new points, ``near`` their neighbours, ``values`` the
+        divergences along these edges, and ``graph`` is that of the fitted points.
         """
         return self._left_over(values, lambda: self._from_new(patches, near))
 
@@ -334,10 +316,7 @@ class PrunedLengths(Lengths):
     def of_new(
         self, patches: Patches, near: Neighborhoods, values: Floats, graph: csr_array
     ) -> Floats:
-        """Return the lengths of the edges from new points to fitted ones, infinite if left out.
-
-        Parameters are those of :meth:`Lengths.of_new`. An edge is left out unless it is trusted.
-        """
+        """Do the same by distances; an edge is left out unless it is trusted."""
         disagreement = self.typical.disagreement(values)
         distances = self._from_new(patches, near) / self.typical.distance
         trusted = trusted_of_new(near, disagreement, distances, graph)

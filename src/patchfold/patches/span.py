@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.decomposition import PCA
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from patchfold.base.threads import one_blas_thread
+from patchfold.base.validation import is_sparse, warn_user
 
 if TYPE_CHECKING:
     from patchfold.base.types import Floats
@@ -17,6 +19,24 @@ if TYPE_CHECKING:
 
 # Directions that a span has at most. Rows with no more columns are taken as dense ones.
 DIRECTIONS = 100
+
+
+# From this share of the variance on, the span of sparse rows loses nothing that shows.
+ALL_KEPT = 0.995
+
+
+def in_format(points: Any, spanned: bool) -> Any:
+    """Return points as CSR of their own without stored zeros, or dense, as all steps take them.
+
+    Sparse rows that have no more columns than a span has directions become dense.
+    """
+    if not is_sparse(points):
+        return points if not spanned else csr_array(points)
+    if not spanned:
+        return points.toarray()
+    rows = csr_array(points, copy=True)
+    rows.eliminate_zeros()
+    return rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +70,15 @@ class Span:
         kept = min(1.0, float(found.explained_variance_ratio_.sum(dtype=np.float64)))
         directions = np.ascontiguousarray(found.components_, dtype=X.dtype)
         return cls(found.mean_.astype(X.dtype), directions, count, kept)
+
+    def warn(self) -> None:
+        """Say what patches do not see of sparse rows."""
+        if self.kept < ALL_KEPT:
+            warn_user(
+                f"X is sparse: its patches are fitted in the span of {self.n_directions} leading "
+                f"directions, which hold {self.kept:.0%} of the variance. Neighbours are those in "
+                "all columns."
+            )
 
     def __call__(self, X: Any) -> Floats:
         """Return the coordinates of sparse rows in the span, (n, n_directions)."""
