@@ -33,8 +33,8 @@ from sklearn.preprocessing import scale
 from benchmarks import stability
 from benchmarks.geometry import HELD_OUT, LEVELS, MANIFOLDS, TUNING, coordinates, observed
 from benchmarks.geometry.__main__ import truth
+from benchmarks.kept import kept
 from patchfold import PatchIsomap, datasets
-from patchfold.base.files import write_whole
 from patchfold.datasets import make_manifold
 from patchfold.datasets.loading import at_hand
 from patchfold.evaluation.comparison import NEAREST
@@ -191,13 +191,13 @@ def score(cell, change):
     return float(rank_correlation(pdist(plane)[finite], known[finite]))
 
 
-def kept(half, seed, name, change, first):
+def scores_of(half, seed, name, change, first):
     """Return the scores of one change and seed by cell, computed once."""
-    path = FOLDER / half / f"{seed}-{name.replace(' ', '_')}.json"
-    if not path.exists():
-        scores = {json.dumps(cell): score(cell, change) for cell in cells(half, seed, first)}
-        write_whole(path, json.dumps(scores))
-    return json.loads(path.read_text(encoding="utf-8"))
+
+    def compute():
+        return {json.dumps(cell): score(cell, change) for cell in cells(half, seed, first)}
+
+    return kept(FOLDER / half / f"{seed}-{name.replace(' ', '_')}.json", compute)
 
 
 def report(rows):
@@ -298,7 +298,7 @@ def main() -> None:
         for seed in asked.seeds
         for name, change in chosen.items()
     ]
-    found = Parallel(n_jobs=asked.jobs)(delayed(kept)(*job) for job in jobs)
+    found = Parallel(n_jobs=asked.jobs)(delayed(scores_of)(*job) for job in jobs)
     rows = {name: [] for name in chosen}
     for (_, _, name, _, _), scores in zip(jobs, found, strict=True):
         rows[name].append(scores)

@@ -17,7 +17,6 @@ how many edges of these images join two classes, before and after short circuits
 from __future__ import annotations
 
 import argparse
-import json
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,8 +29,8 @@ from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import scale
 
+from benchmarks.kept import kept
 from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE, datasets
-from patchfold.base.files import write_whole
 from patchfold.datasets.loading import at_hand
 from patchfold.evaluation.comparison import NEAREST
 from patchfold.evaluation.comparison import umap as umap_of
@@ -89,20 +88,20 @@ def points(name, kind, image_seed=IMAGE_SEED):
 
 def measured(name, kind, method, k, image_seed=IMAGE_SEED):
     """Return the visible share and the accuracy of one embedding, computed once."""
-    drawn = f"-{image_seed}" if kind == "image" else ""
-    path = FOLDER / f"{name}-{kind}{drawn}-{method}-{k}.json"
-    if not path.exists():
+
+    def compute():
         X, y = points(name, kind, image_seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             plane = {**METHODS, "UMAP": umap}[method](min(k, len(X) - 1)).fit_transform(X)
             knn = KNeighborsClassifier(NEAREST)
             accuracy = cross_val_score(knn, plane, y, cv=folds(y, 5)).mean()
-        FOLDER.mkdir(parents=True, exist_ok=True)
         trust = trustworthiness(X, plane, n_neighbors=TRUSTED)
         values = visible_share(plane), float(accuracy), float(trust)
-        write_whole(path, json.dumps(dict(zip(MEASURES, values, strict=True))))
-    return json.loads(path.read_text(encoding="utf-8"))
+        return dict(zip(MEASURES, values, strict=True))
+
+    drawn = f"-{image_seed}" if kind == "image" else ""
+    return kept(FOLDER / f"{name}-{kind}{drawn}-{method}-{k}.json", compute)
 
 
 def tables(jobs, chosen, methods):

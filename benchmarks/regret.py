@@ -16,7 +16,6 @@ number when something here or in the methods changes. ``python -m benchmarks.reg
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import warnings
@@ -26,8 +25,8 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
 
+from benchmarks.kept import kept
 from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
-from patchfold.base.files import write_whole
 from patchfold.datasets.registry import registry
 from patchfold.evaluation.comparison import accuracy
 from patchfold.evaluation.sampling import folds, halves
@@ -91,16 +90,12 @@ def half(planes, y, seed):
     }
 
 
-def kept(name, method, n_halves):
+def kept_cell(name, method, n_halves):
     """Return a cell from its file, computing and writing it first if it is not there."""
-    path = FOLDER / f"{name}-{method}-{n_halves}.json"
-    if not path.exists():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            result = cell(name, method, n_halves)
-        write_whole(path, json.dumps(result))
-        print(f"{name} {method}", flush=True)
-    return json.loads(path.read_text(encoding="utf-8"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = FOLDER / f"{name}-{method}-{n_halves}.json"
+        return kept(path, lambda: cell(name, method, n_halves))
 
 
 def rows(one):
@@ -146,7 +141,7 @@ def main(arguments=()) -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     names, methods = data_sets(asked.most), list(ESTIMATORS)
     tasks = [(name, method, asked.halves) for name in names for method in methods]
-    cells = Parallel(n_jobs=asked.jobs)(delayed(kept)(*task) for task in tasks)
+    cells = Parallel(n_jobs=asked.jobs)(delayed(kept_cell)(*task) for task in tasks)
     table = {method: [] for method in methods}
     for (_, method, _), one in zip(tasks, cells, strict=True):
         table[method].append(rows(one))

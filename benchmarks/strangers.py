@@ -19,7 +19,6 @@ beside LOF's. ``--picture`` draws p-values of a roll, and of points beside it.
 from __future__ import annotations
 
 import argparse
-import json
 import tracemalloc
 import warnings
 from pathlib import Path
@@ -33,8 +32,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 
+from benchmarks.kept import kept
 from patchfold import PatchIsomap, PatchOutliers, datasets
-from patchfold.base.files import write_whole
 from patchfold.datasets import make_manifold
 from patchfold.datasets.loading import at_hand
 from patchfold.evaluation.sampling import draw as draw_rows
@@ -113,8 +112,8 @@ def planted(X, y, seed):
 
 def measured(name):
     """Return the area under the curve by kind and method, computed once."""
-    path = FOLDER / f"{name}.json"
-    if not path.exists():
+
+    def compute():
         X, y = points(name)
         found = {kind: {method: [] for method in METHODS} for kind in KINDS}
         with warnings.catch_warnings():
@@ -126,14 +125,13 @@ def measured(name):
                     for method, fit in METHODS.items():
                         scores = np.nan_to_num(OWN[method](Q) if A is None else fit(A)(Q))
                         found[kind][method].append(roc_auc_score(truth, scores))
-        means = {
+        return {
             kind: {method: float(np.mean(values)) for method, values in by.items()}
             for kind, by in found.items()
             if by["LOF"]
         }
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        write_whole(path, json.dumps(means))
-    return json.loads(path.read_text(encoding="utf-8"))
+
+    return kept(FOLDER / f"{name}.json", compute)
 
 
 def tables(jobs, chosen):

@@ -22,7 +22,6 @@ quiet machine.
 from __future__ import annotations
 
 import argparse
-import json
 import warnings
 from pathlib import Path
 from time import perf_counter
@@ -34,8 +33,8 @@ from scipy.spatial.distance import pdist, squareform
 from benchmarks.curvature import orc
 from benchmarks.curvature.samples import KINDS, bad_edges, sample
 from benchmarks.geometry import MANIFOLDS, TUNING, coordinates, observed
+from benchmarks.kept import kept
 from patchfold import PatchIsomap, PatchSpace
-from patchfold.base.files import write_whole
 from patchfold.graph import components
 from patchfold.metrics import rank_correlation
 
@@ -162,13 +161,10 @@ def maps(X, k, d, true):
     }
 
 
-def kept(measure, *cell):
+def kept_cell(measure, *cell):
     """Return the measures of a cell, from its file or computed and written."""
     name = "-".join([measure.__name__, *map(str, cell)]).replace(" ", "_")
-    path = FOLDER / f"{name}.json"
-    if not path.exists():
-        write_whole(path, json.dumps(measure(*cell)))
-    return json.loads(path.read_text(encoding="utf-8"))
+    return kept(FOLDER / f"{name}.json", lambda: measure(*cell))
 
 
 def warm_up():
@@ -181,7 +177,7 @@ def warm_up():
 def measured(measure, names, cells, seeds, jobs):
     """Return the measures of all cells, by name and seed."""
     found = Parallel(n_jobs=jobs)(
-        delayed(kept)(measure, *cell, seed) for cell in cells for seed in seeds
+        delayed(kept_cell)(measure, *cell, seed) for cell in cells for seed in seeds
     )
     rows = range(0, len(found), len(seeds))
     return {name: found[at : at + len(seeds)] for name, at in zip(names, rows, strict=True)}
