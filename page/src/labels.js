@@ -3,10 +3,9 @@
 import { Classes } from "./coloring.js";
 import { clustersOf } from "./clusters.js";
 import { boxesOf } from "./loadings.js";
-import { namesOf } from "./telling.js";
+import { MOST_LETTERS, namesOf } from "./telling.js";
 import { named } from "./words.js";
 
-const MOST_LETTERS = 28;
 const MOST_ROWS = 50_000; // that are looked at
 const [SMALLEST, LARGEST] = [11, 16]; // pixels of a letter
 const CLEAR = 30; // pixels that what is labelled spans, from which on its label is not faint
@@ -115,7 +114,7 @@ export function placedLabels(labels, pane, widthOf, taken = []) {
     for (const [across, up] of span > height ? [[0, 0], ...beside] : beside) {
       const wished = x - width / 2 + across * width + Math.sign(across) * 6;
       // Moved into the pane as long as it stays over its place.
-      const inside = Math.max(2, Math.min(wished, pane.width - width - 2));
+      const inside = Math.max(2, Math.floor(Math.min(wished, pane.width - width - 2)));
       const left = Math.round(!across && inside <= x && x <= inside + width ? inside : wished);
       const top = Math.round(y - height / 2 + up * height);
       const one = { label, left, top, width, height, size, opacity };

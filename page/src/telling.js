@@ -4,6 +4,7 @@
 import { classNumbers } from "./coloring.js";
 import { named } from "./words.js";
 
+export const MOST_LETTERS = 28; // of a name on the map
 const MOST_ROWS = 20_000; // that are read
 const MOST_WORDS = 60; // of one text
 const MOST_CATEGORIES = 200;
@@ -52,7 +53,9 @@ export function namesOf(clusters, columns, text) {
     const own = clear.filter((one) => one.cluster === cluster);
     own.sort((a, b) => b.gap + BONUS[b.kind] - a.gap - BONUS[a.kind]);
     const best = own.filter(({ kind }) => kind === own[0].kind).slice(0, own.length && MOST_NAMED[own[0].kind]);
-    return best.map(({ name }) => name).join(", ");
+    const names = best.map(({ name }) => name);
+    while (names.length > 1 && names.join(", ").length > MOST_LETTERS) names.pop(); // no half names
+    return names.join(", ");
   });
 }
 

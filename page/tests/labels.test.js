@@ -52,6 +52,14 @@ test("clusters are called by words, else by their category, else by features", (
   assert.deepEqual(namesOf(clusters, [size], null).at(-1), "high size");
 });
 
+test("a cluster has as many names as there is room for, and no half ones", () => {
+  const { truth } = heaps();
+  const clusters = { labels: Int32Array.from(truth), count: 3 };
+  const column = (/** @type {string} */ name) => new Column({ name, kind: "number" }, truth.map((heap) => heap + 0.5));
+  assert.equal(namesOf(clusters, [column("size"), column("age")], null)[0], "low size, low age");
+  assert.equal(namesOf(clusters, [column("temperature"), column("rainfall in mm")], null)[0], "low temperature");
+});
+
 test("where a number decides, clusters are not called by words or categories of chance", () => {
   const { truth } = heaps();
   const draw = random(8);
@@ -143,7 +151,9 @@ test("many labels are grouped by their beginnings, few or unlike ones are not", 
 
 test("a long name at the border is moved into the pane, over its own points", () => {
   const label = { text: "a long name", x: 0, y: 0, spread: 1, count: 9 };
-  const pane = { width: 400, height: 300, camera: { zoom: 100 }, toScreen: () => [60, 150] };
-  const [{ left, width }] = placedLabels([label], /** @type {any} */ (pane), () => 200);
-  assert.ok(left >= 2 && left <= 60 && left + width >= 60, `${left}`);
+  for (const x of [60, 340]) {
+    const pane = { width: 400, height: 300, camera: { zoom: 100 }, toScreen: () => [x, 150] };
+    const [{ left, width }] = placedLabels([label], /** @type {any} */ (pane), () => 200.4);
+    assert.ok(left >= 2 && left <= x && left + width >= x && left + width <= 398, `${left}`);
+  }
 });
