@@ -6,7 +6,7 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import make_swiss_roll
 
 from equations import assert_equal_up_to_sign, normal
-from patchfold import GaussianPatch, PatchIsomap, metrics
+from patchfold import GaussianPatch, PatchIsomap, embedding, metrics
 from patchfold.base import memory
 from patchfold.graph.geodesics import shortest_paths
 
@@ -14,6 +14,25 @@ from patchfold.graph.geodesics import shortest_paths
 @pytest.fixture(scope="module")
 def roll():
     return make_swiss_roll(600, noise=0.2, random_state=0)[0]
+
+
+@pytest.mark.parametrize("scaling", ["stress", "classical"])
+def test_geodesics_between_many_points_are_in_single_precision_for_stress(
+    roll, scaling, monkeypatch
+):
+    isomap = PatchIsomap(landmarks=None, scaling=scaling)
+    exact = isomap.fit_transform(roll)
+    precisions = []
+
+    def noted(*args, **setting):
+        precisions.append(setting["dtype"])
+        return shortest_paths(*args, **setting)
+
+    monkeypatch.setattr(embedding.isomap, "shortest_paths", noted)
+    monkeypatch.setattr(embedding.isomap, "SAMPLED_FROM", 600)
+    found = isomap.fit_transform(roll)
+    assert precisions == [np.float32 if scaling == "stress" else np.float64]
+    np.testing.assert_allclose(found, exact, atol=1e-5 * np.ptp(exact))
 
 
 def agreement(Y, Z):

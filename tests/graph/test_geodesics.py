@@ -117,6 +117,15 @@ def test_a_float32_graph_is_rounded_once_after_the_sums():
     np.testing.assert_array_equal(ends[0], exact.astype(np.float32))
 
 
+@pytest.mark.parametrize("compiled_work", [1, 10**9])
+def test_paths_of_any_graph_are_rounded_to_the_type_that_is_asked_for(compiled_work):
+    graph = path(np.full(300, 0.1))
+    exact = shortest_paths(graph, compiled_work=compiled_work)
+    found = shortest_paths(graph, compiled_work=compiled_work, dtype=np.float32)
+    assert (exact.dtype, found.dtype) == (np.float64, np.float32)
+    np.testing.assert_array_equal(found, exact.astype(np.float32))
+
+
 def test_the_graph_and_the_sources_are_left_alone():
     graph = random_graph(np.random.default_rng(0), 50, 300)
     before = graph.copy()

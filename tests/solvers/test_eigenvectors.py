@@ -77,7 +77,8 @@ SPECTRA = {
 def test_the_block_solver_finds_the_leading_pairs_of_any_spectrum(name, count):
     squared, Q = squares_of(np.random.default_rng(0), SPECTRA[name])
     B = Q * SPECTRA[name] @ Q.T
-    values, vectors = eigenvectors.leading(lambda V: B @ V, squared[:, :8], count)
+    values, vectors, images = eigenvectors.leading(lambda V: B @ V, squared[:, :8], count)
+    np.testing.assert_allclose(images, B @ vectors, atol=1e-12 * np.abs(values).max())
     np.testing.assert_allclose(values, np.sort(SPECTRA[name])[::-1][:count], atol=1e-10)
     np.testing.assert_allclose(B @ vectors, vectors * values, atol=1e-10)
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(count), atol=1e-12)

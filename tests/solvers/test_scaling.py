@@ -61,6 +61,15 @@ def test_both_solvers_scale_alike():
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
 
 
+def test_a_start_for_stress_has_half_of_the_digits():
+    X = np.random.default_rng(0).normal(size=(300, 40)) * 0.9 ** np.arange(40)
+    values, vectors, _ = classical_mds(cdist(X, X), 3, limits=Limits(dense=1))
+    rough = classical_mds(cdist(X, X), 3, limits=Limits(dense=1, converged=scaling.START))
+    np.testing.assert_allclose(rough[0], values, rtol=1e-10)
+    np.testing.assert_allclose(rough[1], vectors, atol=1e-5)
+    assert (rough[1] != vectors).any()
+
+
 @pytest.mark.slow
 def test_products_are_those_with_the_centred_matrix():
     rng = np.random.default_rng(0)

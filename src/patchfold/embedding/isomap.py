@@ -21,7 +21,14 @@ from patchfold.embedding.base_graph import ordinary_arithmetic
 from patchfold.graph.geodesics import by_point, shortest_paths, unit_of
 from patchfold.mapping.nystrom import Triangulation, drift
 from patchfold.neighbors.given import are_given
-from patchfold.solvers.scaling import classical_mds, least_stress, triangulation
+from patchfold.solvers import eigenvectors
+from patchfold.solvers.scaling import (
+    SAMPLED_FROM,
+    START,
+    classical_mds,
+    least_stress,
+    triangulation,
+)
 
 if TYPE_CHECKING:
     from patchfold.base.types import (
@@ -414,7 +421,11 @@ class PatchIsomap(BasePatchEmbedding):
         self.landmarks_ = landmarks = None if count is None else self._drawn(graph, count)
         with self._stage("geodesics"):
             geodesics = shortest_paths(
-                graph.matrix, landmarks, n_jobs=self.n_jobs, by_point=landmarks is not None
+                graph.matrix,
+                landmarks,
+                n_jobs=self.n_jobs,
+                by_point=landmarks is not None,
+                dtype=self._precision(len(graph), graph.matrix.dtype, pruned=graph.pruned),
             )
             # In the order of memory; the shape does not matter.
             flat = geodesics if landmarks is None else geodesics.T.reshape(geodesics.shape)
@@ -427,7 +438,7 @@ class PatchIsomap(BasePatchEmbedding):
             if landmarks is not None:
                 between = np.ascontiguousarray(geodesics[:, landmarks])
             places, means = self._scaled(between, n_components, unit)
-            frame = self._frame(places[some], means[some], unit, geodesics.dtype)
+            frame = self._frame(places[some], means[some], unit, graph.matrix.dtype)
             placing = self._placing = Triangulation(paths, **frame)
             found = places * unit if landmarks is None else placing.of_fitted(self.n_jobs)
             self.embedding_ = found.astype(graph.matrix.dtype)
@@ -462,9 +473,22 @@ class PatchIsomap(BasePatchEmbedding):
         """The precision of geodesics that place points; single is finer than any stress."""
         return np.float32 if self.scaling == "stress" else dtype
 
+    def _precision(self, n: int, dtype: Any, *, pruned: bool) -> Any:
+        """The precision of geodesics: single between many points, whose least stress is rough, too.
+
+        Without short circuits lengths are about one, and neither overflow nor vanish.
+        """
+        many = n >= SAMPLED_FROM and self._landmark_count(n) is None
+        return np.float32 if many and pruned and self.scaling == "stress" else dtype
+
     def _scaled(self, between: Floats, n_components: int, unit: float) -> tuple[Floats, Floats]:
         """Return places for distances in a unit, and the mean squares; ``between`` is used up."""
-        values, vectors, means = classical_mds(between, n_components, n_jobs=self.n_jobs)
+        limits = eigenvectors.LIMITS
+        if self.scaling == "stress" and len(between) >= SAMPLED_FROM:
+            limits = replace(limits, converged=START)
+        values, vectors, means = classical_mds(
+            between, n_components, n_jobs=self.n_jobs, limits=limits
+        )
         places = vectors * np.sqrt(np.clip(values, 0, None))
         with np.errstate(over="ignore"):  # of lengths beyond the root of the largest number
             self.eigenvalues_ = values * np.square(unit)
@@ -482,10 +506,11 @@ class PatchIsomap(BasePatchEmbedding):
         }
 
     def _bytes(self, points: Any, setting: GraphSetting) -> int:
-        n, itemsize = points.shape[0], points.dtype.itemsize
-        count = self._landmark_count(n)
+        n, pruned = points.shape[0], setting.pruned and setting.patch is not None
+        precision = np.dtype(self._precision(n, points.dtype, pruned=pruned))
+        itemsize, count = precision.itemsize, self._landmark_count(n)
         # All geodesics, and those that place new points, twice where their type changes.
-        copies = 1 if self._path_type(points.dtype) == points.dtype else 2
+        copies = 1 if self._path_type(precision) == precision else 2
         paths = n * n + 2 * n * min(n, PLACING_POINTS) if count is None else copies * n * count
         return super()._bytes(points, setting) + int(itemsize * paths)
 

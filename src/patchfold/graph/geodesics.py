@@ -65,6 +65,7 @@ def shortest_paths(
     lanes: int | None = None,
     reorder: bool = True,
     by_point: bool = False,
+    dtype: Any = None,
 ) -> Floats:
     """Return the lengths of the shortest paths from the sources (None: all points) to all points.
 
@@ -85,11 +86,12 @@ def shortest_paths(
         :func:`reordered` has returned.
     by_point : bool, default=False
         Whether the lengths from a point, not those from a source, are neighbours in memory.
+    dtype : dtype or None
+        What sums in float64 are rounded to; None: float32 for a float32 graph, float64 otherwise.
 
     Returns
     -------
     array of shape (n_sources, n), infinite where there is no path
-        float32 for a float32 graph, rounded once, after the sums; float64 otherwise.
 
     Examples
     --------
@@ -101,7 +103,7 @@ def shortest_paths(
            [1., 0., 2.],
            [3., 2., 0.]])
     """
-    dtype = np.float32 if graph.dtype == np.float32 else np.float64
+    dtype = dtype or (np.float32 if graph.dtype == np.float32 else np.float64)
     n_sources = graph.shape[0] if sources is None else len(sources)
     if compiled_work is None:
         compiled_work = LOADED_WORK if "numba" in sys.modules else COMPILED_WORK

@@ -37,10 +37,6 @@ ONE_THREAD = 1000
 # The largest residual |M v - lambda v| that counts as converged, as a share of the norm of M.
 RESIDUAL = 1e-7
 
-# The search for leading eigenvectors stops at this residual, as a share of the largest eigenvalue.
-# The last pass usually gains two digits, so the result is as good as rounding allows.
-CONVERGED = 1e-12
-
 # Vectors multiplied at once. A block needs half the passes over the matrix that one vector needs,
 # and a pass takes half as long again.
 BLOCK = 8
@@ -103,6 +99,10 @@ class Limits:
 
     # Passes of the search for leading eigenvectors; close eigenvalues need about thirty.
     passes: int = 500
+
+    # The residual at which it stops, as a share of the largest eigenvalue. The last pass usually
+    # gains two digits, so the result is as good as rounding allows.
+    converged: float = 1e-12
 
     # Rows up to which a matrix is solved in full where an iteration gives up.
     fallback: int = 5000
@@ -176,22 +176,24 @@ def fix_signs(vectors: Floats) -> Floats:
 
 
 def leading(
-    product: Callable[[Floats], Floats], start: Floats, count: int, *, passes: int = LIMITS.passes
-) -> tuple[Floats, Floats]:
+    product: Callable[[Floats], Floats], start: Floats, count: int, limits: Limits = LIMITS
+) -> tuple[Floats, Floats, Floats]:
     """Return the leading eigenpairs of a symmetric matrix by block Lanczos with thick restarts.
 
-    A pass over a large matrix costs hardly more for a block of vectors than for one, and a block
-    needs fewer passes. Every new block is made orthogonal to the whole basis.
+    The products of the matrix and the eigenvectors, which are known by then, come last. A pass over
+    a large matrix costs hardly more for a block of vectors than for one, and a block needs fewer
+    passes. Every new block is made orthogonal to the whole basis.
     """
     n, width = start.shape
     kept = count + width
     limit = min(8 * kept, n // 2)
     block = np.linalg.qr(start)[0]
-    basis = np.empty((n, 0))
+    basis, images = np.empty((2, n, 0))
     projected = np.empty((0, 0))
-    for _ in range(passes):
+    for _ in range(limits.passes):
         image = product(block)
         basis = np.concatenate([basis, block], axis=1)
+        images = np.concatenate([images, image], axis=1)
         new = basis.T @ image
         border = new[:-width]
         projected = np.block([[projected, border], [border.T, (new[-width:] + new[-width:].T) / 2]])
@@ -202,11 +204,12 @@ def leading(
         values, inner = values[::-1], inner[:, ::-1]
         vectors = basis @ inner[:, :kept]
         residuals = np.linalg.norm(correction @ link @ inner[-width:, :count], axis=0)
-        if len(values) >= count and residuals.max() <= CONVERGED * np.abs(values).max():
+        turned = images @ inner[:, :kept]
+        if len(values) >= count and residuals.max() <= limits.converged * np.abs(values).max():
             break
         if basis.shape[1] + width > limit:
-            basis, projected = vectors, np.diag(values[:kept])
-    return values[:count], vectors[:, :count]
+            basis, images, projected = vectors, turned, np.diag(values[:kept])
+    return values[:count], vectors[:, :count], turned[:, :count]
 
 
 def _by_multigrid(

@@ -34,6 +34,9 @@ STEP_SHARE, LEAST_STRESS, PASSES = 1e-5, 1e-14, 300
 # the time.
 SAMPLED_FROM, SAMPLE, LAST_SHARE = 4000, 1000, 3e-4
 
+# The residual, as a share of the largest eigenvalue, of a classical scaling that they start from.
+START = 1e-6
+
 # Length of a step, in plain ones. Up to twice the length it never has more stress, and gets there
 # sooner. At twice the length, an error that one step would have taken away, as that of the scale,
 # changes its sign for ever; so the first step is a plain one, and others are shorter than that.
@@ -93,10 +96,9 @@ def classical_mds(
             np.float64
         )
         with one_blas_thread():
-            values, vectors = eigenvectors.leading(
-                product, start - start.mean(axis=0), n_components, passes=limits.passes
+            values, vectors, image = eigenvectors.leading(
+                product, start - start.mean(axis=0), n_components, limits
             )
-        image = product(vectors)
     eigenvectors.check_residual(image, values, vectors, largest)
     order = np.argsort(-values, kind="stable")
     return values[order], eigenvectors.fix_signs(vectors[:, order]), squared_means
