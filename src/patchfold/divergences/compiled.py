@@ -215,7 +215,8 @@ def _square(vector: Floats) -> float:
 @compiled_freely
 def _off(Q: Floats, vector: Floats, along: Floats, room: Floats) -> float:
     """Return the squared length of the part of a vector that is off the directions ``Q``."""
-    room[:] = vector
+    for x in range(len(room)):
+        room[x] = vector[x]
     for p in range(len(Q)):
         for x in range(len(room)):
             room[x] -= along[p] * Q[p, x]
