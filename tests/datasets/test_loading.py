@@ -84,7 +84,7 @@ def test_generated_and_shipped_sets_need_no_folder_and_have_the_registered_value
     assert checksum(data.X, data.y.tolist()) == registry()[name].checksum
     assert data.labels == tuple(registry()[name].classes)
     assert np.bincount(data.y).tolist() == list(registry()[name].classes.values())
-    assert len(data.feature_names) == len(data.kinds) == data.X.shape[1]
+    assert len(data.feature_names) == data.X.shape[1]
 
 
 @pytest.mark.slow
@@ -132,8 +132,7 @@ def test_local_data_sets_pass_their_checks(data_folder, name):
     assert np.isfinite(data.X).all()
     assert data.labels == tuple(entry.classes)
     assert np.bincount(data.y).tolist() == list(entry.classes.values())
-    for column, kind in zip(data.feature_names, data.kinds, strict=True):
-        assert (kind == "categorical") == (column in data.categories)
+    assert data.categories.keys() <= set(data.feature_names)
 
 
 def test_codes_follow_the_declared_order(data_folder):
@@ -151,7 +150,7 @@ def test_a_file_in_the_folder_is_read(folder, known_checksum):
     write(folder, "lupus", *known_checksum)
     data = datasets.load("lupus")
     assert (data.source, data.labels) == ("PATCHFOLD_DATA", ("alive", "dead"))
-    assert data.kinds == ("numeric",) * 3
+    assert data.categories == {}
     assert data.X[3].tolist() == [3, 1.5, -3]
 
 

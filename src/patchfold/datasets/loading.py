@@ -60,8 +60,6 @@ class Dataset:
         The names of the classes.
     feature_names : tuple of str
         The names of the columns.
-    kinds : tuple of str
-        "numeric" or "categorical", one per column.
     categories : dict
         The categories of each categorical column, in the order of their codes.
     """
@@ -72,7 +70,6 @@ class Dataset:
     y: np.ndarray[Any, Any] = field(repr=False)
     labels: tuple[str, ...]
     feature_names: tuple[str, ...] = field(repr=False)
-    kinds: tuple[str, ...] = field(repr=False)
     categories: dict[str, tuple[str, ...]] = field(repr=False)
 
 
@@ -131,9 +128,6 @@ def load(name: str) -> Dataset:
         y=np.array([places[label] for label in raw.labels]),
         labels=tuple(labels),
         feature_names=tuple(raw.feature_names),
-        kinds=tuple(
-            "categorical" if column in raw.categories else "numeric" for column in raw.feature_names
-        ),
         categories={column: tuple(values) for column, values in raw.categories.items()},
     )
 

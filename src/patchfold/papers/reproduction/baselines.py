@@ -50,11 +50,10 @@ SPARSE_SHARE = 0.25
 def embed(
     method: str,
     X: Doubles,
-    n_components: int = 2,
     n_neighbors: int = 40,
     random_state: int | None = 0,
 ) -> Doubles:
-    """Embed standardised points by a method the papers compare with.
+    """Embed standardised points in the plane by a method the papers compare with.
 
     The methods of :data:`METHODS` are principal components, kernel principal components (Gaussian
     kernel, gamma one over the number of columns), Isomap, locally linear embedding, its Hessian
@@ -74,21 +73,21 @@ def embed(
     check_choice("method", method, METHODS)
     if method == "PCA":
         values, vectors = np.linalg.eig(np.atleast_2d(np.cov(X.T)))
-        return np.asarray((X @ vectors[:, np.argsort(values)[: -n_components - 1 : -1]]).real)
+        return np.asarray((X @ vectors[:, np.argsort(values)[:-3:-1]]).real)
     if method == "KPCA":
-        model = KernelPCA(n_components, kernel="rbf", random_state=random_state)
+        model = KernelPCA(2, kernel="rbf", random_state=random_state)
     elif method in {"ISO", "ISOMAP"}:
-        return _isomap(X, n_components, n_neighbors)
+        return _isomap(X, n_neighbors)
     elif method == "LAP":
         edges = neighbor_graph(X, n_neighbors, mode="connectivity", include_self=True)
         X = 0.5 * (edges + edges.T)
-        model = SpectralEmbedding(n_components, affinity="precomputed", random_state=random_state)
+        model = SpectralEmbedding(2, affinity="precomputed", random_state=random_state)
     elif method == "UMAP":
-        model = umap(n_components, n_neighbors, random_state)
+        model = umap(2, n_neighbors, random_state)
     else:
         kind = {"LLE": "standard", "LTSA": "ltsa"}.get(method, "hessian")
         model = LocallyLinearEmbedding(
-            n_components=n_components,
+            n_components=2,
             n_neighbors=n_neighbors,
             method=kind,
             # As the programs do: the iterative solver meets singular matrices here.
@@ -135,10 +134,10 @@ def neighbor_graph(
     return graph
 
 
-def scaled(distances: Floats, n_components: int) -> Doubles:
-    """Scale distances classically, pairs without a path taken for equal."""
+def scaled(distances: Floats) -> Doubles:
+    """Scale distances classically into the plane, pairs without a path taken for equal."""
     distances[np.isinf(distances)] = 0
-    values, vectors, _ = classical_mds(distances, n_components)
+    values, vectors, _ = classical_mds(distances, 2)
     return np.asarray(vectors * np.sqrt(np.clip(values, 0, None)))
 
 
@@ -146,13 +145,13 @@ def _search(n: int, n_neighbors: int) -> str:
     return "kd_tree" if n_neighbors < n // 2 else "brute"
 
 
-def _isomap(X: Doubles, n_components: int, n_neighbors: int) -> Doubles:
+def _isomap(X: Doubles, n_neighbors: int) -> Doubles:
     graph = neighbor_graph(X, n_neighbors)
     if graph.nnz >= SPARSE_SHARE * len(X) ** 2:
         graph.eliminate_zeros()
     # A stored zero would vanish in the union of both directions.
     graph.data = np.maximum(graph.data, np.finfo(float).tiny)
-    return scaled(shortest_paths(csr_array(graph.maximum(graph.T))), n_components)
+    return scaled(shortest_paths(csr_array(graph.maximum(graph.T))))
 
 
 # ---------------------------------------------------------------- the k-d tree before 1.0

@@ -123,8 +123,8 @@ def compute(task: Task, *, grid: tuple[int, ...] = GRID, n_halves: int = HALVES)
         ]
 
 
-def published_isomap_kl(X: Doubles, n_neighbors: int, n_components: int = 2) -> Doubles:
-    """Embed standardised points as the published program does.
+def published_isomap_kl(X: Doubles, n_neighbors: int) -> Doubles:
+    """Embed standardised points in the plane as the published program does.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def published_isomap_kl(X: Doubles, n_neighbors: int, n_components: int = 2) -> 
     graph = csr_array(graph.maximum(graph.T))
     graph.data = _divergences(means, covariances, *graph.nonzero())
     graph.eliminate_zeros()
-    return baselines.scaled(shortest_paths(graph), n_components)
+    return baselines.scaled(shortest_paths(graph))
 
 
 def _divergences(means: Doubles, S: Doubles, i: Any, j: Any) -> Doubles:
