@@ -11,7 +11,6 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -20,7 +19,7 @@ import patchfold
 from fake_paper import outcomes
 from patchfold import cli
 from patchfold.papers.reproduction import PAPERS, load_paper, workers
-from patchfold.papers.reproduction.cells import Outcome, Result
+from patchfold.papers.reproduction.cells import Outcome
 from patchfold.papers.reproduction.report import render
 from patchfold.papers.reproduction.storage import Store, stamp
 from patchfold.papers.reproduction.workers import run
@@ -56,12 +55,6 @@ def test_a_task_that_goes_wrong_is_an_outcome_with_the_message(monkeypatch, trou
     outcome = workers._attempt(fake_paper, fake_paper.TROUBLED)
     assert re.match(message, outcome.error)
     assert not outcome.results
-
-
-def test_numbers_of_numpy_are_stored_as_plain_ones():
-    result = workers._plain(Result("a", np.float64(0.5), np.float32(0.25), np.float32(1), "K=1"))
-    assert result == Result("a", 0.5, 0.25, 1.0, "K=1")
-    assert [type(x) for x in (result.value, result.low, result.high)] == [float] * 3
 
 
 def test_workers_are_told_to_use_one_thread_and_the_parent_keeps_its_own(monkeypatch):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from patchfold.base.validation import check_count
 from patchfold.datasets.registry import registry
-from patchfold.papers.reproduction.cells import Outcome, Result, Task, check_outcome
+from patchfold.papers.reproduction.cells import Outcome, Task, check_outcome
 from patchfold.papers.reproduction.storage import in_words
 
 if TYPE_CHECKING:
@@ -150,16 +150,9 @@ def _end_with_parent() -> None:
 
 def _attempt(paper: Paper, task: Task) -> Outcome:
     try:
-        results = tuple(_plain(result) for result in paper.compute(task))
-        return check_outcome(Outcome(task, results))
+        return check_outcome(Outcome(task, tuple(paper.compute(task))))
     except Exception as error:  # noqa: BLE001 - whatever a method raises is told with its task
         return Outcome(task, error=in_words(error))
-
-
-def _plain(result: Result) -> Result:
-    """Turn NumPy's numbers into Python's, which are stored to the last digit."""
-    low, high = (None if end is None else float(end) for end in (result.low, result.high))
-    return Result(str(result.row), float(result.value), low, high, str(result.note))
 
 
 @contextmanager
