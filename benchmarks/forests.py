@@ -10,7 +10,7 @@ of UMAP share them with five seeds of its own. Data sets come from PATCHFOLD_DAT
 from __future__ import annotations
 
 import argparse
-import re
+import csv
 import warnings
 from pathlib import Path
 from unittest import mock
@@ -25,17 +25,20 @@ from patchfold.papers.reproduction.cells import row_name
 TABLES = {"elap": ("II", "ELAP", elap.published), "pelle": ("1", "PELLE", pelle.published)}
 UMAP_SEEDS = 5
 OFF = 0.005
-CELL = re.compile(r"\| (?P<row>[^|]+) \| (?P<method>\w+) \| (?P<printed>[\d.]+) \| (?P<here>[^|]*)")
 REPORTS = Path(__file__).parents[1] / "docs" / "reproduction"
 
 
 def cells_off(paper, table):
-    """Return row, method, printed number and K of the cells that do not come out."""
-    report = (REPORTS / f"{paper}.md").read_text(encoding="utf-8").replace("\\_", "_")
-    for cell in map(CELL.match, report.split(f"## Table {table}\n")[1].splitlines()):
-        here = cell and re.match(r"([\d.]+)(?:.*K=(\d+))?", cell["here"])
-        if here and abs(float(here[1]) - float(cell["printed"])) > OFF + 1e-9:
-            yield cell["row"], cell["method"], float(cell["printed"]), int(here[2] or 0)
+    """Return data set, row, method, printed number and K of the cells that do not come out."""
+    printed = {(row_name(cell), cell.column): cell.value for cell in tables.read(paper, table)}
+    text = (REPORTS / f"{paper}.csv").read_text(encoding="utf-8")
+    for line in csv.DictReader(text.splitlines()[1:]):
+        if (line["table"], line["account"]) != (table, "published"):
+            continue
+        value = printed[line["row"], line["method"]]
+        if abs(round(float(line["value"]), 3) - value) > OFF + 1e-9:
+            k = int(line["note"].removeprefix("K=") or 0)
+            yield line["data_set"], line["row"], line["method"], value, k
 
 
 def means(planes, y, seeds):
@@ -65,12 +68,11 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=40)
     asked = parser.parse_args()
     table, own, published = TABLES[asked.paper]
-    data_sets = {row_name(cell): cell.data_set for cell in tables.read(asked.paper, table)}
     warnings.simplefilter("ignore")  # of graphs in parts, which are what is measured
-    for row, method, printed, k in cells_off(asked.paper, table):
-        if not data_sets.get(row) or (asked.rows and row not in asked.rows):
+    for data_set, row, method, printed, k in cells_off(asked.paper, table):
+        if asked.rows and row not in asked.rows:
             continue
-        X, y = experiment.standardised(data_sets[row])
+        X, y = experiment.standardised(data_set)
         found = list(means(planes_of(method, X, k, own, published), y, asked.seeds))
         # Printed digits are rounded, or cut off.
         inside = min(found) - 0.001 <= printed <= max(found) + 0.0005
