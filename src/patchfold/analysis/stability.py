@@ -21,7 +21,7 @@ FEWEST_REFITS = 2
 
 
 def turn(plane: Doubles, reference: Doubles) -> Doubles:
-    """Return the matrix that turns ``plane`` over ``reference`` (orthogonal Procrustes).
+    """Return the matrix that turns ``plane`` onto ``reference`` (orthogonal Procrustes).
 
     With ``plane' reference = U S V'`` the sum of squared distances between the points of
     ``plane @ T`` and those of ``reference`` is least for the rotation or reflection ``T = U V'``.
@@ -58,7 +58,7 @@ def stability_of(
     Each refit leaves out a fifth of the points, in turn, and its places are laid over those of the
     embedding. A point that moves by ``r``, root mean square over the refits that have it, has the
     stability ``1 - r / R``, at least 0, where ``R`` is the root mean square distance of two points
-    of the embedding. So 1 is a point that does not move, and 0 one whose place is drawn by lot.
+    of the embedding. So 1 is a point that does not move, and 0 one whose place is random.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, whenever the process ends."""
+"""Write files whole or not at all, even if the process is killed."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
     A link is followed, so that what it points to is replaced and not the link. What is no ordinary
     file, such as a pipe or ``/dev/null``, is written to and never replaced. A file keeps its
-    permissions, and one that cannot be written to stays. What a killed process left of the same
-    file is removed.
+    permissions, and one that cannot be written to stays. Leftovers of a killed process that wrote
+    the same file are removed.
     """
     data = to_bytes(content)
     path = linked_to(path)

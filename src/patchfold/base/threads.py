@@ -127,14 +127,14 @@ def reported(report: Report | None) -> Iterator[None]:
 
 
 def progress(done: int, total: int) -> None:
-    """Report progress from outside :func:`map_slices` to whoever :func:`reported` named."""
+    """Report progress from outside :func:`map_slices` to what :func:`reported` was given."""
     report = _report.get()
     if report is not None:
         report(done, total)
 
 
 class _Callers:
-    """The threads that have work shared out: fits in a pool of the user share the cores."""
+    """The threads that run :func:`map_slices`: fits in a pool of the user share the cores."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -159,7 +159,7 @@ _callers = _Callers()
 
 
 class _BlasLimit:
-    """One thread for BLAS while anyone asks for it: its number is the same for all threads."""
+    """One thread for BLAS while anyone asks for it: the limit is that of the whole process."""
 
     def __init__(self) -> None:
         self._lock = Lock()

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from patchfold.neighbors.protocol import NeighborSearch
 
 
-# Stability leaves out one of so few points.
+# Stability leaves out a fifth of the points, at least one.
 FEWEST_POINTS = 5
 
 
@@ -185,11 +185,11 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
                 self.eigenvalues_ = widened(self.eigenvalues_[None], self.n_components)[0]
 
     def _warn_unreadable(self, X: Any) -> None:
-        """Warn where a plot of the embedding would be a dot and strays."""
+        """Warn if a plot of the embedding would show a dot and a few strays."""
         found = unreadable(self.embedding_, None if is_sparse(X) else X)
         if found is None or found.crowd == found.n_samples:
             return  # all in one place: equal rows, or divergences that were warned of
-        # Labels gather classes, on dots if need be; a few points far out are no class.
+        # Supervision may gather a class on a dot; a few points far out are no class.
         if found.rows or self.supervision is None:
             warn_user(str(found))
 

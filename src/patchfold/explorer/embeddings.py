@@ -115,7 +115,7 @@ def fit_all(
         alike[-1][1].append(len(fitted))
         measure = colouring if divergence == "euclidean" else divergence
         lengths = replace(graph.lengths, divergence=measure)
-        compare = partial(lengths.divergences_once, shared)
+        compare = partial(lengths.divergences, knn=shared)
         found = _found(estimator.embedding_, estimator.graph_, measure, compare)
         known = {} if any(one.known for one in fitted) else known_of(estimator, X)
         fitted.append(Fitted(method, divergence, k, *found, None, notes, known))

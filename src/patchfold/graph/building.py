@@ -278,8 +278,8 @@ def _compare(
 ) -> tuple[Typical, Candidates, Floats, Floats]:
     """Return what is typical of edges, those to judge, their distances and disagreement."""
     asked = candidates((i, j), searched.neighborhoods, setting)
-    values = lengths.divergences_once(setting.knn, asked.i, asked.j)
-    distances = lengths.apart_once(setting.knn, asked.i, asked.j)
+    values = lengths.divergences(asked.i, asked.j, setting.knn)
+    distances = lengths.apart(asked.i, asked.j, setting.knn)
     typical = Typical.of(distances[asked.nearest], values[asked.nearest])
     return typical, asked, distances, typical.disagreement(values)
 

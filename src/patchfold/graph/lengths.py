@@ -73,18 +73,22 @@ class Lengths:
         """Return the lengths of the pairs ``(i, j)`` of fitted points before labels change them."""
         return self.euclidean(i, j) if self.patches is None else self.divergences(i, j)
 
-    def divergences(self, i: Indices, j: Indices) -> Floats:
-        """Return the divergences of the patches of pairs ``(i, j)``."""
-        return self._compared(self.patches, self._of(i), self._of(j))
+    def divergences(self, i: Indices, j: Indices, knn: Any = None) -> Floats:
+        """Return the divergences of the patches of pairs ``(i, j)``.
 
-    def divergences_once(self, knn: Any, i: Indices, j: Indices) -> Floats:
-        """Return the divergences of pairs; with a ``knn`` that fits share, each is found once."""
+        With a ``knn`` that several fits share, that of each pair is found once.
+        """
         compare = partial(self._compared, self.patches)
         return self._once(knn, ("divergences", self.divergence), compare, i, j)
 
-    def apart_once(self, knn: Any, i: Indices, j: Indices) -> Floats:
-        """Return how far the points of patches are apart; each found once as above."""
-        return self._once(knn, "distances", self._apart, i, j)
+    def apart(self, i: Indices, j: Indices, knn: Any = None) -> Floats:
+        """Return the distances between the centres of the patches of pairs, each found once."""
+        points = to_numpy(cast("Patches", self.patches).points)
+
+        def compare(a: Indices, b: Indices) -> Floats:
+            return self._distances(points, a, points, b)
+
+        return self._once(knn, "distances", compare, i, j)
 
     def _once(
         self,
@@ -94,18 +98,10 @@ class Lengths:
         i: Indices,
         j: Indices,
     ) -> Floats:
-        if not isinstance(knn, SharedNeighbors):
-            return find(self._of(i), self._of(j))
-        n = len(cast("Patches", self.patches))
-        return knn.once(kind, self.patches, lambda: KnownPairs(n, find))(self._of(i), self._of(j))
-
-    def apart(self, i: Indices, j: Indices) -> Floats:
-        """Return how far the points that the patches ``i`` and ``j`` belong to are apart."""
-        return self._apart(self._of(i), self._of(j))
-
-    def _apart(self, i: Indices, j: Indices) -> Floats:
-        points = to_numpy(cast("Patches", self.patches).points)
-        return self._distances(points, i, points, j)
+        if isinstance(knn, SharedNeighbors):
+            n, compare = len(cast("Patches", self.patches)), find
+            find = knn.once(kind, self.patches, lambda: KnownPairs(n, compare))
+        return find(self._of(i), self._of(j))
 
     def euclidean(self, i: Indices, j: Indices) -> Floats:
         """Return the distances of the pairs ``(i, j)`` of points: given, or by differences."""

@@ -89,29 +89,22 @@ def divergences(graph: PatchGraph, X: Floats) -> Floats:
     """
     if graph.patches is None:
         return all_distances(X, graph.lengths.points).astype(X.dtype, copy=False)
-    with _overflow_named(graph):
-        return _all_divergences(graph, X)
-
-
-def _all_divergences(graph: PatchGraph, X: Floats) -> Floats:
-    same, every = graph.fitted_as(X), np.arange(len(graph))
-    new = np.flatnonzero(same < 0)
-    patches = None
-    if len(new):
-        found = _found(graph, X[new])
-        patches = _patches_of_new(graph, graph.coordinates(X[new]), found, None)
+    same, every, step = graph.fitted_as(X), np.arange(len(graph)), max(1, BLOCK_PAIRS // len(graph))
+    new, fitted = np.flatnonzero(same < 0), np.flatnonzero(same >= 0)
     values = np.empty((len(same), len(graph)), graph.matrix.dtype)
-    for block in gen_batches(len(same), max(1, BLOCK_PAIRS // len(graph))):
-        rows = np.arange(len(same))[block]
-        known = rows[same[rows] >= 0]
-        j = np.tile(every, len(known))
-        apart = graph.lengths.divergences(np.repeat(same[known], len(every)), j)
-        values[known] = apart.reshape(len(known), len(every))
-        if patches is not None:
-            unknown = np.flatnonzero(np.isin(new, rows))
-            i, j = np.repeat(unknown, len(every)), np.tile(every, len(unknown))
+    for start in range(0, len(fitted), step):
+        rows = fitted[start : start + step]
+        i, j = np.repeat(same[rows], len(every)), np.tile(every, len(rows))
+        values[rows] = graph.lengths.divergences(i, j).reshape(len(rows), -1)
+    if not len(new):
+        return values
+    with _overflow_named(graph):
+        patches = _patches_of_new(graph, graph.coordinates(X[new]), _found(graph, X[new]), None)
+        for start in range(0, len(new), step):
+            rows = np.arange(start, min(start + step, len(new)))
+            i, j = np.repeat(rows, len(every)), np.tile(every, len(rows))
             apart = graph.lengths.divergences_of_new(patches, i, j)
-            values[new[unknown]] = apart.reshape(len(unknown), len(every))
+            values[new[rows]] = apart.reshape(len(rows), -1)
     return values
 
 

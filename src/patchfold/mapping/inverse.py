@@ -236,7 +236,7 @@ def _least_mixture(products: Floats) -> Floats:
     # Candidates that err alike share, whatever the rounding of their errors.
     alike = STEADY * errors.min() + ROUNDING * errors.max()
     root = np.linalg.cholesky(products + alike * np.eye(len(errors))).T
-    # The sum is one up to a factor, which is divided out: so heavy is its row.
+    # The last row, HEAVY times as large as the others, makes the sum one up to a small factor.
     heavy = np.full((1, len(errors)), HEAVY * np.sqrt(errors.max()))
     target = np.append(np.zeros(len(errors)), heavy[0, 0])
     mixture, _ = nnls(np.concatenate([root, heavy]), target)

@@ -31,7 +31,7 @@ LEAST_SHARE = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Triangulation:
-    """Places of points by their geodesics to some whose places are known (landmark Isomap).
+    """Places points by their geodesics to targets, whose places are known (landmark Isomap).
 
     With squared geodesics ``d^2`` to the targets, a point lies at ``-(d^2 - m) A / 2`` for the axes
     ``A`` and the mean squared geodesics ``m`` of the targets (de Silva and Tenenbaum, 2004). With
