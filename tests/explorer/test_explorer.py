@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -213,6 +214,28 @@ def test_a_page_of_estimators_shows_their_embeddings() -> None:
 
 def _gap(a: Any, b: Any) -> Any:
     return np.abs(a.means - b.means).sum(axis=1)
+
+
+def test_maps_have_the_precision_of_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = import_module("patchfold.explorer.explorer")
+    fitted: list[Any] = []
+    fit = module.fit_all
+
+    def recorded(X: Any, *setting: Any, **common: Any) -> Any:
+        fitted.append(X.dtype)
+        return fit(X, *setting, **common)
+
+    monkeypatch.setattr(module, "fit_all", recorded)
+    X, _ = roll(40)
+    pages = [explore(X.astype(dtype), n_neighbors=[6]) for dtype in (np.float32, np.float64)]
+    monkeypatch.setattr(module, "MOST_DOUBLE", X.size - 1)
+    explore(X, n_neighbors=[6])
+    assert fitted == [np.float32, np.float64, np.float32]
+    # Columns of the page are in double precision, and as exact as the data.
+    for page, dtype in zip(pages, (np.float32, np.float64), strict=True):
+        column = next(one for one in data_of(page)["columns"] if one["name"] == "feature 1")
+        got = unpacked(store_of(page), column["values"])
+        np.testing.assert_array_equal(got, X[:, 1].astype(dtype))
 
 
 def test_only_fitted_estimators_of_the_same_data_are_taken() -> None:

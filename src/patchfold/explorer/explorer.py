@@ -273,8 +273,9 @@ def explore(
     given = len(source.embeddings) > 0
     pictures = pictures_of(source.points, images)
     points = check_points(pictures.points, min_samples=2 if given else 3)
-    # Many numbers are kept in half the room, which the eye does not see.
-    points = points.astype(np.float32 if points.size > MOST_DOUBLE else np.float64, copy=False)
+    # Many numbers are kept in half the room, which the eye does not see; others as they are given.
+    if points.size > MOST_DOUBLE:
+        points = points.astype(np.float32, copy=False)
     known_names = source.feature_names if feature_names is None else feature_names
     names = _feature_names(source.points, points.shape[1], known_names, pictures.names)
     columns = source.columns | dict({} if columns is None else columns)
@@ -365,7 +366,8 @@ def _page_of(
         # Others may have a feature, or the category that it is 1 for, as in "colour = red".
         features = Further(feature_names, X).without(shown)
         if X.size <= MOST_VALUES and X.shape[1] <= MOST_FEATURES:
-            columns = columns | dict(zip(features.names, features.values.T, strict=True))
+            values = features.values.astype(np.float64, copy=False)  # quick to pack
+            columns = columns | dict(zip(features.names, values.T, strict=True))
         else:
             further.append(features)
     if not parts["coloured"]:
