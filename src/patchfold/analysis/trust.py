@@ -157,8 +157,7 @@ def _squares(x: Doubles, own: Doubles, block: slice) -> tuple[Doubles, Doubles]:
 
     ``own`` are the squares of the rows.
     """
-    squares = x[block] @ x.T
-    squares *= -2
+    squares = (-2 * x[block]) @ x.T
     squares += own[block, None]
     squares += own
     eps = float(np.finfo(np.float64).eps)

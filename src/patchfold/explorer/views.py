@@ -9,7 +9,7 @@ import numpy as np
 
 from patchfold.analysis.stability import turn
 from patchfold.analysis.trust import pointwise_trust
-from patchfold.base.arrays import to_doubles
+from patchfold.base.arrays import to_numpy
 from patchfold.base.row_metric import in_metric
 from patchfold.base.threads import map_blocks
 from patchfold.explorer.loadings import has_loadings, loadings_of, pack_loadings
@@ -200,8 +200,8 @@ def ellipses(
     Members are the points around each patch, beside its own: at least one each. The results have
     the shape (n, 5): x and y of the centre, and the variances xx, xy, yy.
     """
-    places = np.concatenate(planes, axis=1)
-    X, means = to_doubles(patches.points), to_doubles(patches.means)
+    X, means = to_numpy(patches.points), to_numpy(patches.means)
+    places = np.concatenate(planes, axis=1).astype(X.dtype, copy=False)
     n = len(members)
     members = side_by_side(Neighborhoods(np.arange(n + 1), np.arange(n), np.zeros(n)), members)
     widest, m = int(members.degrees.max()), X.shape[1]
@@ -233,7 +233,7 @@ def ellipses(
     return list(np.concatenate(map_blocks(carry, len(patches), row_bytes, n_jobs), axis=1))
 
 
-def _regression(x: Doubles, y: Doubles) -> Doubles:
+def _regression(x: Floats, y: Floats) -> Floats:
     """Return A of ``y = A x`` by ridge regression, for stacks of centred points in rows."""
     products = x @ np.swapaxes(x, 1, 2)
     degree = products.shape[1]
@@ -242,11 +242,14 @@ def _regression(x: Doubles, y: Doubles) -> Doubles:
     return np.asarray(np.swapaxes(np.linalg.solve(products, y), 1, 2) @ x)
 
 
-def _carried(patches: Patches, A: Doubles) -> Doubles:
+def _carried(patches: Patches, A: Floats) -> Floats:
     """Return ``A S A'``."""
+    turned = np.swapaxes(A, 1, 2)
+    image: Floats
     if patches.factored:
-        along = A @ to_doubles(patches.directions)
-        image = (along * to_doubles(patches.variances)[:, None, :]) @ np.swapaxes(along, 1, 2)
-        image += to_doubles(patches.ridge)[:, None, None] * (A @ np.swapaxes(A, 1, 2))
-        return image
-    return A @ to_doubles(patches.covariances()) @ np.swapaxes(A, 1, 2)
+        along = A @ to_numpy(patches.directions)
+        image = (along * to_numpy(patches.variances)[:, None, :]) @ np.swapaxes(along, 1, 2)
+        image += to_numpy(patches.ridge)[:, None, None] * (A @ turned)
+    else:
+        image = A @ to_numpy(patches.covariances()) @ turned
+    return image
