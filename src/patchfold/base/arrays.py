@@ -6,7 +6,13 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array, is_torch_array
+from array_api_compat import (
+    array_namespace,
+    device,
+    is_array_api_obj,
+    is_numpy_array,
+    is_torch_array,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,12 +63,28 @@ def to_doubles(x: Array) -> Doubles:
     return to_numpy(x).astype(np.float64, copy=False)
 
 
+def taken(array: Array, rows: Indices) -> Array:
+    """Return some rows of an array, where it is."""
+    return array_namespace(array).take(array, beside(array, rows), axis=0)
+
+
+def beside(array: Array, values: Any) -> Array:
+    """Return numbers of numpy as an array of the same library and on the same device."""
+    return array_namespace(array).asarray(values, device=device(array))
+
+
+def of_type(array: Array, dtype: Any) -> Array:
+    """Return an array in a floating point type of numpy."""
+    xp = array_namespace(array)
+    return xp.astype(array, getattr(xp, np.dtype(dtype).name), copy=False)
+
+
 def put(array: Array, rows: Indices, values: Array) -> None:
     """Write ``values`` into some rows of an array, in place."""
     if is_numpy_array(array):
         array[rows] = values
     elif is_torch_array(array):
-        array[array_namespace(array).asarray(rows)] = values
+        array[beside(array, rows)] = values
     else:  # the standard writes one row at a time
         for place, row in enumerate(rows):
             array[int(row), ...] = values[place, ...]

@@ -11,6 +11,7 @@ from threading import Lock, get_ident
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import sklearn
+from array_api_compat import is_torch_array
 from joblib import cpu_count, effective_n_jobs, parallel, parallel_config
 from joblib.parallel import SequentialBackend, get_active_backend
 from sklearn.utils import gen_batches
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
     Report = Callable[[int, int], None]
 
 T = TypeVar("T")
+
+# Bytes of a block of tensors, one after the other: a GPU wants much work at once.
+LARGE_BYTES = 2**28
+
+_large: ContextVar[bool] = ContextVar("_large", default=False)
 
 # Called with the number of finished blocks and of all blocks. Threads begin with None, so blocks
 # within a block are not reported.
@@ -39,7 +45,7 @@ def n_threads(n_jobs: int | None) -> int:
     use, shared by the threads that ask at the same time; within a task of joblib it means one.
     """
     backend, _ = get_active_backend(prefer="threads")
-    if isinstance(backend, SequentialBackend):
+    if _large.get() or isinstance(backend, SequentialBackend):
         return 1
     if n_jobs is None:
         n_jobs = _configured_jobs()
@@ -72,7 +78,7 @@ def block_rows(row_bytes: int, n_jobs: int | None = None) -> int:
     does not reach the others.
     """
     working_bytes = sklearn.get_config()["working_memory"] * 2**20
-    budget = min(CACHE_BYTES, working_bytes / n_threads(n_jobs))
+    budget = LARGE_BYTES if _large.get() else min(CACHE_BYTES, working_bytes / n_threads(n_jobs))
     return max(1, int(budget // max(1, row_bytes)))
 
 
@@ -114,6 +120,16 @@ def _within(function: Callable[[slice], T], block: slice) -> T:
     """Run a function in a thread without nesting another pool in it."""
     with parallel_config(backend="sequential"):
         return function(block)
+
+
+@contextmanager
+def large_blocks(array: Any) -> Iterator[None]:
+    """Meanwhile, take large blocks one after the other if this is a tensor of torch."""
+    before = _large.set(_large.get() or is_torch_array(array))
+    try:
+        yield
+    finally:
+        _large.reset(before)
 
 
 @contextmanager

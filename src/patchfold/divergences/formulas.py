@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace
 
-from patchfold.base.arrays import Array, to_numpy
+from patchfold.base.arrays import Array, beside, taken, to_numpy
 from patchfold.divergences import geometry
 from patchfold.patches.gaussians import Patches, aligned
 
@@ -201,8 +201,8 @@ def _jeffreys(a: Patches, b: Patches) -> Array:
         rows = np.flatnonzero(close)
         one, other = (x[rows] if len(x) > 1 else x for x in (a, b))
         exact = geometry.trace_excess(geometry.pairs(one, other))
-        places = xp.asarray(np.maximum(np.cumsum(close) - 1, 0))
-        spread = xp.where(xp.asarray(close), xp.take(exact, places), spread)
+        exact = taken(exact, np.maximum(np.cumsum(close) - 1, 0))
+        spread = xp.where(beside(spread, close), exact, spread)
     return (gap + spread) / 2
 
 

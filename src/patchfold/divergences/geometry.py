@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 
 if TYPE_CHECKING:
     from patchfold.base.arrays import Array
@@ -46,7 +46,7 @@ def pairs(a: Patches, b: Patches) -> Pairs:
     if a.factored:
         return _reduce(a, b)
     xp = array_namespace(a.means)
-    nothing = xp.ones((1,), dtype=a.means.dtype)
+    nothing = xp.ones((1,), dtype=a.means.dtype, device=device(a.means))
     return Pairs(a.means - b.means, a.roots, b.roots, a.whiteners, b.whiteners, 0, nothing, nothing)
 
 
@@ -112,7 +112,7 @@ def lifted_riemann(p: Pairs) -> Array:
     turn_a, length_a = _turned(_whitened(p.whiteners_a, p.gap))
     turn_b, length_b = _turned(_whitened(p.whiteners_b, p.gap))
     N = xp.matrix_transpose(turn_a) @ contrast(p) @ turn_b
-    first = xp.eye(1, N.shape[-1], dtype=N.dtype)
+    first = xp.eye(1, N.shape[-1], dtype=N.dtype, device=device(N))
     corner = (length_a * length_b / 2)[..., None, None] * xp.matrix_transpose(first) * first
     below = 2**0.5 * length_b[..., None, None] * first
     batch = N.shape[:-2]  # that of b; the one of a may be a single patch
@@ -136,7 +136,7 @@ def pooled_mahalanobis(p: Pairs) -> Array:
     """
     xp = array_namespace(p.gap)
     M = p.whiteners_a @ p.roots_b
-    identity = xp.broadcast_to(xp.eye(M.shape[-1], dtype=M.dtype), M.shape)
+    identity = xp.broadcast_to(xp.eye(M.shape[-1], dtype=M.dtype, device=device(M)), M.shape)
     _, upper = xp.linalg.qr(xp.concat([xp.matrix_transpose(M), identity], axis=-2))
     w = xp.broadcast_to(_whitened(p.whiteners_a, p.gap), M.shape[:-1])
     solved = xp.linalg.solve(xp.matrix_transpose(upper), w[..., None])
@@ -190,7 +190,7 @@ def _seen_from(a: Patches, b: Patches, cosines: Array, gap: Array) -> tuple[Arra
 def _squared_lengths(columns: Array) -> Array:
     """Squared lengths of the columns; a product with ones beats a sum over many short rows."""
     xp = array_namespace(columns)
-    ones = xp.ones((1, columns.shape[-2]), dtype=columns.dtype)
+    ones = xp.ones((1, columns.shape[-2]), dtype=columns.dtype, device=device(columns))
     return (ones @ (columns * columns))[..., 0, :]
 
 
@@ -208,12 +208,10 @@ def _reduce(a: Patches, b: Patches) -> Pairs:
     _, upper = xp.linalg.qr(off)
     P = xp.concat([along, upper[..., :-1]], axis=-2)
     d, m = P.shape[-2], a.means.shape[-1]
-    identity = xp.eye(d, dtype=P.dtype)
+    identity = xp.eye(d, dtype=P.dtype, device=device(P))
+    none = xp.zeros((len(a), d - P.shape[-1]), dtype=P.dtype, device=device(P))
 
-    deviations_a = xp.sqrt(
-        xp.concat([a.variances, xp.zeros((len(a), d - P.shape[-1]), dtype=P.dtype)], axis=-1)
-        + a.ridge[:, None]
-    )[:, :, None]
+    deviations_a = xp.sqrt(xp.concat([a.variances, none], axis=-1) + a.ridge[:, None])[:, :, None]
     least = xp.sqrt(b.ridge)[:, None]
     deviations_b = xp.sqrt(b.variances + b.ridge[:, None])
     growth = b.variances / (deviations_b + least)
@@ -256,6 +254,7 @@ def _turned(vectors: Array) -> tuple[Array, Array]:
     """Return orthogonal matrices whose first column is along a vector, and the vector in it."""
     xp = array_namespace(vectors)
     d = vectors.shape[-1]
-    identity = xp.broadcast_to(xp.eye(d, dtype=vectors.dtype), (*vectors.shape, d))
+    identity = xp.eye(d, dtype=vectors.dtype, device=device(vectors))
+    identity = xp.broadcast_to(identity, (*vectors.shape, d))
     Q, upper = xp.linalg.qr(xp.concat([vectors[..., None], identity], axis=-1))
     return Q, upper[..., 0, 0]

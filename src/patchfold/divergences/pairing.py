@@ -11,12 +11,18 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from array_api_compat import array_namespace, is_numpy_array
+from array_api_compat import array_namespace, device, is_numpy_array
 from sklearn.utils import gen_batches
 
 from patchfold.base import row_order
-from patchfold.base.arrays import Array, to_numpy
-from patchfold.base.threads import block_rows, block_slices, map_blocks, map_slices
+from patchfold.base.arrays import Array, beside, taken, to_numpy
+from patchfold.base.threads import (
+    block_rows,
+    block_slices,
+    large_blocks,
+    map_blocks,
+    map_slices,
+)
 from patchfold.divergences.formulas import Divergence, is_close, jeffreys, kl
 from patchfold.divergences.registry import BUILT_IN, resolve
 from patchfold.patches.gaussians import Patches, aligned
@@ -88,18 +94,19 @@ def paired(
         i, j = np.where(swap, j, i), np.where(swap, i, j)
     order = _edge_order(patches, i)
     i, j = i[order], j[order]
-    if _is_compiled(function, patches, second, compiled):
-        edges = list(gen_batches(i.size, COMPILED_EDGES)) if i.size else []
-        compare = _compiled(function, patches, second, n_jobs)
-    else:
-        # Patches of different forms are compared in full.
-        wider = second if patches.factored else patches
-        edges = block_slices(i.size, _pair_bytes(wider, _width(function, wider)), n_jobs)
-        compare = _on_used_directions(function, patches, second, n_jobs)
-    values = map_slices(lambda block: compare(i[block], j[block]), edges, n_jobs)
+    with large_blocks(patches.means):
+        if _is_compiled(function, patches, second, compiled):
+            edges = list(gen_batches(i.size, COMPILED_EDGES)) if i.size else []
+            compare = _compiled(function, patches, second, n_jobs)
+        else:
+            # Patches of different forms are compared in full.
+            wider = second if patches.factored else patches
+            edges = block_slices(i.size, _pair_bytes(wider, _width(function, wider)), n_jobs)
+            compare = _on_used_directions(function, patches, second, n_jobs)
+        values = map_slices(lambda block: compare(i[block], j[block]), edges, n_jobs)
     if not values:
-        return xp.empty((0,), dtype=patches.means.dtype)
-    return xp.take(xp.concat(values), xp.asarray(row_order.inverse(order)), axis=0)
+        return patches.ridge[:0] if patches.factored else patches.means[:0, 0]
+    return taken(xp.concat(values), row_order.inverse(order))
 
 
 def pairwise(
@@ -143,9 +150,10 @@ def pairwise(
     width = _width(function, patches)
     if patches.factored:
         ordered = ordered.narrowed(width)
-    matrix = xp.empty((n, n), dtype=patches.means.dtype)
+    matrix = xp.empty((n, n), dtype=patches.means.dtype, device=device(patches.means))
     pair_bytes = _pair_bytes(patches, width)
-    most = block_rows(pair_bytes, n_jobs)
+    with large_blocks(matrix):
+        most = block_rows(pair_bytes, n_jobs)
     on_edges = None
     if _is_compiled(function, ordered, ordered, compiled):
         on_edges = _compiled(function, ordered, ordered, n_jobs)
@@ -167,8 +175,9 @@ def pairwise(
                 matrix[row, others] = values
                 matrix[others, row] = values
 
-    map_blocks(fill, n, n * pair_bytes, n_jobs)
-    back = xp.asarray(np.argsort(order))
+    with large_blocks(matrix):
+        map_blocks(fill, n, n * pair_bytes, n_jobs)
+    back = beside(matrix, np.argsort(order))
     matrix = xp.take(matrix, back, axis=0)
     return xp.take(matrix, back, axis=1)
 
@@ -200,7 +209,7 @@ def _on_used_directions(
                 values.append(_evaluate(function, *aligned(one[i[part]], other[j[part]])))
                 places.append(part)
         order = row_order.inverse(np.concatenate(places))
-        return xp.take(xp.concat(values), xp.asarray(order))
+        return taken(xp.concat(values), order)
 
     return on_edges
 
@@ -261,7 +270,8 @@ def _canonical_order(patches: Patches) -> Any:
     in both.
     """
     xp = array_namespace(patches.means)
-    generic = xp.cos(xp.arange(1, patches.n_features + 1, dtype=patches.means.dtype))
+    features = xp.arange(1, patches.n_features + 1, dtype=patches.means.dtype)
+    generic = xp.cos(beside(patches.means, features))
     place = xp.vecdot(patches.means, generic)  # without a product as large as the means
     if patches.factored:
         size = xp.sum(patches.variances, axis=1) + patches.ridge

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from array_api_compat import array_namespace, device
 
-from patchfold.base.arrays import Array, to_numpy
+from patchfold.base.arrays import Array, beside, to_numpy
 from patchfold.base.validation import ignored_warnings
 
 # gamma="auto": the ridge as a share of the mean variance of the features
@@ -182,11 +182,11 @@ def hazan(Y: Array, counts: Array, setting: Setting) -> Spread:
     directions, variances = principal(Y, setting.rank)
     # A patch spans the directions with variance; the block may be padded with more.
     spanned = variances > float(xp.finfo(Y.dtype).eps) * variances[:, :1]
-    spanned = spanned | (xp.arange(variances.shape[1]) == 0)
+    spanned = spanned | (xp.arange(variances.shape[1], device=device(Y)) == 0)
     R = xp.where(spanned, variances + setting.ridge, xp.inf)
     unit = xp.sum(1 / R, axis=1, keepdims=True)
     found = hazan_weights(to_numpy(R * unit).astype("float64"))
-    S = xp.where(spanned, xp.asarray(found, dtype=Y.dtype, device=device(Y)), xp.inf)
+    S = xp.where(spanned, xp.astype(beside(Y, found), Y.dtype), xp.inf)
     variances = xp.clip(1 / (unit * S) - setting.ridge, min=0.0)
     return Spread(_constant(Y, setting.ridge), axes=(directions, variances))
 
@@ -217,8 +217,8 @@ def sparse_precision(Y: Array, counts: Array, setting: Setting) -> Spread:
                 "use a larger gamma, below 1, or covariance='shrinkage'."
             ) from error
     roots = units[:, :, None] * np.linalg.cholesky(correlations)
-    rows = xp.asarray(roots.swapaxes(1, 2), dtype=Y.dtype, device=device(Y))
-    return Spread(_constant(Y, 0.0), rows)
+    rows = beside(Y, roots.swapaxes(1, 2))
+    return Spread(_constant(Y, 0.0), xp.astype(rows, Y.dtype))
 
 
 ESTIMATES: dict[str, Estimate] = {
@@ -245,7 +245,7 @@ def singular(Y: Array) -> Array:
     """Tell where ``Y'Y`` is numerically singular: a condition number above ``1 / eps``."""
     xp = array_namespace(Y)
     if Y.shape[1] < Y.shape[2]:
-        return xp.ones(Y.shape[0], dtype=xp.bool)
+        return xp.ones(Y.shape[0], dtype=xp.bool, device=device(Y))
     roots = xp.linalg.svdvals(Y)
     return roots[:, -1] ** 2 <= float(xp.finfo(Y.dtype).eps) * roots[:, 0] ** 2
 
@@ -303,7 +303,7 @@ def check_full(n_features: int, covariance: str) -> None:
 
 def _constant(Y: Array, value: float) -> Array:
     xp = array_namespace(Y)
-    return xp.full(Y.shape[0], value, dtype=Y.dtype)
+    return xp.full(Y.shape[0], value, dtype=Y.dtype, device=device(Y))
 
 
 def _shrink(Y: Array, intensity: Array, setting: Setting) -> Spread:

@@ -6,13 +6,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 from sklearn.utils import gen_batches
 
 from patchfold.base import row_order
-from patchfold.base.arrays import Array, put, to_numpy
+from patchfold.base.arrays import Array, put, taken, to_numpy
 from patchfold.base.memory import check_memory
-from patchfold.base.threads import map_blocks
+from patchfold.base.threads import large_blocks, map_blocks
 from patchfold.patches import covariances
 from patchfold.patches.gaussians import Patches, padded, triangular
 
@@ -145,17 +145,18 @@ class PatchFit:
         row_bytes = itemsize * m * (6 * (self.widest + 1) + (0 if self.factored else 8 * m))
         degrees = self.neighborhoods.degrees
         walk = self.walk() if walk is None else walk
-        fields: Fields = {"means": xp.empty((n, m), dtype=dtype)}
+        empty = partial(xp.empty, dtype=dtype, device=device(self.X))
+        fields: Fields = {"means": empty((n, m))}
         if self.factored:
-            fields["ridge"] = xp.empty((n,), dtype=dtype)
-            fields["variances"] = xp.empty((n, self.rank), dtype=dtype)
-            fields["directions"] = _empty_directions(self.X, n, self.rank)
+            fields["ridge"] = empty((n,))
+            fields["variances"] = empty((n, self.rank))
+            fields["directions"] = xp.matrix_transpose(empty((n, self.rank, m)))  # each contiguous
         else:
             covariances.check_full(m, self.covariance)
             what = f"the full covariances of {n} patches of {m} features"
             check_memory(2 * itemsize * n * m * m, what, "reduce X, e.g. with PCA")
             for name in ("roots", "whiteners"):
-                fields[name] = xp.empty((n, m, m), dtype=dtype)
+                fields[name] = empty((n, m, m))
         fit = partial(self.fit_block, fields)
         bad = np.concatenate(self.by_size(fit, walk, row_bytes, n_jobs))
         if bad.size:
@@ -173,7 +174,8 @@ class PatchFit:
     def means(self, n_jobs: int | None) -> Array:
         """Return only the means of the patches."""
         xp = array_namespace(self.X)
-        means = xp.empty((self.count, self.points.shape[1]), dtype=self.X.dtype)
+        shape = self.count, self.points.shape[1]
+        means = xp.empty(shape, dtype=self.X.dtype, device=device(self.X))
 
         def fill(rows: Indices) -> None:
             put(means, self.places(rows), self.centred(rows)[2])
@@ -210,7 +212,8 @@ class PatchFit:
             def block_work(block: slice, rows: Indices = rows) -> T:
                 return work(rows[block])
 
-            done += map_blocks(block_work, len(rows), row_bytes, n_jobs)
+            with large_blocks(self.X):
+                done += map_blocks(block_work, len(rows), row_bytes, n_jobs)
         return done
 
     def fit_block(self, fields: Fields, rows: Indices) -> Indices:
@@ -242,9 +245,9 @@ class PatchFit:
     def centred(self, rows: Indices) -> tuple[Array, Array, Array]:
         """Gather patches: centred points over the root of the divisor, counts, and means."""
         xp = array_namespace(self.X)
-        points = xp.take(self.points, xp.asarray(rows), axis=0)
+        points = taken(self.points, rows)
         members = self.members(rows)
-        P = xp.take(self.X, xp.asarray(members.ravel()), axis=0)
+        P = taken(self.X, members.ravel())
         P = xp.reshape(P, (*members.shape, self.X.shape[1]))
         if self.include_self and not self.own:
             P = xp.concat([points[:, None, :], P], axis=1)
@@ -263,16 +266,15 @@ class PatchFit:
             P -= offset
             means = (anchor + offset)[:, 0, :]
         lost = self.center == "mean" and self.covariance not in _FULL_DIVISOR
-        counts = xp.full((len(rows),), float(size), dtype=P.dtype)
+        counts = xp.full((len(rows),), float(size), dtype=P.dtype, device=device(P))
         P /= float(max(size - int(lost), 1)) ** 0.5
         return P, counts, means
 
     def returned(self, rows: Indices, ridge: Array, directions: Array, variances: Array) -> Array:
         """Return ``z + Sigma (x - z) / lambda_max`` for points ``x`` and denoised points ``z``."""
         xp = array_namespace(self.X)
-        at = xp.asarray(rows)
-        points = xp.take(self.points, at, axis=0)
-        offset = (xp.take(self.origins, at, axis=0) - points)[:, None, :]
+        points = taken(self.points, rows)
+        offset = (taken(self.origins, rows) - points)[:, None, :]
         ridge = ridge[:, None] if ridge.ndim == 1 else ridge
         along = (offset @ directions) * variances[:, None, :]
         moved = along @ xp.matrix_transpose(directions) + ridge[:, None, :] * offset
@@ -291,15 +293,6 @@ class PatchFit:
             members = np.concatenate([members, rows[:, None]], axis=1)
         members.sort(axis=1)
         return members
-
-
-def _empty_directions(like: Array, n: int, rank: int) -> Array:
-    """Return an empty array for the directions of ``n`` patches, (n, m, rank).
-
-    Each direction is contiguous in memory.
-    """
-    xp = array_namespace(like)
-    return xp.matrix_transpose(xp.empty((n, rank, like.shape[1]), dtype=like.dtype))
 
 
 def _unit_spread(Y: Array) -> Array:

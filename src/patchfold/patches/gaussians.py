@@ -6,13 +6,14 @@ directions, their variances and a ridge.
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from array_api_compat import array_namespace, is_numpy_array
+from array_api_compat import array_namespace, device, is_numpy_array
 
-from patchfold.base.arrays import Array, promoted, to_numpy
+from patchfold.base.arrays import Array, promoted, taken, to_numpy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -144,12 +145,13 @@ class Patches:
         gram = xp.matrix_transpose(directions) @ directions
         # A direction without variance may have length zero.
         unit = xp.where(variances > 0, 1.0, xp.clip(xp.linalg.diagonal(gram), max=1.0))
-        error = xp.abs(gram - xp.eye(r, dtype=gram.dtype) * unit[:, None, :])
+        identity = xp.eye(r, dtype=gram.dtype, device=device(gram))
+        error = xp.abs(gram - identity * unit[:, None, :])
         if bool(xp.any(error > GIVEN_TOLERANCE * float(xp.finfo(gram.dtype).eps) ** 0.5)):
             raise ValueError(
                 "the columns of directions are not orthonormal; pass the Q of a QR decomposition."
             )
-        exact = xp.eye(r, dtype=gram.dtype) * xp.round(xp.linalg.diagonal(gram))[:, None, :]
+        exact = identity * xp.round(xp.linalg.diagonal(gram))[:, None, :]
         if bool(xp.any(xp.abs(gram - exact) > ORTHONORMAL * float(xp.finfo(gram.dtype).eps))):
             spread = directions * xp.sqrt(variances)[:, None, :]
             directions, roots, _ = xp.linalg.svd(spread, full_matrices=False)
@@ -194,7 +196,7 @@ class Patches:
         if not self.factored:
             return self.roots @ xp.matrix_transpose(self.roots)
         spread = self.directions * xp.sqrt(self.variances)[:, None, :]
-        identity = xp.eye(self.n_features, dtype=spread.dtype)
+        identity = xp.eye(self.n_features, dtype=spread.dtype, device=device(spread))
         return self.ridge[:, None, None] * identity + spread @ xp.matrix_transpose(spread)
 
     def dimension(self, n_jobs: int | None = None) -> Floats:
@@ -280,9 +282,7 @@ class Patches:
             return self[int(rows[0]) : int(rows[0]) + 1]
         if is_numpy_array(self.means):
             return self._map(lambda field: field[rows], rows)  # keeps the order of axes in memory
-        xp = array_namespace(self.means)
-        indices = xp.asarray(rows)
-        return self._map(lambda field: xp.take(field, indices, axis=0), rows)
+        return self._map(lambda field: taken(field, rows), rows)
 
     def used_ranks(self) -> Indices:
         """Count the directions of factored patches up to the last with variance, at least one."""
@@ -307,6 +307,10 @@ class Patches:
         """Return the same patches with some fields replaced; they no longer know their data."""
         known = {name: getattr(self, name) for name in self.FIELDS}
         return type(self)(**(known | fields))
+
+    def mapped(self, function: Callable[[Array], Array]) -> Self:
+        """Return the same patches in other arrays, each made by a function."""
+        return self._map(function, np.arange(len(self)))
 
     def _sampled(self, asked: str) -> Sample:
         if self.sample is None:
@@ -361,8 +365,8 @@ def padded(directions: Array, variances: Array, rank: int) -> tuple[Array, Array
     n, m, r = directions.shape
     if r >= rank:
         return directions, variances
-    empty = xp.zeros((n, rank - r, m), dtype=directions.dtype)
-    none = xp.zeros((n, rank - r), dtype=variances.dtype)
+    zeros = partial(xp.zeros, dtype=directions.dtype, device=device(directions))
+    empty, none = zeros((n, rank - r, m)), zeros((n, rank - r))
     turned = xp.concat([xp.matrix_transpose(directions), empty], axis=1)
     return xp.matrix_transpose(turned), xp.concat([variances, none], axis=1)
 
@@ -388,9 +392,9 @@ def triangular(Z: Array, ridge: Array) -> dict[str, Array]:
     Cholesky decomposition of the sum, it does not square the condition number.
     """
     xp = array_namespace(Z)
-    m = Z.shape[2]
-    ridge = ridge if ridge.ndim == 2 else ridge[:, None] * xp.ones((1, m), dtype=Z.dtype)
-    below = xp.sqrt(ridge)[:, :, None] * xp.eye(m, dtype=Z.dtype)
+    identity = xp.eye(Z.shape[2], dtype=Z.dtype, device=device(Z))
+    ridge = ridge if ridge.ndim == 2 else ridge[:, None]
+    below = xp.sqrt(ridge)[:, :, None] * identity
     _, upper = xp.linalg.qr(xp.concat([Z, below], axis=1))
     sign = 1 - 2 * xp.astype(xp.linalg.diagonal(upper) < 0, Z.dtype)
     roots = xp.matrix_transpose(upper * sign[:, :, None])
