@@ -113,6 +113,7 @@ page/node_modules/.installed: page/package-lock.json
 $(VENV)/.%-installed: requirements/%.txt pyproject.toml $(VENV)/.created
 	@echo "Installing requirements/$*.txt into $(VENV) ..."
 	@$(pip) --requirement $<
+	@$(if $(filter dev,$*),$(pip) --requirement requirements/gpu.txt)
 	@$(pip) --no-build-isolation --no-deps --editable .
 	@touch $@
 

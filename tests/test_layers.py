@@ -17,7 +17,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LONGEST_MODULE = 600
 LONGEST_FUNCTION = 60
-MOST_ENTRIES = 24
+MOST_ENTRIES = 25
 
 
 # Layers that must not know each other stand in one line of pyproject.toml: "a | b".

@@ -54,7 +54,7 @@ def test_labels_change_pruned_lengths_too(rule, graph, monkeypatch):
     y = y[::2]
     before = np.full((75, 75), np.nan)
 
-    def kept(asked, distances, disagreement, n, n_jobs):
+    def kept(asked, distances, disagreement, n, n_jobs, device):
         judgement = verdict(asked, distances, disagreement, n, n_jobs)
         own = asked.own
         unit = np.median(distances[asked.nearest & (distances > 0)])

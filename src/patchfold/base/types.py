@@ -47,7 +47,7 @@ CriterionName: TypeAlias = Literal[
     "cross-validation",
     "agreement",
 ]
-EngineName: TypeAlias = Literal["auto", "threads"]
+EngineName: TypeAlias = Literal["auto", "threads", "cuda"]
 GraphName: TypeAlias = Literal["neighbors", "divergence"]
 KernelName: TypeAlias = Literal["gaussian", "exponential"]
 KnnName: TypeAlias = Literal["auto", "exact", "approximate"]

@@ -27,6 +27,7 @@ from patchfold.base.validation import (
 )
 from patchfold.embedding.base_graph import BasePatchGraph, ordinary_arithmetic
 from patchfold.evaluation.legibility import unreadable
+from patchfold.gpu.devices import device_for, like
 from patchfold.graph.new_points import check_neighbors
 from patchfold.mapping import check_map, fit_map, predict_map
 from patchfold.mapping.inverse import fit_inverse
@@ -106,9 +107,13 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Floats:
-        """Fit, and return the embedding of the points, (n_samples, n_components)."""
+        """Fit, and return the embedding of the points, (n_samples, n_components).
+
+        It is a tensor on the same device if ``X`` is one.
+        """
         self.fit(X, y)
-        return self.embedding_
+        places: Floats = like(X, self.embedding_)
+        return places
 
     @ordinary_arithmetic
     def transform(self, X: Any) -> Floats:
@@ -127,6 +132,7 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         Returns
         -------
         array of shape (n_new, n_components)
+            A tensor on the same device if ``X`` is one.
         """
         check_is_fitted(self)
         mapped: Floats
@@ -134,12 +140,14 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
             mapped = self._on_cluster.transform(self, X)
             return mapped
         refuse_collection(self, X, "X.map_blocks(estimator.transform)")
+        given, device = X, device_for(self.engine, X)
         X = self._validate(X, reset=False)
         same = self.patch_graph_.fitted_as(X)
         new = np.flatnonzero(same < 0)
         mapped = self.embedding_[same]
         if len(new):
-            mapped[new] = self._mapped(X[new], new)
+            mapped[new] = self._mapped(X[new], new, device)
+        mapped = like(given, mapped)
         return mapped
 
     def _fit_map(self, X: Any) -> None:
@@ -152,18 +160,19 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
                 points = self.patch_graph_.coordinates(X[some])
                 self.map_ = fit_map(self.out_of_sample, points, self.embedding_[some], self.n_jobs)
 
-    def _mapped(self, X: Any, rows: Indices) -> Floats:
+    def _mapped(self, X: Any, rows: Indices, device: str | None = None) -> Floats:
         points = self.patch_graph_.coordinates(X)
         if self.map_ is not None:
             return predict_map(self.map_, points, self.embedding_.shape[1])
-        near = self._placed(X, rows)
+        near = self._placed(X, rows, device)
         places = self._extend(near, points)
         check_places(places, rows)
         return widened(places, self.embedding_.shape[1])
 
-    def _placed(self, X: Any, rows: Indices) -> Neighborhoods:
+    def _placed(self, X: Any, rows: Indices, device: str | None = None) -> Neighborhoods:
         """Return the neighbours of new points in the graph; every one has some, or is named."""
-        near: Neighborhoods = self.patch_graph_.neighbors_of_new(X)
+        graph = self.patch_graph_ if device is None else self.patch_graph_.on(device)
+        near: Neighborhoods = graph.neighbors_of_new(X)
         check_neighbors(near, rows, self.radius)
         return near
 

@@ -21,7 +21,8 @@ from patchfold.base.progress import shown
 from patchfold.base.row_metric import in_metric
 from patchfold.base.validation import check_columns, check_points, is_sparse, kept, warn_user
 from patchfold.embedding._memory import graph_bytes
-from patchfold.embedding.parameters import AUTO, check_auto, check_parameters
+from patchfold.embedding.parameters import AUTO, check_auto, check_device, check_parameters
+from patchfold.gpu.devices import check_room, device_for, on_host
 from patchfold.graph.all_rows import expanded
 from patchfold.graph.building import build_graph
 from patchfold.graph.lengths import has_patches
@@ -66,6 +67,9 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
     patch_graph_: PatchGraph
     fit_report_: dict[str, float]
 
+    # The device of torch that the last fit ran on; None for threads.
+    _device: str | None = None
+
     @property
     def graph_(self) -> csr_array:
         """The symmetric graph of lengths; zeros are stored."""
@@ -96,6 +100,10 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         """Check points, and the parameters when fitting; columns are remembered and compared."""
         if reset:
             self._check_parameters()
+            self._device = device_for(self.engine, X)
+            if self._device is not None:
+                check_device(self, X)
+        X = on_host(X)
         points = check_points(X, accept_sparse=True, min_samples=2 if reset else 1)
         check_columns(self, X, reset=reset)
         if self._precomputed():
@@ -153,6 +161,8 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         if merged:  # the distinct points are kept beside all rows
             needed += (points.nnz * 2 if is_sparse(points) else points.size) * points.dtype.itemsize
         check_memory(needed, what, self._thrift(points))
+        if self._device is not None:
+            check_room(needed, what, self._thrift(points), self._device)
 
     def _bytes(self, points: Any, setting: GraphSetting) -> int:
         """Return about how many bytes a fit of distinct points needs beside them."""
@@ -234,6 +244,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
             knn=self.knn,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
+            device=self._device,
         )
 
     def _fit_chosen(self, X: Any, y: Any) -> None:
@@ -421,7 +432,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is found again when it is asked for."""
-        state = super().__getstate__()
+        state = {name: value for name, value in super().__getstate__().items() if name != "_device"}
         return {name: {} if name == "_kept" else value for name, value in state.items()}
 
     # ---------------------------------------------------------------- progress

@@ -137,9 +137,10 @@ class PatchEigenmaps(BasePatchEmbedding):
         ``L = D - W`` (ELAP), or one of the two normalised ones. These share their spectrum; both
         give the embedding ``D^(-1/2) u`` for the eigenvectors ``u`` of ``D^(-1/2) L D^(-1/2)``, as
         scikit-learn's ``SpectralEmbedding`` does.
-    engine : {"auto", "threads"} or distributed.Client, default="auto"
-        Where the work runs. ``"auto"`` follows the type of X: the graph of a Dask array or data
-        frame is built on its cluster. All other work runs in threads on this machine.
+    engine : {"auto", "threads", "cuda"} or distributed.Client, default="auto"
+        Where the work runs. ``"auto"`` follows the type of X: tensors of torch are fitted on their
+        GPU, and the graph of a Dask array or data frame is built on its cluster. All other work
+        runs in threads on this machine. ``"cuda"`` means the GPU, and a client its cluster.
     n_jobs : int or None, default=None
         Number of threads; None takes all cores that this process may use, unless a context of
         joblib says otherwise. Results do not depend on it.
@@ -289,6 +290,7 @@ class PatchEigenmaps(BasePatchEmbedding):
             skip=len(labels),
             kernel=root,
             parts=of_held if len(labels) > 1 else None,
+            device=self._device,
         )
         eigenvalues[:count] = np.clip(values, 0, None)
         places[held, :count] = vectors / root[:, None]

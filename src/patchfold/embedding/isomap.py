@@ -11,6 +11,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from patchfold.base.arrays import to_numpy
 from patchfold.base.memory import check_memory
 from patchfold.base.sampling import drawn_rows
 from patchfold.base.threads import map_slices
@@ -18,7 +19,7 @@ from patchfold.base.types import ScalingName
 from patchfold.base.validation import check_choice, check_count, warn_user
 from patchfold.embedding.base_embedding import BasePatchEmbedding, widened
 from patchfold.embedding.base_graph import ordinary_arithmetic
-from patchfold.graph.geodesics import by_point, shortest_paths, unit_of
+from patchfold.graph.geodesics import by_point, paths_on, shortest_paths, unit_of
 from patchfold.mapping.nystrom import Triangulation, drift
 from patchfold.neighbors.given import are_given
 from patchfold.solvers import eigenvectors
@@ -167,10 +168,10 @@ class PatchIsomap(BasePatchEmbedding):
         are placed by their geodesics to them. This needs memory for n x ``landmarks`` values
         instead of n x n. ``"auto"`` uses all of up to 4000 points, and 500 landmarks of more. None
         uses all points.
-    engine : {"auto", "threads"} or distributed.Client, default="auto"
+    engine : {"auto", "threads", "cuda"} or distributed.Client, default="auto"
         Where the work runs. ``"auto"`` follows the type of X: Dask arrays and data frames are
-        fitted on their cluster, all other data in threads on this machine. A client means its
-        cluster.
+        fitted on their cluster, tensors of torch on their GPU, all other data in threads on this
+        machine. ``"cuda"`` means the GPU, and a client its cluster.
     n_jobs : int or None, default=None
         Number of threads; None takes all cores that this process may use, unless a context of
         joblib says otherwise. Results do not depend on it.
@@ -420,27 +421,35 @@ class PatchIsomap(BasePatchEmbedding):
         count = self._landmark_count(len(graph))
         self.landmarks_ = landmarks = None if count is None else self._drawn(graph, count)
         with self._stage("geodesics"):
-            geodesics = shortest_paths(
-                graph.matrix,
-                landmarks,
-                n_jobs=self.n_jobs,
-                by_point=landmarks is not None,
-                dtype=self._precision(len(graph), graph.matrix.dtype, pruned=graph.pruned),
-            )
-            # In the order of memory; the shape does not matter.
-            flat = geodesics if landmarks is None else geodesics.T.reshape(geodesics.shape)
+            dtype = self._precision(len(graph), graph.matrix.dtype, pruned=graph.pruned)
+            if self._device is not None:
+                sources = np.arange(len(graph)) if landmarks is None else landmarks
+                flat = geodesics = paths_on(self._device, graph.matrix, dtype)(sources)
+            else:
+                geodesics = shortest_paths(
+                    graph.matrix,
+                    landmarks,
+                    n_jobs=self.n_jobs,
+                    by_point=landmarks is not None,
+                    dtype=dtype,
+                )
+                # In the order of memory; the shape does not matter.
+                flat = geodesics if landmarks is None else geodesics.T.reshape(geodesics.shape)
             unit = _in_unit(flat, self.n_jobs)
         with self._stage("embedding"):
             # Where all geodesics are known, some of them place new points as well as all.
             some = drawn_rows(len(graph), placing_points, 0) if landmarks is None else slice(None)
-            paths = by_point(geodesics[some], self._path_type(geodesics.dtype), self.n_jobs)
+            paths = by_point(geodesics[some], self._path_type(dtype), self.n_jobs)
             between = geodesics
             if landmarks is not None:
-                between = np.ascontiguousarray(geodesics[:, landmarks])
+                between = geodesics[:, landmarks]
+                if self._device is None:
+                    between = np.ascontiguousarray(between)
             places, means = self._scaled(between, n_components, unit)
             frame = self._frame(places[some], means[some], unit, graph.matrix.dtype)
-            placing = self._placing = Triangulation(paths, **frame)
+            placing = Triangulation(paths, **frame)
             found = places * unit if landmarks is None else placing.of_fitted(self.n_jobs)
+            self._placing = replace(placing, paths=to_numpy(paths))
             self.embedding_ = found.astype(graph.matrix.dtype)
 
     def _expand(self, copies: Copies) -> None:

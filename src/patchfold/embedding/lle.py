@@ -120,9 +120,10 @@ class PatchLLE(BasePatchEmbedding):
     reg : float, default=0.1
         Regularisation of the local matrices; relative to their trace for Euclidean weights. LLE in
         scikit-learn has 1e-3, which follows the noise within a neighbourhood.
-    engine : {"auto", "threads"} or distributed.Client, default="auto"
-        Where the work runs. ``"auto"`` follows the type of X: the graph of a Dask array or data
-        frame is built on its cluster. All other work runs in threads on this machine.
+    engine : {"auto", "threads", "cuda"} or distributed.Client, default="auto"
+        Where the graph is built. ``"auto"`` follows the type of X: that of tensors of torch on
+        their GPU, that of a Dask array or data frame on its cluster. ``"cuda"`` means the GPU, and
+        a client its cluster. All other work runs in threads on this machine.
     n_jobs : int or None, default=None
         Number of threads; None takes all cores that this process may use, unless a context of
         joblib says otherwise. Results do not depend on it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reprlib import repr as short
 from typing import Any
 
 from patchfold import divergences
@@ -77,6 +78,25 @@ def _check_neighbors(estimator: Any) -> None:
             raise ValueError(
                 f"n_neighbors={estimator.n_neighbors} and radius={estimator.radius} exclude each "
                 "other; use n_neighbors=None, or radius=None."
+            )
+
+
+def check_device(estimator: Any, X: Any) -> None:
+    """Refuse what has no way on a GPU, with what to do instead."""
+    knn = estimator.knn
+    own_search = not isinstance(knn, str) or knn == "approximate"
+    refused = {
+        "X": (is_sparse(X), "pass a dense array"),
+        "divergence": (estimator.divergence == "precomputed", "give points and another divergence"),
+        "n_neighbors": (estimator.n_neighbors == AUTO, "give a number"),
+        "radius": (estimator.radius is not None, "use n_neighbors"),
+        "knn": (own_search, "use 'auto', which searches exactly there"),
+    }
+    for name, (unknown, remedy) in refused.items():
+        if unknown:
+            value = "a sparse matrix" if name == "X" else short(getattr(estimator, name))
+            raise ValueError(
+                f"{name}={value} does not work on a GPU; {remedy}, or use engine='threads'."
             )
 
 

@@ -89,8 +89,9 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         Neighbour search: ``"auto"``, ``"exact"``, ``"approximate"``, or an object shaped like
         scikit-learn's ``KNeighborsTransformer``. Or the neighbours themselves, as two arrays of
         shape (n_samples, at least k): new rows are then searched exactly.
-    engine : {"auto", "threads"}, default="auto"
-        Where the work runs. ``"auto"`` follows the type of X, and means threads on this machine.
+    engine : {"auto", "threads", "cuda"}, default="auto"
+        Where the graph is built. ``"auto"`` follows the type of X: that of tensors of torch on
+        their GPU. ``"cuda"`` means the GPU. All other work runs in threads on this machine.
     n_jobs : int or None, default=None
         Number of threads; None takes all cores that this process may use, unless a context of
         joblib says otherwise. Results do not depend on it.

@@ -164,9 +164,10 @@ class PatchTSNE(BasePatchEmbedding):
     n_iter : int, default=250
         Number of steps after these. More steps separate clusters further, and hardly change who is
         whose neighbour.
-    engine : {"auto", "threads"} or distributed.Client, default="auto"
-        Where the work runs. ``"auto"`` follows the type of X: the graph of a Dask array or data
-        frame is built on its cluster. All other work runs in threads on this machine.
+    engine : {"auto", "threads", "cuda"} or distributed.Client, default="auto"
+        Where the graph is built. ``"auto"`` follows the type of X: that of tensors of torch on
+        their GPU, that of a Dask array or data frame on its cluster. ``"cuda"`` means the GPU, and
+        a client its cluster. All other work runs in threads on this machine.
     n_jobs : int or None, default=None
         Number of threads; None takes all cores that this process may use, unless a context of
         joblib says otherwise. Results do not depend on it.

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import sklearn
 
+from patchfold.base.arrays import to_numpy
 from patchfold.base.validation import is_sparse, warn_user
+from patchfold.gpu.devices import put
 from patchfold.graph import components, edges
 from patchfold.graph.lengths import Lengths
 from patchfold.graph.patch_graph import GraphSetting, PatchGraph
 from patchfold.graph.pruning import candidates, pruned_lengths
 from patchfold.graph.short_circuits import Typical
 from patchfold.neighbors.approximate import ApproximateNeighbors
+from patchfold.neighbors.exact import ExactNeighbors
 from patchfold.neighbors.fitted_rows import RowTable
 from patchfold.neighbors.given import GivenNeighbors, given_neighbors, nearest_by_value
 from patchfold.neighbors.protocol import check_found
@@ -121,8 +124,8 @@ def build_graph(
     # A shared search holds the neighbours of every estimator that shares it: do not keep it.
     if isinstance(setting.knn, SharedNeighbors):
         setting = replace(setting, knn=setting.knn.knn)
-    return PatchGraph(
-        setting,
+    graph = PatchGraph(
+        replace(setting, device=None),
         # A point whose own edges were all removed gets the points that list it as a neighbour.
         neighborhoods=edges.with_incoming(near, matrix),
         matrix=matrix,
@@ -135,6 +138,7 @@ def build_graph(
         rows=RowTable(X) if rows is None and not setting.precomputed else rows,
         removed=np.column_stack([i[~stays], j[~stays]]),
     )
+    return graph if setting.device is None else graph.on(None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,6 +197,8 @@ def all_pairs_suit(
 
 def search_for(X: Floats, setting: GraphSetting, n_neighbors: int | None) -> NeighborSearch:
     """Return a search that suits points like these."""
+    if setting.device is not None:
+        return ExactNeighbors(n_neighbors or 0).on(setting.device)
     return neighbor_search(
         setting.knn,
         n_neighbors=n_neighbors,
@@ -223,6 +229,8 @@ def _make_patches(
     setting: GraphSetting,
     patch: GaussianPatch,
 ) -> tuple[Patches, Denoised | None]:
+    if setting.device is not None:
+        X = put(X, setting.device)
     search = None
     # Refining the neighbours of the points is as accurate as a second search, and faster.
     origin = getattr(searched.search, "origin", searched.search)
@@ -235,7 +243,7 @@ def _make_patches(
         patches, denoised = fit_denoised(patch, X, members, search, setting.n_jobs)
     else:
         patches = patch.gaussians(X, members, n_jobs=setting.n_jobs)
-    return patches.fitted_to(Sample(X, np.arange(len(patches)), members)), denoised
+    return patches.fitted_to(Sample(to_numpy(X), np.arange(len(patches)), members)), denoised
 
 
 def _choose_edges(
@@ -269,7 +277,8 @@ def _prune(
         typical, asked, distances, disagreement = _compare(i, j, searched, lengths, setting)
     with stage("short circuits"):
         n, judged = len(searched.neighborhoods), (asked, distances, disagreement)
-        plain = pruned_lengths(*judged, typical.distance, n, setting.n_jobs)
+        how = setting.n_jobs, setting.device
+        plain = pruned_lengths(*judged, typical.distance, n, *how)
     return plain, lengths.pruned(typical)
 
 

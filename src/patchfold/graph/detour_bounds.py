@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchfold.graph.geodesics import shortest_paths
+from patchfold.base.arrays import to_numpy
+from patchfold.graph.geodesics import paths_on, shortest_paths
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -23,6 +25,7 @@ def landmark_ways(
     *,
     names: Indices | None = None,
     compiled_work: int | None = None,
+    device: str | None = None,
 ) -> Floats:
     """Return lower bounds of the geodesics between pairs, by those from ``landmarks`` points.
 
@@ -30,16 +33,20 @@ def landmark_ways(
     graph: the first is the point whose edges are the longest in sum, each of the others the point
     farthest from those before it, so that the order of points does not matter. Among equals it is
     the one of the last name, ``names`` being those of the points (None: their numbers).
-    ``compiled_work`` is that of :func:`~patchfold.graph.geodesics.shortest_paths`.
+    ``compiled_work`` is that of :func:`~patchfold.graph.geodesics.shortest_paths`, and ``device`` a
+    device of torch that finds paths, or None.
     """
     sums = np.asarray(graph.sum(axis=1))
     nearest = np.full(graph.shape[0], np.inf)
     bounds: Floats = np.zeros(len(i))
+    find: Any = partial(shortest_paths, graph, n_jobs=n_jobs, compiled_work=compiled_work)
+    if device is not None:
+        find = paths_on(device, graph)
     for _ in range(min(landmarks, graph.shape[0])):
         farthest = np.flatnonzero(nearest == nearest.max())
         equal = farthest[sums[farthest] == sums[farthest].max()]
         landmark = equal[-1:] if names is None else equal[[np.argmax(names[equal])]]
-        paths = shortest_paths(graph, landmark, n_jobs=n_jobs, compiled_work=compiled_work)[0]
+        paths = to_numpy(find(landmark))[0]
         nearest = np.minimum(nearest, paths)
         bounds = least_ways(bounds, paths[i], paths[j])
     return bounds

@@ -5,7 +5,7 @@ A divergence of zero is a length like any other: zeros are stored and stay edges
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -94,6 +94,7 @@ class EdgeList:
     lengths: Floats
     n: int
     names: Indices | None = None  # of the points, if these are not their numbers
+    device: str | None = None  # of torch, on which paths over the edges are found
 
     def renumbered(self) -> EdgeList:
         """Return the same edges; points that are joined have numbers near each other.
@@ -104,7 +105,7 @@ class EdgeList:
         graph = symmetric(self.i, self.j, ones, self.n)
         names = reverse_cuthill_mckee(graph, symmetric_mode=True).astype(np.intp)
         number = inverse(names)
-        return EdgeList(number[self.i], number[self.j], self.lengths, self.n, names)
+        return replace(self, i=number[self.i], j=number[self.j], names=names)
 
     def graph(self, kept: Mask) -> csr_array:
         """Return the graph of the edges that are kept, as :func:`symmetric` builds it."""

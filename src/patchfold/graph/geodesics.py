@@ -12,14 +12,20 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from array_api_compat import is_torch_array
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra, reverse_cuthill_mckee
 from sklearn.utils import gen_batches
 
+from patchfold.base.arrays import of_type
 from patchfold.base.row_order import inverse
 from patchfold.base.threads import map_slices
+from patchfold.gpu.devices import graph_on, put
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from patchfold.base.arrays import Array
     from patchfold.base.types import Floats, Indices
     from patchfold.neighbors.neighborhoods import Neighborhoods
 
@@ -124,6 +130,18 @@ def shortest_paths(
     return lengths
 
 
+def paths_on(device: str, graph: csr_array, dtype: Any = None) -> Callable[[Indices], Array]:
+    """Return what finds the lengths of the shortest paths from sources on a device of torch.
+
+    The lengths (n_sources, n) are a tensor there, equal to those of :func:`shortest_paths` for this
+    ``dtype``.
+    """
+    from patchfold.gpu import geodesics
+
+    find = geodesics.Paths(*graph_on(graph, device))
+    return lambda sources: of_type(find(put(sources, device)), dtype or graph.dtype)
+
+
 def reordered(graph: csr_array) -> tuple[csr_array, Indices]:
     """Return a graph in which paths are found quickly, and which point each of its points is.
 
@@ -180,6 +198,9 @@ def by_point(paths: Floats, dtype: Any, n_jobs: int | None = None) -> Floats:
     >>> by_point(np.array([[0.0, 1.0, 3.0]]), np.float32).ravel()
     array([0., 1., 3.], dtype=float32)
     """
+    if is_torch_array(paths):
+        turned: Floats = of_type(paths.T, dtype).contiguous()
+        return turned
     if paths.T.flags.c_contiguous and paths.dtype == dtype:
         return paths.T
     turned = np.empty(paths.shape[::-1], dtype)

@@ -10,12 +10,13 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 import numpy as np
+from array_api_compat import array_namespace
 from scipy.spatial.distance import cdist
 from sklearn.metrics import euclidean_distances
 
 from patchfold import divergences
-from patchfold.base.arrays import to_numpy
-from patchfold.base.threads import map_blocks
+from patchfold.base.arrays import Array, put, taken, to_numpy
+from patchfold.base.threads import large_blocks, map_blocks
 from patchfold.base.types import LengthName
 from patchfold.base.validation import is_sparse
 from patchfold.divergences.pairing import paired
@@ -83,7 +84,7 @@ class Lengths:
 
     def apart(self, i: Indices, j: Indices, knn: Any = None) -> Floats:
         """Return the distances between the centres of the patches of pairs, each found once."""
-        points = to_numpy(cast("Patches", self.patches).points)
+        points = cast("Patches", self.patches).points
 
         def compare(a: Indices, b: Indices) -> Floats:
             return self._distances(points, a, points, b)
@@ -232,10 +233,8 @@ class Lengths:
 
     def _from_new(self, patches: Patches, near: Neighborhoods) -> Floats:
         """Return the distances of the centres of new patches from those of fitted ones."""
-        fitted = to_numpy(cast("Patches", self.patches).points)
-        return self._distances(
-            to_numpy(patches.points), near.sources, fitted, self._of(near.indices)
-        )
+        fitted = cast("Patches", self.patches).points
+        return self._distances(patches.points, near.sources, fitted, self._of(near.indices))
 
     def _left_over(self, values: Floats, distances: Callable[[], Floats]) -> Floats:
         """Return the lengths from new points after labels, infinite where an edge is left out."""
@@ -249,13 +248,14 @@ class Lengths:
         if is_sparse(X):
             space = SearchedPoints(Z, self.n_jobs)
             return (space.distances(X, i, j) / space.scale).astype(X.dtype, copy=False)
-        parts = map_blocks(
-            lambda block: step_lengths(X[i[block]] - Z[j[block]]),
-            len(i),
-            3 * X.itemsize * X.shape[1],
-            self.n_jobs,
-        )
-        return np.concatenate(parts) if parts else np.empty(0, dtype=X.dtype)
+        with large_blocks(X):
+            parts = map_blocks(
+                lambda block: to_numpy(step_lengths(taken(X, i[block]) - taken(Z, j[block]))),
+                len(i),
+                3 * X.itemsize * X.shape[1],
+                self.n_jobs,
+            )
+        return np.concatenate(parts) if parts else to_numpy(X[:0, 0])
 
     def _from_all(self, block: slice | Indices) -> Floats:
         """Return the distances of a block of points from all points."""
@@ -334,7 +334,7 @@ def all_distances(X: Any, Z: Any) -> Floats:
     return np.asarray(euclidean_distances(X, Z) if is_sparse(X) else cdist(X, Z))
 
 
-def step_lengths(steps: Floats) -> Floats:
+def step_lengths(steps: Array) -> Array:
     """Return the lengths of steps (n, m), also where their squares overflow or vanish.
 
     Examples
@@ -342,14 +342,16 @@ def step_lengths(steps: Floats) -> Floats:
     >>> step_lengths(np.array([[3.0, 4.0], [3e200, 4e200], [0.0, 0.0]]))
     array([5.e+000, 5.e+200, 0.e+000])
     """
+    xp = array_namespace(steps)
     with np.errstate(over="ignore"):
-        lengths = np.linalg.norm(steps, axis=1)
-    odd = np.flatnonzero(~np.isfinite(lengths) | (lengths == 0))
+        lengths = xp.linalg.vector_norm(steps, axis=1)
+    odd = np.flatnonzero(to_numpy(~xp.isfinite(lengths) | (lengths == 0)))
     if len(odd):
-        units = np.abs(steps[odd]).max(axis=1, initial=0.0)
-        units[units == 0] = 1.0
-        lengths[odd] = np.linalg.norm(steps[odd] / units[:, None], axis=1) * units
-    return np.asarray(lengths)
+        steps = taken(steps, odd)
+        units = xp.max(xp.abs(steps), axis=1)
+        units = xp.where(units == 0, 1.0, units)
+        put(lengths, odd, xp.linalg.vector_norm(steps / units[:, None], axis=1) * units)
+    return lengths
 
 
 def even_pairs(n: int, most: int) -> tuple[Indices, Indices]:

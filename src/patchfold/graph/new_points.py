@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from sklearn.utils import gen_batches
 
+from patchfold.base.arrays import beside, to_numpy
 from patchfold.graph.edges import stacked, with_lengths
 from patchfold.graph.lengths import all_distances
 from patchfold.neighbors.given import given_neighbors
@@ -125,11 +126,14 @@ def _patches_of_new(
     if graph.copies is not None:  # patches are made of distinct points
         fitted = cast("Sample", cast("Patches", graph.patches).sample).data
         members = graph.copies.numbered(members)
+    means = cast("Patches", graph.patches).means
+    fitted, X = beside(means, fitted), beside(means, X)
     if graph.denoised is None:
         patches = patch.gaussians(fitted, members, points=X, n_jobs=setting.n_jobs, part=part)
     else:
         patches = graph.denoised.of_new(patch, X, fitted, members, setting.n_jobs, part)
-    if not np.isfinite(patches.variances if patches.factored else patches.roots).all():
+    spread = to_numpy(patches.variances if patches.factored else patches.roots)
+    if not np.isfinite(spread).all():
         raise np.linalg.LinAlgError("its variances are infinite")
     return patches
 

@@ -6,8 +6,8 @@ points find their place in it (:mod:`patchfold.graph.new_points`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -15,9 +15,11 @@ import numpy as np
 from patchfold.base.arrays import to_numpy
 from patchfold.base.types import GraphName
 from patchfold.base.validation import is_sparse
+from patchfold.gpu.devices import on
 from patchfold.graph import new_points
 from patchfold.graph.lengths import Lengths, PrunedLengths
 from patchfold.neighbors.given import at_zero
+from patchfold.neighbors.protocol import moved
 from patchfold.supervision import label_rule
 
 if TYPE_CHECKING:
@@ -63,6 +65,7 @@ class GraphSetting:
     # A parameter and its value: every point needs at least as many neighbours
     needs: tuple[str, float] = ("n_neighbors", 0)
     knn: Knn = "auto"
+    device: str | None = None  # of torch, while a graph is built there; None for threads
     random_state: Seed = None  # of an approximate search
     n_jobs: int | None = None
 
@@ -186,6 +189,16 @@ class PatchGraph:
     def neighbors_of_new(self, X: Any) -> Neighborhoods:
         """Return the neighbours of new points among the fitted ones, and the lengths to them."""
         return new_points.neighbors_of_new(self, X)
+
+    def on(self, device: str | None) -> PatchGraph:
+        """Return the same graph with points, patches and searches on a device, or in threads."""
+        lengths, denoised, search = self.lengths, self.denoised, moved(self.search, device)
+        if lengths.patches is not None:
+            lengths = replace(lengths, patches=lengths.patches.mapped(partial(on, device)))
+        if denoised is not None:
+            near = moved(denoised.search, device)
+            denoised = replace(denoised, points=on(device, denoised.points), search=near)
+        return replace(self, lengths=lengths, denoised=denoised, search=search)
 
     def divergences(self, X: Any) -> Floats:
         """Return the divergences of points from all fitted ones, (n_new, n)."""

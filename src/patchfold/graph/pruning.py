@@ -54,11 +54,13 @@ def pruned_lengths(
     unit: float,
     n: int,
     n_jobs: int | None = None,
+    device: str | None = None,
 ) -> Floats:
     """Return the lengths of the graph's own edges in a unit, infinite for short circuits.
 
     Other arguments are those of :func:`~patchfold.graph.short_circuits.verdict`.
     """
-    factors = verdict(asked, distances, disagreement, n, n_jobs).factors[asked.own]
+    judged = verdict(asked, distances, disagreement, n, n_jobs, device=device)
+    factors = judged.factors[asked.own]
     own = distances[asked.own]
     return np.asarray((own / unit) * factors.astype(own.dtype))

@@ -36,7 +36,7 @@ point is left out unless it is trusted (:func:`trusted_of_new`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -173,6 +173,7 @@ def verdict(
     n_jobs: int | None = None,
     *,
     renumbered: int = RENUMBERED,
+    device: str | None = None,
 ) -> Judgement:
     """Decide about all edges between ``n`` points, as told at the top of this module.
 
@@ -180,7 +181,8 @@ def verdict(
     divergence in units of the typical one.
 
     A second look changes ``factors`` only; the rest is that of the first. From ``renumbered`` edges
-    on, points are numbered along the graph meanwhile; results do not depend on it.
+    on, points are numbered along the graph meanwhile; results do not depend on it, nor on the
+    ``device`` of torch that finds paths (None: threads).
 
     Examples
     --------
@@ -200,7 +202,7 @@ def verdict(
     (array([5]), array([25]))
     """
     i, j, own, nearest, common = candidates
-    edges = EdgeList(i, j, np.asarray(distances, dtype=np.float64), n)
+    edges = EdgeList(i, j, np.asarray(distances, dtype=np.float64), n, device=device)
     if len(i) >= renumbered:
         edges = edges.renumbered()
     tree = np.zeros(len(i), dtype=bool)
@@ -254,7 +256,8 @@ def ways_around(edges: EdgeList, held: Mask, asked: Indices, n_jobs: int | None 
     Ways lead over edges that are held; the shortest paths of some landmarks bound them.
     """
     ends = edges.i[asked], edges.j[asked]
-    return landmark_ways(edges.graph(held), *ends, RECIPE.landmarks, n_jobs, names=edges.names)
+    how: dict[str, Any] = {"names": edges.names, "device": edges.device}
+    return landmark_ways(edges.graph(held), *ends, RECIPE.landmarks, n_jobs, **how)
 
 
 def is_between(parts: Indices, large: Mask, i: Indices, j: Indices) -> Mask:

@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from array_api_compat import array_namespace
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
-from patchfold.base.threads import map_blocks
+from patchfold.base.arrays import beside, to_numpy
+from patchfold.base.threads import large_blocks, map_blocks
 from patchfold.graph.geodesics import by_point, continued_paths
 from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.solvers.scaling import CLOSE, NEAR, settled
@@ -96,17 +98,20 @@ class Triangulation:
         """Place points by their geodesics, which ``paths`` gives for a block of them."""
 
         def place(block: slice) -> Floats:
-            known = paths(block).astype(np.float64, copy=False)
+            known = paths(block)
+            xp = array_namespace(known)
+            known = xp.astype(known, xp.float64, copy=False)
             with np.errstate(over="ignore", invalid="ignore"):  # callers check for infinities
-                centred = -0.5 * (known**2 - self.squared_means)
+                centred = -0.5 * (known**2 - beside(known, self.squared_means))
                 # Row by row: a product of matrices has bits that depend on how many rows there are.
-                found: Floats = (centred[:, None, :] @ self.axes)[:, 0, :]
+                found: Floats = to_numpy((centred[:, None, :] @ beside(known, self.axes))[:, 0, :])
                 if self.places is not None:
                     found = settled(known, self.places, found, close)
                 return np.asarray(found * self.unit)
 
         row_bytes += 3 * 8 * self.paths.shape[1]
-        return np.concatenate(map_blocks(place, n, row_bytes, n_jobs))
+        with large_blocks(self.paths):
+            return np.concatenate(map_blocks(place, n, row_bytes, n_jobs))
 
 
 def check_places(places: Floats, rows: Indices) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from patchfold.base.validation import is_sparse
 from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
+from patchfold.neighbors.protocol import moved
 
 if TYPE_CHECKING:
     from patchfold.base.types import Indices
@@ -125,3 +126,7 @@ class DistinctNeighbors:
         """Return the neighbours of the rows, or of new points ``X``."""
         near = self.search.query(X)
         return self.copies.of_rows(near) if X is None else self.copies.named(near)
+
+    def on(self, device: str | None) -> Self:
+        """Return the same search on a device of torch, or in threads."""
+        return type(self)(moved(self.search, device), self.copies)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from copy import copy
+from typing import Any, Self
 
+import numpy as np
+
+from patchfold.base.arrays import to_numpy
 from patchfold.base.validation import check_count, check_points, check_radius
+from patchfold.gpu.devices import on_host, put
+from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.neighbors.points import SearchedPoints, all_within, k_nearest
 from patchfold.neighbors.protocol import built, check_fewer_than_samples
-
-if TYPE_CHECKING:
-    from patchfold.neighbors.neighborhoods import Neighborhoods
 
 
 class ExactNeighbors:
@@ -36,6 +39,9 @@ class ExactNeighbors:
     array([2])
     """
 
+    # Where the search runs: a device of torch, or None for threads.
+    device: str | None = None
+
     def __init__(self, n_neighbors: int, *, n_jobs: int | None = None) -> None:
         self.n_neighbors = check_count("n_neighbors", n_neighbors)
         self.n_jobs = n_jobs
@@ -43,7 +49,7 @@ class ExactNeighbors:
 
     def build(self, X: Any) -> Self:
         """Prepare the search on the rows of ``X``, dense or sparse, and return it."""
-        X = check_points(X, accept_sparse=True)
+        X = check_points(on_host(X), accept_sparse=True)
         check_fewer_than_samples(self.n_neighbors, X.shape[0])
         self._space = SearchedPoints(X, self.n_jobs)
         return self
@@ -51,8 +57,22 @@ class ExactNeighbors:
     def query(self, X: Any = None) -> Neighborhoods:
         """Return the neighbours of the built points, or of new points ``X``."""
         space = built(self, self._space)
-        queries = space.check_queries(X, type(self).__name__)
-        return k_nearest(space, queries, self.n_neighbors, own=X is None)
+        queries = space.check_queries(on_host(X), type(self).__name__)
+        if self.device is None:
+            return k_nearest(space, queries, self.n_neighbors, own=X is None)
+        from patchfold.gpu.neighbors import nearest
+
+        asked = None if X is None else put(queries, self.device)
+        found = nearest(put(space.points, self.device), self.n_neighbors, asked)
+        indices, distances = (to_numpy(part).ravel() for part in found)
+        starts = np.arange(len(queries) + 1, dtype=np.intp) * self.n_neighbors
+        return Neighborhoods(starts, indices.astype(np.intp, copy=False), distances)
+
+    def on(self, device: str | None) -> Self:
+        """Return the same search on a device of torch, or in threads."""
+        moved = copy(self)
+        moved.device = device
+        return moved
 
 
 class RadiusNeighbors:

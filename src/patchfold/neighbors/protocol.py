@@ -40,6 +40,16 @@ class GraphTransformer(Protocol):
         ...
 
 
+def moved(search: Any, device: str | None) -> Any:
+    """Return the same search on a device of torch, or in threads."""
+    if not hasattr(search, "on"):
+        raise ValueError(
+            f"the fit has searched neighbours by {type(search).__name__}, which does not run on a "
+            "GPU; use engine='threads', or fit with engine='cuda'."
+        )
+    return search.on(device)
+
+
 def built(search: Any, state: State | None) -> State:
     """Return what a search was built on, or say that it was not."""
     if state is None:

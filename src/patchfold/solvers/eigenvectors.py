@@ -7,16 +7,18 @@ rounding, is positive. The residuals of every solver are checked.
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from array_api_compat import array_namespace
 from scipy.linalg import LinAlgError, eigh
 from scipy.sparse import csc_array, csr_array, diags_array, eye_array
 from scipy.sparse.csgraph import connected_components, dijkstra, reverse_cuthill_mckee
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, lobpcg, splu
 from sklearn.exceptions import ConvergenceWarning
 
+from patchfold.base.arrays import Array, beside, to_numpy
 from patchfold.base.memory import available_memory, check_memory
 from patchfold.base.threads import one_blas_thread
 from patchfold.base.validation import ignored_warnings, warn_user
@@ -63,6 +65,9 @@ EXHAUSTED = 1e-13
 
 # The residual at which an iteration is accepted, as a share of the largest eigenvalue wanted.
 ITERATED = 1e-5
+
+# On a device: passes with one polynomial, and the residual at which they stop.
+DEVICE_PASSES, ENOUGH = 12, 1e-9
 
 # How far the coarsest graph may miss the kernel, as a share: rounding, and far less than a point.
 KNOWN = 1e-8
@@ -122,13 +127,15 @@ def bottom_eigenvectors(
     kernel: Floats | None = None,
     parts: Indices | None = None,
     limits: Limits = LIMITS,
+    device: str | None = None,
 ) -> tuple[Floats, Floats]:
     """Return eigenpairs ``skip`` to ``skip + count - 1`` of a sparse positive semi-definite matrix.
 
     Give a ``kernel`` (n,) if the matrix is the Laplacian of a graph: the positive vector that it
     maps to zero. Multigrid then solves large connected graphs. A graph that falls apart needs
     ``parts`` (n,), the number from 0 to ``skip - 1`` of every point's part: the kernel of each part
-    is an eigenvector, and is skipped.
+    is an eigenvector, and is skipped. Laplacians are solved on a ``device`` of torch, if one is
+    given and they have few parts.
 
     Eigenvalues (count,) rise; eigenvectors (n, count) have unit length.
     """
@@ -138,6 +145,8 @@ def bottom_eigenvectors(
     most = limits.dense_of_many if last > MANY else limits.dense
     if n <= max(most, 2 * (last if known is None else count) + 2):
         values, vectors = dense(M.toarray(), 0, last - 1)
+    elif device is not None and kernel is not None and skip <= MANY:
+        values, vectors = _on_device(M, last - skip, kernel, parts, device)
     else:
         with one_blas_thread():
             found, large = None, n > limits.direct
@@ -176,40 +185,63 @@ def fix_signs(vectors: Floats) -> Floats:
 
 
 def leading(
-    product: Callable[[Floats], Floats], start: Floats, count: int, limits: Limits = LIMITS
-) -> tuple[Floats, Floats, Floats]:
+    product: Callable[[Array], Array], start: Array, count: int, limits: Limits = LIMITS
+) -> tuple[Floats, Array, Array]:
     """Return the leading eigenpairs of a symmetric matrix by block Lanczos with thick restarts.
 
     The products of the matrix and the eigenvectors, which are known by then, come last. A pass over
     a large matrix costs hardly more for a block of vectors than for one, and a block needs fewer
-    passes. Every new block is made orthogonal to the whole basis.
+    passes. Every new block is made orthogonal to the whole basis. Vectors are arrays of the library
+    and on the device of ``start``.
     """
     n, width = start.shape
     kept = count + width
     limit = min(8 * kept, n // 2)
-    block = np.linalg.qr(start)[0]
-    basis, images = np.empty((2, n, 0))
+    xp = array_namespace(start)
+    block = xp.linalg.qr(start)[0]
+    basis = images = start[:, :0]
     projected = np.empty((0, 0))
     for _ in range(limits.passes):
         image = product(block)
-        basis = np.concatenate([basis, block], axis=1)
-        images = np.concatenate([images, image], axis=1)
-        new = basis.T @ image
+        basis = xp.concat([basis, block], axis=1)
+        images = xp.concat([images, image], axis=1)
+        coefficients = basis.T @ image
+        new = to_numpy(coefficients)
         border = new[:-width]
         projected = np.block([[projected, border], [border.T, (new[-width:] + new[-width:].T) / 2]])
-        block, link = np.linalg.qr(image - basis @ new)
+        block, link = xp.linalg.qr(image - basis @ coefficients)
         # Twice: of a converged direction only rounding is left, which points anywhere.
-        block, correction = np.linalg.qr(block - basis @ (basis.T @ block))
+        block, correction = xp.linalg.qr(block - basis @ (basis.T @ block))
         values, inner = np.linalg.eigh(projected)
         values, inner = values[::-1], inner[:, ::-1]
-        vectors = basis @ inner[:, :kept]
-        residuals = np.linalg.norm(correction @ link @ inner[-width:, :count], axis=0)
-        turned = images @ inner[:, :kept]
+        turn = beside(basis, inner[:, :kept].copy())
+        vectors, turned = basis @ turn, images @ turn
+        residuals = np.linalg.norm(to_numpy(correction @ link) @ inner[-width:, :count], axis=0)
         if len(values) >= count and residuals.max() <= limits.converged * np.abs(values).max():
             break
         if basis.shape[1] + width > limit:
             basis, images, projected = vectors, turned, np.diag(values[:kept])
     return values[:count], vectors[:, :count], turned[:, :count]
+
+
+def _on_device(
+    L: Any, count: int, kernel: Floats, parts: Indices | None, device: str
+) -> tuple[Floats, Floats]:
+    """Return the bottom eigenpairs of a Laplacian, but its kernel, found on a device of torch."""
+    from patchfold.gpu.eigenvectors import DEGREES, Filtered
+
+    if parts is None:
+        parts = np.zeros(len(kernel), dtype=np.intp)
+    matrix = Filtered(L, _kernels(kernel, parts).toarray(), device)
+    few = replace(LIMITS, passes=DEVICE_PASSES, converged=ENOUGH)
+    spare = start = matrix.random(SPARE_VECTORS + count)
+    for degree in DEGREES:
+        vectors = leading(matrix.filter(degree), start, count, few)[1]
+        values, found, residual = matrix.pairs(vectors)
+        if residual <= ITERATED * values.max():
+            break
+        start = array_namespace(spare).concat([vectors, spare[:, count:]], axis=1)
+    return values, found
 
 
 def _by_multigrid(

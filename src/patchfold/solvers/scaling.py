@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from array_api_compat import array_namespace, device, is_torch_array
 from sklearn.utils import gen_batches
 
+from patchfold.base.arrays import Array, beside, taken, to_doubles, to_numpy
 from patchfold.base.sampling import drawn_rows
-from patchfold.base.threads import map_slices, one_blas_thread
+from patchfold.base.threads import block_slices, large_blocks, map_slices, one_blas_thread
 from patchfold.solvers import eigenvectors
 
 if TYPE_CHECKING:
@@ -65,22 +67,22 @@ def classical_mds(
     After the eigenvalues, which fall, and the eigenvectors (n, n_components) comes the mean squared
     distance of every point, which new points need. ``distances`` (n, n) is overwritten with its
     squares. Distances in float32 are scaled in float64. Results do not depend on ``n_jobs``, the
-    number of threads.
+    number of threads. They may be a tensor of torch, whose device then does the work.
     """
     n = len(distances)
     squared = distances
     squared_means = np.empty(n)
 
     def square(rows: slice) -> float:
-        np.square(squared[rows], out=squared[rows])
-        squared_means[rows] = squared[rows].mean(axis=1, dtype=np.float64)
+        squared[rows] *= squared[rows]
+        squared_means[rows] = _row_means(squared[rows])
         return float(squared[rows].max())
 
-    largest = max(map_slices(square, list(gen_batches(n, TILE_ROWS)), n_jobs))
+    largest = max(map_slices(square, _tiles(squared), n_jobs))
     if largest == 0:  # all points in one place: any direction will do
         return np.zeros(n_components), np.eye(n, n_components), squared_means
     if n <= max(limits.dense, 4 * (n_components + eigenvectors.BLOCK)):
-        B = squared.astype(np.float64)
+        B = np.array(to_numpy(squared), dtype=np.float64)
         B -= squared_means
         B -= squared_means[:, None]
         B += squared_means.mean()
@@ -92,9 +94,8 @@ def classical_mds(
         def product(V: Floats) -> Floats:
             return _centred_product(squared, V, n_jobs)
 
-        start = squared[np.linspace(0, n - 1, eigenvectors.BLOCK).astype(np.intp)].T.astype(
-            np.float64
-        )
+        rows = np.linspace(0, n - 1, eigenvectors.BLOCK).astype(np.intp)
+        start = to_doubles(taken(squared, rows)).T
         with one_blas_thread():
             values, vectors, image = eigenvectors.leading(
                 product, start - start.mean(axis=0), n_components, limits
@@ -125,12 +126,12 @@ def least_stress(squared: Floats, places: Floats, *, n_jobs: int | None = None) 
     >>> np.linalg.norm(places - places[0], axis=1).round(2)
     array([0.  , 1.21, 0.85, 0.85])
     """
-    known = np.ascontiguousarray(squared)
+    known = squared if is_torch_array(squared) else np.ascontiguousarray(squared)
 
     def root(block: slice) -> None:
-        np.sqrt(known[block], out=known[block])
+        known[block] **= 0.5
 
-    map_slices(root, list(gen_batches(len(known), TILE_ROWS)), n_jobs)
+    map_slices(root, _tiles(known), n_jobs)
     moving = places - places.mean(axis=0, dtype=np.float64)
     share = STEP_SHARE
     if len(known) >= SAMPLED_FROM:
@@ -145,14 +146,14 @@ def _placed_by_sample(known: Floats, places: Floats, n_jobs: int | None) -> Floa
     """Return places where a sample has the least stress, and every other point beside it."""
     sample = drawn_rows(len(known), SAMPLE, 0)
     centre = places[sample].mean(axis=0)
-    between, start = known[np.ix_(sample, sample)], places[sample] - centre
+    columns = taken(known.T, sample).T
+    between, start = to_numpy(taken(columns, sample)), places[sample] - centre
     targets = _descended(between, start, STEP_SHARE, n_jobs)
 
     def settle(block: slice) -> Floats:
-        paths, nearby = known[block][:, sample], places[block] - centre
-        return settled(paths, targets, nearby, NEAR)
+        return settled(columns[block], targets, places[block] - centre, NEAR)
 
-    return np.concatenate(map_slices(settle, list(gen_batches(len(known), TILE_ROWS)), n_jobs))
+    return np.concatenate(map_slices(settle, _tiles(known), n_jobs))
 
 
 def _descended(known: Floats, places: Floats, share: float, n_jobs: int | None) -> Floats:
@@ -160,19 +161,22 @@ def _descended(known: Floats, places: Floats, share: float, n_jobs: int | None) 
     n = len(known)
     moving = places - places.mean(axis=0)
     targets, pulled, stress = np.empty(moving.T.shape), np.empty_like(moving), np.empty(n)
-    pull_rows = _pull
-    if n >= COMPILED_FROM:
+    compiled = n >= COMPILED_FROM and not is_torch_array(known)
+    if compiled:
         from patchfold.solvers import stress_kernel
 
-        pull_rows = stress_kernel.pull
-
     def pull(block: slice) -> None:
-        pull_rows(known[block], targets, moving[block], pulled[block], stress[block])
+        if compiled:
+            stress_kernel.pull(known[block], targets, moving[block], pulled[block], stress[block])
+        else:
+            pulled[block], stress[block] = map(
+                to_numpy, _pull(known[block], targets, moving[block])
+            )
 
     before, step = np.inf, FIRST_STEP
     for _ in range(PASSES):
         targets[:] = moving.T
-        map_slices(pull, list(gen_batches(n, TILE_ROWS)), n_jobs)
+        map_slices(pull, _tiles(known), n_jobs)
         now = float(stress.sum())
         if before - now <= share * now or now <= LEAST_STRESS * n * n:
             break
@@ -181,27 +185,49 @@ def _descended(known: Floats, places: Floats, share: float, n_jobs: int | None) 
     return np.asarray(pulled - pulled.mean(axis=0))
 
 
-def _pull(known: Floats, targets: Floats, places: Floats, pulled: Floats, stress: Floats) -> None:
-    """Do what :func:`patchfold.solvers.stress_kernel.pull` does, for few points."""
-    apart = places[:, :, None] - targets
-    distances = np.sqrt(np.square(apart).sum(axis=1))
-    stress[:] = np.square(known - distances).sum(axis=1)
-    ratios = np.zeros_like(distances)
-    np.divide(known, distances, out=ratios, where=distances > NO_DIRECTION)
-    np.mean(ratios[:, None, :] * apart, axis=2, out=pulled)
+def _pull(known: Array, targets: Any, places: Any) -> tuple[Array, Array]:
+    """Return what :func:`patchfold.solvers.stress_kernel.pull` writes: for few points, or tensors.
+
+    The mean pull on every point, and its stress.
+    """
+    xp = array_namespace(known)
+    apart = beside(known, places)[:, :, None] - beside(known, targets)
+    distances = xp.sqrt(xp.sum(apart * apart, axis=1))
+    stress = xp.sum((known - distances) ** 2, axis=1)
+    some = distances > NO_DIRECTION
+    ratios = xp.where(some, known / xp.where(some, distances, 1.0), 0.0)
+    return xp.mean(ratios[:, None, :] * apart, axis=2), stress
 
 
-def _settle(known: Floats, targets: Floats, places: Floats, passes: int, close: float) -> None:
-    """Do what :func:`patchfold.solvers.stress_kernel.settle` does, beside few targets."""
-    moving, step = np.arange(len(known)), FIRST_STEP
+def _settle(known: Array, targets: Array, places: Array, passes: int, close: float) -> None:
+    """Do what :func:`patchfold.solvers.stress_kernel.settle` does: beside few targets, or tensors.
+
+    Points that have settled leave the rest.
+    """
+    xp = array_namespace(known)
+    moving, step = xp.arange(len(known), device=device(known)), FIRST_STEP
     for _ in range(passes):
-        pulled, stress = np.empty((len(moving), len(targets))), np.empty(len(moving))
-        _pull(known[moving], targets, places[moving], pulled, stress)
-        pulled += targets.mean(axis=1) - places[moving]
+        pulled = _pull(known[moving], targets, places[moving])[0]
+        pulled += xp.mean(targets, axis=1) - places[moving]
         places[moving] += step * pulled
-        moving, step = moving[np.square(pulled).sum(axis=1) > close**2], STEP
+        moving, step = moving[xp.sum(pulled * pulled, axis=1) > close**2], STEP
         if len(moving) == 0:
             return
+
+
+def _tiles(known: Array) -> list[slice]:
+    """Return the blocks of rows that are worked on at once."""
+    if not is_torch_array(known):
+        return list(gen_batches(len(known), TILE_ROWS))
+    with large_blocks(known):
+        return block_slices(len(known), 8 * 8 * known.shape[1])
+
+
+def _row_means(rows: Array) -> Floats:
+    """Return the means of rows in double precision."""
+    if is_torch_array(rows):
+        return to_numpy(rows.double().mean(dim=1))
+    return np.asarray(rows.mean(axis=1, dtype=np.float64))
 
 
 def settled(paths: Floats, targets: Floats, places: Floats, close: float = CLOSE) -> Floats:
@@ -216,13 +242,17 @@ def settled(paths: Floats, targets: Floats, places: Floats, close: float = CLOSE
     >>> settled(np.full((1, 3), np.sqrt(0.5)), corners, np.array([[0.3, 0.4]])).round(3)
     array([[0.5, 0.5]])
     """
-    found = np.array(places, dtype=np.float64)
+    found = np.array(to_numpy(places), dtype=np.float64)
+    axes = np.ascontiguousarray(targets.T, dtype=np.float64)
+    if is_torch_array(paths):
+        there = beside(paths, found)
+        _settle(paths, beside(paths, axes), there, PASSES, close)
+        return to_numpy(there)
     settle = _settle
     if len(targets) >= COMPILED_FROM:
         from patchfold.solvers import stress_kernel
 
         settle = stress_kernel.settle
-    axes = np.ascontiguousarray(targets.T, dtype=np.float64)
     settle(np.ascontiguousarray(paths), axes, found, PASSES, close)
     return found
 
@@ -242,14 +272,18 @@ def triangulation(places: Floats, precision: Any = np.float64) -> Floats:
 def _centred_product(squared: Floats, V: Floats, n_jobs: int | None) -> Floats:
     """Return ``-H D^2 H V / 2``; centring ``V`` saves passes over the matrix."""
     centred = V - V.mean(axis=0)
+    if is_torch_array(squared):
+        centred = beside(squared, centred)
 
     def multiply(rows: slice) -> Floats:
+        if is_torch_array(squared):
+            return to_numpy(squared[rows].to(centred.dtype) @ centred)
         part = np.zeros((rows.stop - rows.start, V.shape[1]))
         for tile in gen_batches(len(V), TILE_COLUMNS):
             part += squared[rows, tile] @ centred[tile]
         return part
 
-    image = np.concatenate(map_slices(multiply, list(gen_batches(len(V), TILE_ROWS)), n_jobs))
+    image = np.concatenate(map_slices(multiply, _tiles(squared), n_jobs))
     image -= image.mean(axis=0)
     image *= -0.5
     return image
