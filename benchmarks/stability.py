@@ -14,7 +14,6 @@ take part where they are installed. ``--picture`` draws heat maps of the swiss r
 from __future__ import annotations
 
 import argparse
-import json
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,8 +22,8 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy.spatial.distance import pdist, squareform
 
+from benchmarks.kept import kept_by_k
 from patchfold import GaussianPatch, PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
-from patchfold.base.files import write_whole
 from patchfold.datasets import make_manifold
 from patchfold.evaluation.comparison import umap as umap_of
 from patchfold.metrics import rank_correlation, stress, visible_share
@@ -96,17 +95,11 @@ def score(manifold, method, noise, k, seed):
     return dict(zip(MEASURES, map(float, values), strict=True))
 
 
-def kept(manifold, method, noise, seed, degrees):
+def measured(manifold, method, noise, seed, degrees):
     """Return the measures of one sample by k, computing and writing those that are not there."""
     name = f"{manifold}-{method}-{noise}-{seed}.json".replace(", ", "-").replace(" ", "_")
-    path = FOLDER / name
-    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    todo = [k for k in degrees if str(k) not in known]
-    for k in todo:
-        known[str(k)] = score(manifold, method, noise, k, seed)
-    if todo:
-        write_whole(path, json.dumps(known))
-    return [[known[str(k)][measure] for measure in MEASURES] for k in degrees]
+    by_k = kept_by_k(FOLDER / name, degrees, lambda k: score(manifold, method, noise, k, seed))
+    return [[scores[measure] for measure in MEASURES] for scores in by_k]
 
 
 def main() -> None:
@@ -129,7 +122,7 @@ def main() -> None:
             (m, noise, seed) for m in methods for noise in grid["noises"] for seed in grid["seeds"]
         ]
         values = Parallel(n_jobs=asked.jobs)(
-            delayed(kept)(manifold, m, noise, seed, grid["degrees"]) for m, noise, seed in cells
+            delayed(measured)(manifold, m, noise, seed, grid["degrees"]) for m, noise, seed in cells
         )
         shape = len(methods), len(grid["noises"]), len(grid["seeds"]), len(grid["degrees"]), -1
         every = np.reshape(values, shape)

@@ -10,7 +10,6 @@ run that was stopped goes on; raise the number when something here or in the met
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import warnings
 from pathlib import Path
@@ -22,7 +21,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+from benchmarks.kept import kept
 from patchfold import datasets, papers
+from patchfold.datasets.loading import at_hand
 from patchfold.evaluation.sampling import folds, halves
 
 REPETITIONS, FOLDS = 10, 3
@@ -75,25 +76,18 @@ def half(name, repetition):
     return chosen
 
 
-def kept(name, repetition):
+def kept_half(name, repetition):
     """Return a half from its file, computing and writing it first if it is not there."""
-    path = FOLDER / f"{name}-{repetition}.json"
-    if not path.exists():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            result = half(name, repetition)
-        part = path.with_suffix(".part")
-        part.write_text(json.dumps(result))
-        part.replace(path)
-        print(f"{name} {repetition}", flush=True)
-    return json.loads(path.read_text())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = FOLDER / f"{name}-{repetition}.json"
+        return kept(path, lambda: half(name, repetition))
 
 
 def names():
-    for entry, source in datasets.available():
-        at_hand = entry.papers and source not in {None, "OpenML"}
+    for entry in at_hand().values():
         smallest = min(entry.classes.values(), default=0)
-        if at_hand and MIN_SAMPLES <= entry.shape[0] <= MAX_SAMPLES and smallest >= MIN_CLASS:
+        if entry.papers and MIN_SAMPLES <= entry.shape[0] <= MAX_SAMPLES and smallest >= MIN_CLASS:
             yield entry.name
 
 
@@ -108,11 +102,10 @@ def compare(means, a, b):
 
 
 def main() -> None:
-    FOLDER.mkdir(parents=True, exist_ok=True)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     chosen = list(names())
     tasks = [(name, repetition) for name in chosen for repetition in range(REPETITIONS)]
-    done = Parallel(n_jobs=-1)(delayed(kept)(*task) for task in tasks)
+    done = Parallel(n_jobs=-1)(delayed(kept_half)(*task) for task in tasks)
     means = {name: {} for name in chosen}
     for method in done[0]:
         for name in chosen:

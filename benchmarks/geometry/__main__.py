@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import json
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,6 +24,7 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.manifold import LocallyLinearEmbedding, SpectralEmbedding
 
 from benchmarks.geometry import HELD_OUT, LEVELS, MANIFOLDS, TUNING, coordinates, observed
+from benchmarks.kept import kept_by_k
 from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE
 from patchfold.base.files import write_whole
 from patchfold.metrics import rank_correlation, stress
@@ -92,15 +92,11 @@ def scores(name, level, method, k, seed):
     }
 
 
-def kept(name, level, method, seed, degrees):
+def measured(name, level, method, seed, degrees):
     """Return the scores of one sample by k, computing and writing those that are not there."""
     path = FOLDER / f"{name}-{level}-{method}-{seed}.json"
-    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    todo = [k for k in degrees if str(k) not in known]
-    for k in todo:
-        known[str(k)] = scores(name, level, method, k, seed)
-        write_whole(path, json.dumps(known))
-    return [(known[str(k)]["rank"], known[str(k)]["stress"]) for k in degrees]
+    by_k = kept_by_k(path, degrees, lambda k: scores(name, level, method, k, seed))
+    return [(one["rank"], one["stress"]) for one in by_k]
 
 
 def main() -> None:
@@ -120,7 +116,7 @@ def main() -> None:
     cells = [
         (n, level, m, s) for n in names for level in LEVELS for m in methods for s in asked.seeds
     ]
-    values = Parallel(n_jobs=asked.jobs)(delayed(kept)(*cell, asked.k) for cell in cells)
+    values = Parallel(n_jobs=asked.jobs)(delayed(measured)(*cell, asked.k) for cell in cells)
     shape = len(names), len(LEVELS), len(methods), len(asked.seeds), len(asked.k), 2
     # Manifold, level, method, seed, k, and the two scores.
     every = np.reshape(values, shape)
