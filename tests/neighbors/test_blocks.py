@@ -102,7 +102,7 @@ def test_directions_are_orthonormal_and_the_widest_first():
 
 def test_the_compiled_functions_do_what_they_say_in_python(monkeypatch):
     rng = np.random.default_rng(0)
-    for name in ("search", "_bound", "_sharpen", "_look", "_square"):
+    for name in ("search", "_bound", "_sharpen", "_look", "squared_distance"):
         monkeypatch.setattr(block_kernel, name, getattr(block_kernel, name).py_func)
     monkeypatch.setattr(block_kernel, "BLOCK", 8)
     assert_same(clusters(rng, 30, 165, 0.1), 4)

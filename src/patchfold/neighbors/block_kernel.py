@@ -148,7 +148,7 @@ def _look(
     for y in range(min(BLOCK, len(points) - start)):
         if near[y] > limit:
             continue
-        square = _square(query, points[start + y], limit)
+        square = squared_distance(query, points[start + y], limit)
         if square > limit or square >= squares[last]:
             continue
         place = last
@@ -162,8 +162,11 @@ def _look(
 
 
 @compiled_freely
-def _square(a: Floats, b: Floats, limit: float) -> float:
-    """Return the squared distance, or a number above ``limit`` if it is above."""
+def squared_distance(a: Floats, b: Floats, limit: float) -> float:
+    """Return the squared distance, or a number above ``limit`` if it is above.
+
+    Parts are summed in the type of the points, which is much quicker, and the whole in float64.
+    """
     square = 0.0
     whole = len(a) // PART * PART
     for start in range(0, whole, PART):

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from patchfold.base import row_order
-from patchfold.base.compiling import compiled, compiled_freely
+from patchfold.base.compiling import compiled
 from patchfold.base.threads import map_blocks
+from patchfold.neighbors.block_kernel import squared_distance
 from patchfold.neighbors.neighborhoods import Neighborhoods, edge_starts
 
 if TYPE_CHECKING:
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 
 # Bytes that count for a row when rows are cut into blocks; it reads points from all over memory.
 ROW_BYTES = 2**15
-
-# A distance is given up if it is too long after a multiple of PART features.
-PART = 64
 
 
 def refined_neighbors(
@@ -111,7 +109,7 @@ def _search(
                     continue
                 seen_by[candidate] = q
                 limit = squares[q, wanted - 1]  # infinite until as many are found
-                square = _square(queries[q], points[candidate], limit)
+                square = squared_distance(queries[q], points[candidate], limit)
                 if square > limit or (square == limit and candidate > columns[q, wanted - 1]):
                     continue
                 found = min(found + 1, wanted)
@@ -125,25 +123,3 @@ def _search(
                     place -= 1
                 squares[q, place] = square
                 columns[q, place] = candidate
-
-
-@compiled_freely
-def _square(a: Floats, b: Floats, limit: float) -> float:
-    """Return the squared distance, or a number above ``limit`` if it is above.
-
-    Parts are summed in the type of the points, which is much quicker, and the whole in float64.
-    """
-    square = 0.0
-    whole = len(a) // PART * PART
-    for start in range(0, whole, PART):
-        part = a.dtype.type(0)
-        for x in range(PART):  # a fixed length makes it quick
-            gap = a[start + x] - b[start + x]
-            part += gap * gap
-        square += float(part)
-        if square > limit:
-            return square
-    for x in range(whole, len(a)):
-        gap = a[x] - b[x]
-        square += float(gap * gap)
-    return square
