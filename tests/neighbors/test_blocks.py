@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 
 from patchfold.neighbors import block_kernel, blocks
 from patchfold.neighbors.blocks import Blocks
+from patchfold.neighbors.candidates import Scan
 from patchfold.neighbors.points import SearchedPoints, k_nearest
+
+PAY = Blocks.pay
+
+
+@pytest.fixture(autouse=True, scope="module")
+def always_blocks():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Blocks, "pay", lambda _: True)
+        yield
 
 
 def assert_same(X, k, queries=None, n_jobs=None):
@@ -106,3 +116,18 @@ def test_the_compiled_functions_do_what_they_say_in_python(monkeypatch):
         monkeypatch.setattr(block_kernel, name, getattr(block_kernel, name).py_func)
     monkeypatch.setattr(block_kernel, "BLOCK", 8)
     assert_same(clusters(rng, 30, 165, 0.1), 4)
+
+
+@pytest.mark.parametrize("m", [40, 180])
+def test_blocks_pay_where_they_leave_out_many_points(m):
+    rng = np.random.default_rng(0)
+    for X, pays in ((clusters(rng, 20_000, m, 1e-3), True), (rng.normal(size=(20_000, m)), False)):
+        space = SearchedPoints(X, None)
+        assert PAY(Blocks(space)) is pays
+
+
+@pytest.mark.parametrize("pays", [True, False])
+def test_a_scan_takes_the_place_of_blocks_that_do_not_pay(pays, monkeypatch):
+    monkeypatch.setattr(Blocks, "pay", lambda _: pays)
+    space = SearchedPoints(clusters(np.random.default_rng(0), 100, 8, 0.1), None, blocks_from=0)
+    assert isinstance(next(space.finders()), Blocks if pays else Scan)

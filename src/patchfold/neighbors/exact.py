@@ -19,9 +19,9 @@ class ExactNeighbors:
     """The ``n_neighbors`` nearest points, exactly, under the order (distance, index).
 
     A k-d tree finds the candidates of dense data with at most 6 features, blocks of near points
-    those of other dense data of 20 000 points or more, and a scan over all pairs those of the
-    rest. The order is that of the distances in double precision, also for
-    float32 data, whose distances are rounded to float32 only when they are returned.
+    those of other dense data of 20 000 points or more, where they leave out enough of these, and a
+    scan over all pairs those of the rest. The order is that of the distances in double precision,
+    also for float32 data, whose distances are rounded to float32 only when they are returned.
 
     Parameters
     ----------

@@ -35,7 +35,8 @@ TREE_FEATURES = 6
 
 # From so many points on, blocks of near points are looked at instead of all. For 30 000 points of a
 # roll in 50 features this takes a fifth of the time of a scan, for 20 000 images of 784 pixels 0.7
-# of it. For 10 000 it takes as long, and needs a compiler.
+# of it. For 10 000 it takes as long, and needs a compiler. Where blocks leave out too few points, a
+# scan it is.
 BLOCKS_FROM = 20_000
 
 # A scan of BLAS_FEATURES features in one thread lets BLAS use all cores, as scikit-learn does;
@@ -152,9 +153,8 @@ class SearchedPoints:
 
     @cached_property
     def _quick_finder(self) -> Scan | Blocks:
-        if self.n_samples >= self._blocks_from:
-            return Blocks(self)
-        return Scan(self, np.float32)
+        blocks = Blocks(self) if self.n_samples >= self._blocks_from else None
+        return blocks if blocks is not None and blocks.pay() else Scan(self, np.float32)
 
     @cached_property
     def _centre(self) -> Floats:
