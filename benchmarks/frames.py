@@ -23,9 +23,10 @@ from scipy.sparse import csr_array
 
 from patchfold.explorer.columns import pack_column, pack_ids
 from patchfold.explorer.embeddings import Fitted
+from patchfold.explorer.further import pack_further
 from patchfold.explorer.packing import ArrayStore
 from patchfold.explorer.page import assemble
-from patchfold.explorer.views import View, pack_view, placed
+from patchfold.explorer.views import View, pack_views, placed
 
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "helpers"))
 
@@ -34,7 +35,7 @@ SIZES = {
     "a million points": (1_000_000, 1, (15,)),
 }
 HEAPS = 12
-SECONDS = 5
+SECONDS, WARM = 5, 2  # of measuring, after those in which the page finds its pace
 
 # Move the pane, or the slider, for some seconds; return the times between two frames.
 COUNT = """async ([kind, seconds]) => {
@@ -102,16 +103,17 @@ def page_of(n: int, panes: int, ks: tuple[int, ...]) -> str:
         "n": n,
         "ids": pack_ids("row", np.arange(n), n, store),
         "columns": [pack_column("heap", heap, n, store)],
+        "further": pack_further([], views[0].fitted.graph, store)[0],
         "text": None,
         "images": None,
-        "views": [pack_view(view, store) for view in views],
+        **pack_views(views, [], store),
     }
     return assemble(description, store)
 
 
 def rate(page: Any, program: str, argument: Any) -> tuple[float, float]:
     """Return the frames a second, without those in which the page finds its pace, and ms of CPU."""
-    page.evaluate(program, [argument, 2])
+    page.evaluate(program, [argument, WARM])
     before = browser_seconds()
     gaps = np.array(page.evaluate(program, [argument, SECONDS]))
     return float(1000 / np.median(gaps)), 1000 * (browser_seconds() - before) / len(gaps)
@@ -143,8 +145,7 @@ def main() -> None:
             peers = {count: rate(page, PEER, count) for count in {1, panes}}
             start = time.perf_counter()
             page.goto(path.as_uri())
-            while not page.evaluate(READY):
-                page.wait_for_timeout(50)
+            page.wait_for_function(READY)
             opened = time.perf_counter() - start
             page.wait_for_timeout(1000)
             words = [f"{len(html) / 1e6:.1f} MB", f"open after {opened:.1f} s"]
