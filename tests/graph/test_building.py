@@ -24,7 +24,7 @@ from patchfold import (
     divergences,
     papers,
 )
-from patchfold.graph.building import all_pairs_suit, build_graph
+from patchfold.graph.building import all_pairs_suit, build_graph, joins_points
 from patchfold.graph.patch_graph import GraphSetting
 from patchfold.graph.short_circuits import recommended_patch
 from patchfold.neighbors import ExactNeighbors, SharedNeighbors
@@ -80,6 +80,23 @@ def test_stages_are_entered_in_their_order():
     stages = ["neighbours", "patches", "neighbours under the divergence", "divergences"]
     stages.append("short circuits")
     assert entered == [name for stage in stages for name in (stage, "")]
+
+
+@pytest.mark.parametrize(
+    ("changes", "n", "m", "expected"),
+    [
+        ({}, 300, 10, False),
+        ({}, 20_000, 10, True),  # no room for the divergences of all pairs
+        ({}, 5000, 10_000, True),  # room, and no time
+        ({"pruned": True}, 300, 10, True),
+        ({"patch": None, "divergence": "euclidean"}, 300, 10, True),
+        ({"patch": None, "divergence": "euclidean", "supervision": "cut"}, 300, 10, False),
+        ({"patch": None, "divergence": "precomputed"}, 300, 300, False),
+    ],
+)
+def test_points_join_components_where_divergences_cannot(changes, n, m, expected):
+    papers = GraphSetting(10, patch=GaussianPatch(), patch_size=20, pruned=False)
+    assert joins_points(replace(papers, **changes), n, m, 8) is expected
 
 
 def test_given_distances_are_not_kept():

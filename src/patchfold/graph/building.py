@@ -100,14 +100,14 @@ def build_graph(
         with stage("patches"):
             patches, denoised = _fit_patches(points, searched, setting, setting.patch)
     lengths = Lengths(points, patches, setting.divergence, setting.n_jobs, setting.rule, codes)
-    near = _choose_edges(searched, lengths, setting, stage)
-    check_degrees(near, setting)
-    i, j, pairs = edges.undirected(near)
+    chosen = _choose_edges(searched, lengths, setting, stage)
+    check_degrees(chosen, setting)
+    i, j, pairs = edges.undirected(chosen)
     if patches is not None and setting.pruned:
         plain, lengths = _prune(i, j, searched, lengths, setting, stage)
     else:
         with stage("divergences"):
-            plain = edges.shortest(near, pairs) if patches is None else lengths.plain(i, j)
+            plain = edges.shortest(chosen, pairs) if patches is None else lengths.plain(i, j)
     if patches is not None and len(plain) and not plain.any() and np.ptp(points, axis=0).any():
         warn_user(
             "all divergences are zero although the points differ: every patch has the same "
@@ -116,7 +116,7 @@ def build_graph(
     stays = np.isfinite(plain)  # short circuits have an infinite length
     labelled = plain.copy()
     labelled[stays] = lengths.labelled(plain[stays], i[stays], j[stays])
-    near = edges.with_lengths(near, labelled[pairs])
+    near = edges.with_lengths(chosen, labelled[pairs])
     kept = np.isfinite(labelled)
     near, matrix = _join(near, (i[kept], j[kept], labelled[kept]), lengths, setting, stage)
     if setting.supervision is not None and stays.any():
@@ -177,22 +177,20 @@ def _search(X: Any, setting: GraphSetting, stage: Stage) -> _Searched:
     return _Searched(near.nearest(reach), search, reach, pooled)
 
 
-def all_pairs_fit(n: int, itemsize: int) -> bool:
-    """Tell whether numbers for all pairs of ``n`` points fit into scikit-learn's working memory."""
-    return bool(n * n * itemsize <= sklearn.get_config()["working_memory"] * 2**20)
-
-
 def all_pairs_suit(
     setting: GraphSetting, n: int, m: int, itemsize: int, *, most_work: float = MOST_WORK
 ) -> bool:
     """Tell whether to compare the patches of all pairs of ``n`` points: there is room, and time.
 
-    Time is short only in tables with more columns than rows, where one comparison takes long.
+    The room is scikit-learn's working memory. Time is short only in tables with more columns than
+    rows, where one comparison takes long.
     """
+    if n * n * itemsize > sklearn.get_config()["working_memory"] * 2**20:
+        return False
     rank = min(setting.patch_size, m)
     if setting.patch is not None and setting.patch.rank is not None:
         rank = min(rank, setting.patch.rank)
-    return all_pairs_fit(n, itemsize) and (m <= n or n * n / 2 * m * rank**2 <= most_work)
+    return m <= n or n * n / 2 * m * rank**2 <= most_work
 
 
 def search_for(X: Floats, setting: GraphSetting, n_neighbors: int | None) -> NeighborSearch:
@@ -214,8 +212,7 @@ def _fit_patches(
     X: Floats, searched: _Searched, setting: GraphSetting, patch: GaussianPatch
 ) -> tuple[Patches, Denoised | None]:
     """Fit the patches; with a shared search, take equal ones that another estimator has fitted."""
-    near = searched.neighborhoods
-    members = setting.members(near)
+    members = setting.members(searched.neighborhoods)
     make = partial(_make_patches, X, members, searched, setting, patch)
     if isinstance(setting.knn, SharedNeighbors) and setting.knn.has(X):
         return setting.knn.once("patches", (repr(patch), int(members.degrees.max())), make)

@@ -238,9 +238,9 @@ class Lengths:
 
     def _left_over(self, values: Floats, distances: Callable[[], Floats]) -> Floats:
         """Return the lengths from new points after labels, infinite where an edge is left out."""
-        kept = np.isfinite(values)
+        stays = np.isfinite(values)
         lengths = np.full(len(values), np.inf, dtype=values.dtype)
-        lengths[kept] = self.of_unlabelled(values[kept], lambda: distances()[kept])
+        lengths[stays] = self.of_unlabelled(values[stays], lambda: distances()[stays])
         return lengths
 
     def _distances(self, X: Floats, i: Indices, Z: Floats, j: Indices) -> Floats:
