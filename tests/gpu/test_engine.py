@@ -27,7 +27,7 @@ from patchfold import (
 from patchfold.base import threads
 from patchfold.datasets import make_manifold
 from patchfold.gpu import devices
-from patchfold.neighbors import ApproximateNeighbors
+from patchfold.neighbors import ApproximateNeighbors, exact
 from patchfold.neighbors.protocol import moved
 from patchfold.patches.covariances import ESTIMATES
 from patchfold.solvers import scaling
@@ -240,6 +240,14 @@ def test_a_saved_fit_needs_no_torch(cpu, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     loaded = pickle.loads(file.getvalue())
     np.testing.assert_allclose(loaded.transform(NEW), expected, rtol=1e-6)
+
+
+def test_a_search_that_does_not_see_all_points_tells_its_recall(monkeypatch):
+    monkeypatch.setattr(exact, "ALL_SEEN", 400)
+    search = exact.ExactNeighbors(5).on("cpu")
+    search.build(X[:400]).query()
+    with pytest.warns(UserWarning, match="more than 400 points.* found 100.0% of the neighbours"):
+        search.build(X).query()
 
 
 def test_a_space_is_built_on_the_device(cpu):

@@ -8,11 +8,14 @@ from typing import Any, Self
 import numpy as np
 
 from patchfold.base.arrays import to_numpy
-from patchfold.base.validation import check_count, check_points, check_radius
+from patchfold.base.validation import check_count, check_points, check_radius, warn_user
 from patchfold.gpu.devices import on_host, put
 from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.neighbors.points import SearchedPoints, all_within, k_nearest
 from patchfold.neighbors.protocol import built, check_fewer_than_samples
+
+# Points up to which a search on a GPU is exact: it looks at so many around every point.
+ALL_SEEN = 2 * 10**6
 
 
 class ExactNeighbors:
@@ -60,10 +63,15 @@ class ExactNeighbors:
         queries = space.check_queries(on_host(X), type(self).__name__)
         if self.device is None:
             return k_nearest(space, queries, self.n_neighbors, own=X is None)
-        from patchfold.gpu.neighbors import nearest
+        from patchfold.gpu.neighbors import nearest, recall
 
-        asked = None if X is None else put(queries, self.device)
-        found = nearest(put(space.points, self.device), self.n_neighbors, asked)
+        points = put(space.points, self.device)
+        found = nearest(points, self.n_neighbors, None if X is None else put(queries, self.device))
+        if X is None and len(points) > ALL_SEEN:
+            warn_user(
+                f"of more than {ALL_SEEN} points, a GPU sees those that are near in a rough order; "
+                f"it found {recall(points, found[0]):.1%} of the neighbours of a sample."
+            )
         indices, distances = (to_numpy(part).ravel() for part in found)
         starts = np.arange(len(queries) + 1, dtype=np.intp) * self.n_neighbors
         return Neighborhoods(starts, indices.astype(np.intp, copy=False), distances)
