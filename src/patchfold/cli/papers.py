@@ -250,10 +250,10 @@ def _asked(
     return module, list(dict.fromkeys(asked))
 
 
-def _tell(paths: list[str], *, as_json: bool, **about: Any) -> None:
+def _tell(paths: list[str], *, as_json: bool, **what: Any) -> None:
     """Print the names of the files written; programs are told what they are about, too."""
     if as_json:
-        print_json({"command": "reproduce", **about, "outputs": paths})
+        print_json({"command": "reproduce", **what, "outputs": paths})
     else:
         print_result("".join(f"{path}\n" for path in paths))
 
