@@ -173,8 +173,8 @@ def read_reasons(paper: str, table: str, folder: Traversable = REASONS) -> dict[
 def comparisons(sheet: Sheet, account: str) -> list[tuple[str, Comparison]]:
     """Test the methods of an account, or of the printed table, over its complete rows.
 
-    There is one, with its title, for each score and, in the X-space paper, each learner and all ten
-    methods; none where fewer than three methods have enough rows in common.
+    There is one, with its title, for each score and each family of methods; none where fewer than
+    three methods have enough rows in common.
     """
     values = (
         sheet.printed
@@ -184,27 +184,34 @@ def comparisons(sheet: Sheet, account: str) -> list[tuple[str, Comparison]]:
     found = []
     for score in dict.fromkeys(sheet.scores[row] for row in sheet.rows):
         rows = [row for row in sheet.rows if sheet.scores[row] == score and row not in sheet.sums]
-        # The X-space paper compares each learner in its space with the three beside it (section 6).
-        # Its statements follow if all ten are ranked together, and four pairs compared.
-        learners = ("ISM", "LEM", "LLE", "tSNE") if sheet.paper == "xspace" else ()
-        families: list[tuple[Sequence[str], str, list[tuple[str, str]]]]
-        families = [(("Euc", "PCA", name, f"X-{name}"), f"X-{name}", []) for name in learners]
-        if learners:
-            both = [(f"X-{name}", name) for name in learners]
-            families.append((("Euc", "PCA", *(name for pair in both for name in pair)), "", both))
-        for columns, control, pairs in families or [(sheet.columns, "", [])]:
+        for name, columns, control, pairs in _families(sheet):
             there = [column for column in columns if any((row, column) in values for row in rows)]
             scores = [
                 [values[row, column] for column in there]
                 for row in rows
                 if all((row, column) in values for column in there)
             ]
-            needed = {control} - {""} | {name for pair in pairs for name in pair}
+            needed = {control, *(method for pair in pairs for method in pair)} - {""}
             if len(there) >= 3 and len(scores) >= LEAST_ROWS and needed <= set(there):
-                name = control or ("all ten" if pairs else "")
                 title = ", ".join(part for part in (account, score, name) if part)
                 found.append((title, compare(there, scores, control=control, pairs=pairs)))
     return found
+
+
+def _families(sheet: Sheet) -> list[tuple[str, tuple[str, ...], str, list[tuple[str, str]]]]:
+    """Return the name, the methods, the control and the pairs of every comparison.
+
+    The X-space paper compares each learner in its space with the three beside it (section 6). Its
+    statements follow if all ten are ranked together, and four pairs compared.
+    """
+    if sheet.paper != "xspace":
+        return [("", sheet.columns, "", [])]
+    pairs = [(f"X-{name}", name) for name in ("ISM", "LEM", "LLE", "tSNE")]
+    all_ten = ("Euc", "PCA", *(method for pair in pairs for method in pair))
+    return [
+        *((own, ("Euc", "PCA", usual, own), own, []) for own, usual in pairs),
+        ("all ten", all_ten, "", pairs),
+    ]
 
 
 def _sheet(paper: str, table: str, outcomes: Sequence[Outcome]) -> Sheet:
