@@ -51,8 +51,8 @@ def use(monkeypatch):
     monkeypatch.setattr(neighbors, "CELL_BLOCKS", 2)
     monkeypatch.setattr(neighbors, "CHUNK", 3)
     monkeypatch.setattr(geodesics, "_has_kernel", lambda lengths: True)
-    monkeypatch.setattr(geodesics, "CHUNKS", 2)
-    monkeypatch.setattr(geodesics, "ROWS", 16)
+    monkeypatch.setattr(geodesics, "CHUNKS", 3)
+    monkeypatch.setattr(geodesics, "ROWS", 8)
     monkeypatch.setattr(geodesics, "LANES", 4)
 
 

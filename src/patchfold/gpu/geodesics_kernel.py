@@ -14,12 +14,14 @@ def relax(
     far,  # (groups, n_points, LANES) float64, read and written
     ends,  # int32: the points that arcs lead to; those of ROWS points lie side by side
     lengths,  # float64
-    starts,  # (n_points // ROWS + 1,) int64: where the arcs of ROWS points start
+    starts,  # (n_chunks + 1,) int64: where the arcs of a chunk, that is ROWS points, start
+    within,  # (n_chunks,) int64: which chunks of the tile have arcs to this one, bit by bit
     tasks,  # (programs,) int64: tile * groups + group
-    changed,  # (n_tiles * groups,) int32, written: whether anything became shorter
+    awake,  # (programs,) int64: the chunks of the tile to look at first, bit by bit
+    shortened,  # (n_chunks, groups) float64, written: the least distance that became shorter
     n_points,
     groups,
-    CHUNKS: tl.constexpr,  # a tile has so many times ROWS points
+    CHUNKS: tl.constexpr,  # of a tile
     ROWS: tl.constexpr,
     LANES: tl.constexpr,
 ):
@@ -29,31 +31,35 @@ def relax(
     path that becomes shorter later brings this tile up again.
     """
     task = tl.load(tasks + tl.program_id(0))
+    waiting = tl.load(awake + tl.program_id(0))
     tile = task // groups
-    base = far + (task % groups) * n_points * LANES
+    group = task % groups
+    base = far + group * n_points * LANES
     row = tl.arange(0, ROWS)
     lane = tl.arange(0, LANES)
-    ever = tl.full((), 0, tl.int32)
-    again = tl.full((), 1, tl.int32)
-    while again > 0:
-        better = tl.zeros((ROWS, LANES), tl.int32)
+    one = tl.full((), 1, tl.int64)
+    while waiting != 0:
         for part in range(CHUNKS):
-            chunk = tile * CHUNKS + part
-            at = base + (chunk * ROWS + row)[:, None] * LANES + lane[None, :]
-            known = tl.load(at)
-            least = known
-            start = tl.load(starts + chunk)
-            stop = tl.load(starts + chunk + 1)
-            for arc in range(start, stop, TOGETHER * ROWS):
-                for step in tl.static_range(TOGETHER):
-                    here = arc + step * ROWS + row
-                    end = tl.load(ends + here).to(tl.int64)
-                    length = tl.load(lengths + here)
-                    through = tl.load(base + end[:, None] * LANES + lane[None, :])
-                    least = tl.minimum(least, through + length[:, None])
-            tl.store(at, least, mask=least < known)
-            better |= (least < known).to(tl.int32)
-        again = tl.max(tl.max(better, axis=1), axis=0)
-        ever |= again
-        tl.debug_barrier()  # the next sweep sees what this one has written
-    tl.store(changed + task, ever)
+            if (waiting >> part) & 1 != 0:
+                waiting = waiting ^ (one << part)
+                chunk = tile * CHUNKS + part
+                at = base + (chunk * ROWS + row)[:, None] * LANES + lane[None, :]
+                known = tl.load(at)
+                least = known
+                start = tl.load(starts + chunk)
+                stop = tl.load(starts + chunk + 1)
+                for arc in range(start, stop, TOGETHER * ROWS):
+                    for step in tl.static_range(TOGETHER):
+                        here = arc + step * ROWS + row
+                        end = tl.load(ends + here).to(tl.int64)
+                        length = tl.load(lengths + here)
+                        through = tl.load(base + end[:, None] * LANES + lane[None, :])
+                        least = tl.minimum(least, through + length[:, None])
+                tl.store(at, least, mask=least < known)
+                least = tl.where(least < known, least, float("inf"))
+                lowest = tl.min(tl.min(least, axis=1), axis=0)
+                if lowest < float("inf"):
+                    before = tl.load(shortened + chunk * groups + group)
+                    tl.store(shortened + chunk * groups + group, tl.minimum(before, lowest))
+                    waiting = waiting | tl.load(within + chunk)
+                tl.debug_barrier()  # what follows sees what was written
