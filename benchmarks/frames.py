@@ -26,7 +26,7 @@ from patchfold.explorer.embeddings import Fitted
 from patchfold.explorer.further import pack_further
 from patchfold.explorer.packing import ArrayStore
 from patchfold.explorer.page import assemble
-from patchfold.explorer.views import View, pack_views, placed
+from patchfold.explorer.views import pack_views, placed
 
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "helpers"))
 
@@ -96,14 +96,14 @@ def page_of(n: int, panes: int, ks: tuple[int, ...]) -> str:
             ends = np.sort(rng.integers(0, n, starts[-1]).reshape(n, -1), axis=1).ravel()
             graph = csr_array((rng.random(starts[-1]), ends, starts), (n, n))
             ellipses = np.column_stack([plane, np.tile([1e-3, 0, 1e-3], (n, 1))])
-            fitted = Fitted("isomap", divergence, k, plane, graph, "kl", graph.data, ellipses)
-            views.append(View(fitted, plane, ellipses, rng.random(n)))
+            shown = plane, graph, "kl", graph.data, ellipses
+            views.append(Fitted("isomap", divergence, k, *shown, trust=rng.random(n)))
     description = {
         "title": "frames",
         "n": n,
         "ids": pack_ids("row", np.arange(n), n, store),
         "columns": [pack_column("heap", heap, n, store)],
-        "further": pack_further([], views[0].fitted.graph, store)[0],
+        "further": pack_further([], views[0].graph, store)[0],
         "text": None,
         "images": None,
         **pack_views(views, [], store),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from patchfold.base.types import Doubles, Floats, Indices, RowMetricName
+    from patchfold.explorer.loadings import Loadings
     from patchfold.graph.patch_graph import PatchGraph
     from patchfold.patches.gaussians import Patches
 
@@ -51,7 +52,7 @@ METRIC_NOTE = "trust is by the {metric} metric, as the fit"
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """One embedding, as an estimator found it."""
+    """One embedding, as an estimator found it, and what a pane of the page shows of it."""
 
     # What the page's switches call it; None where there is nothing to switch.
     method: str
@@ -68,6 +69,8 @@ class Fitted:
     known: dict[str, Doubles] = field(default_factory=dict)
     given: bool = False  # whether others have computed the coordinates
     metric: RowMetricName = "euclidean"  # by which points are neighbours, for the trust
+    trust: Doubles = field(default_factory=lambda: np.empty(0))  # from 0 to 1, when it is known
+    loadings: Loadings | None = None
 
 
 def choose_k(X: Doubles, methods: Sequence[str], divergences: Sequence[str], **common: Any) -> int:

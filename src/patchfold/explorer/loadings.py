@@ -72,17 +72,21 @@ def loadings_of(
 
 
 def pack_loadings(
-    found: Sequence[Loadings], names: Sequence[str], store: ArrayStore
-) -> tuple[list[str], list[dict[str, int]]]:
+    found: Sequence[Loadings | None], names: Sequence[str], store: ArrayStore
+) -> tuple[list[str], list[dict[str, int] | None]]:
     """Put the loadings of views into the store: the names of their features, and descriptions.
 
     A description has the places of features in the names, the lengths of the longest moves, and the
     coordinates of all moves as shares of these, by 8 bits.
     """
-    used = np.unique(np.concatenate([one.features.ravel() for one in found]))
+    features = [one.features.ravel() for one in found if one is not None]
+    used = np.unique(np.concatenate([np.empty(0, dtype=np.intp), *features]))
     small = np.min_scalar_type(max(len(used) - 1, 0))
-    packed = []
+    packed: list[dict[str, int] | None] = []
     for one in found:
+        if one is None:
+            packed.append(None)
+            continue
         longest = np.hypot(*one.moves.transpose(2, 0, 1)).max(axis=1)
         shares = one.moves / np.where(longest > 0, longest, 1.0)[:, None, None]
         codes = np.round(STEPS * shares) + STEPS

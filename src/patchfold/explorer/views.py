@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from patchfold.base.types import Doubles, Floats
     from patchfold.explorer.embeddings import Fitted
-    from patchfold.explorer.loadings import Loadings
     from patchfold.explorer.packing import ArrayStore
     from patchfold.patches.gaussians import Patches
 
@@ -33,17 +32,6 @@ if TYPE_CHECKING:
 MOST_EDGES = 4_000_000
 
 
-@dataclass(frozen=True, eq=False)
-class View:
-    """One pane of the page: an embedding, its patches, and the trust and loadings of its points."""
-
-    fitted: Fitted
-    plane: Doubles
-    ellipses: Doubles | None
-    trust: Doubles
-    loadings: Loadings | None = None
-
-
 def views_of(
     fitted: list[Fitted],
     X: Doubles,
@@ -51,7 +39,7 @@ def views_of(
     named: bool = True,
     n_jobs: int | None = None,
     random_state: Any = 0,
-) -> list[View]:
+) -> list[Fitted]:
     """Rotate embeddings onto a common one, and add the trust and the loadings of their points.
 
     There are no loadings of fits without features or of features that are not ``named``, nor where
@@ -68,12 +56,12 @@ def views_of(
         trust |= zip(alike, found, strict=True)
     loaded = named and has_loadings(X, len(fitted))
     return [
-        View(
+        replace(
             one,
-            plane,
-            None if one.ellipses is None else turned_ellipses(one.ellipses, by),
-            trust[place],
-            loadings_of(plane, one.graph, X, n_jobs)
+            plane=plane,
+            ellipses=None if one.ellipses is None else turned_ellipses(one.ellipses, by),
+            trust=trust[place],
+            loadings=loadings_of(plane, one.graph, X, n_jobs)
             if loaded and one.ellipses is not None
             else None,
         )
@@ -82,31 +70,26 @@ def views_of(
 
 
 def pack_views(
-    views: Sequence[View], feature_names: Sequence[str], store: ArrayStore
+    views: Sequence[Fitted], feature_names: Sequence[str], store: ArrayStore
 ) -> dict[str, Any]:
     """Put views into the store, and describe them and the features that move their points."""
     described = [pack_view(view, store) for view in views]
-    loaded = [place for place, view in enumerate(views) if view.loadings is not None]
-    found = [one for view in views if (one := view.loadings) is not None]
-    names, packed = pack_loadings(found, feature_names, store) if found else ([], [])
-    for place, loadings in zip(loaded, packed, strict=True):
-        described[place]["loadings"] = loadings
-    return {"features": names, "views": described}
+    names, loadings = pack_loadings([view.loadings for view in views], feature_names, store)
+    found = zip(described, loadings, strict=True)
+    return {"features": names, "views": [view | {"loadings": some} for view, some in found]}
 
 
-def pack_view(view: View, store: ArrayStore) -> dict[str, Any]:
+def pack_view(view: Fitted, store: ArrayStore) -> dict[str, Any]:
     """Put the arrays of a view into the store, and return its description."""
-    fitted = view.fitted
     return {
-        "method": fitted.method,
-        "divergence": fitted.divergence,
-        "k": fitted.k,
+        "method": view.method,
+        "divergence": view.divergence,
+        "k": view.k,
         "positions": store.add_rounded(view.plane),
         "ellipses": None if view.ellipses is None else _pack_ellipses(view.ellipses, store),
         "trust": store.add(np.round(255 * view.trust).astype(np.uint8)),
-        "graph": _pack_graph(fitted, store),
-        "loadings": None,
-        "notes": list(fitted.notes),
+        "graph": _pack_graph(view, store),
+        "notes": list(view.notes),
     }
 
 
