@@ -137,3 +137,47 @@ def test_new_rows_without_a_direction_are_refused():
     model = PatchLLE(metric="cosine").fit(profiles())
     with pytest.raises(ValueError, match="row 1 of X has only zeros"):
         model.transform(np.eye(12)[:2] * [[1], [0]])
+
+
+def ties(metric):
+    """Return answers of few values, each row with a direction."""
+    X = np.random.default_rng(0).integers(1, 4, (110, 7)).astype(float)
+    return X if metric == "cosine" else X[X.std(axis=1) > 0]
+
+
+@pytest.mark.filterwarnings("ignore:.* cannot be read:UserWarning")
+@pytest.mark.parametrize("metric", ["cosine", "correlation"])
+@pytest.mark.parametrize(
+    "estimator",
+    [PatchIsomap(), PatchIsomap(n_neighbors="auto"), PatchLLE(), PatchEigenmaps()],
+    ids=str,
+)
+def test_answers_in_another_order_have_the_same_places(estimator, metric):
+    X = ties(metric)
+    order = np.random.default_rng(1).permutation(len(X))
+    model = clone(estimator).set_params(metric=metric)
+    found, permuted = clone(model).fit(X), clone(model).fit(X[order])
+    np.testing.assert_array_equal(permuted.embedding_, found.embedding_[order])
+
+
+@pytest.mark.parametrize(
+    ("estimator", "later"),
+    [
+        (PatchIsomap(metric="cosine"), {"metric": "euclidean"}),
+        (PatchIsomap(metric="cosine", n_neighbors="auto"), {"metric": "euclidean"}),
+        (PatchIsomap(), {"metric": "correlation", "divergence": "precomputed"}),
+        (PatchSpace(), {"metric": "correlation", "divergence": "precomputed"}),
+        (PatchLLE(weights="entropic", reg=0.1), {"weights": "euclidean", "reg": 1e3}),
+        (PatchEigenmaps(), {"kernel": "exponential", "laplacian": "random-walk"}),
+        (PatchTSNE(perplexity=10.0, n_iter=5, random_state=0), {"perplexity": 2.0}),
+        (PatchIsomap(out_of_sample="krr"), {"out_of_sample": "grnn", "n_components": 3}),
+    ],
+    ids=str,
+)
+def test_new_points_are_placed_by_what_the_fit_was_told(estimator, later):
+    X = profiles()
+    model = clone(estimator).fit(X[:80])
+    expected = values(model.transform(X[80:]))
+    model.set_params(**later)
+    np.testing.assert_array_equal(values(model.transform(X[80:])), expected)
+    np.testing.assert_array_equal(model.score_samples(X[80:]), model.score_samples(X[80:].copy()))

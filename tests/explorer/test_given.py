@@ -18,6 +18,7 @@ import patchfold
 from explorer_pages import data_of, roll, store_of, unpacked
 from patchfold import PatchIsomap, PatchSpace
 from patchfold.analysis.trust import pointwise_trust
+from patchfold.base.row_metric import in_metric
 from patchfold.explorer import Explorer, explore
 from patchfold.explorer.given import OFFER, coordinates
 from patchfold.explorer.views import placed
@@ -217,3 +218,20 @@ def test_what_is_wrong_with_coordinates_is_said(arguments: dict[str, Any], messa
         explore(X30, **arguments)
     with pytest.raises(ValueError, match="X is None; give points, or coordinates"):
         explore(None)
+
+
+def test_a_page_is_made_by_the_metric_that_is_named() -> None:
+    random = np.random.default_rng(0)
+    angles = np.sort(random.uniform(0, 1.2, 80))
+    directions = np.column_stack([np.cos(angles), np.sin(angles), 0.05 * random.normal(size=80)])
+    X = directions * random.uniform(1, 30, (80, 1))
+    cosine = PatchIsomap(n_neighbors=8, metric="cosine", random_state=0).fit(X)
+    for page in (
+        explore(X, embeddings={"mine": cosine.embedding_}, metric="cosine"),
+        explore(X, n_neighbors=[8], divergences=["kl"], metric="cosine"),
+    ):
+        (view,), store = data_of(page)["views"], store_of(page)
+        (expected,) = pointwise_trust(in_metric(X, "cosine"), [placed(cosine.embedding_)])
+        assert np.abs(unpacked(store, view["trust"]) - 255 * expected).max() <= 1
+    # The features stay those that were given.
+    assert np.abs(unpacked(store, data_of(page)["columns"][0]["values"]) - X[:, 0]).max() < 1e-3

@@ -36,6 +36,7 @@ class TableOptions:
     dates: options.Dates = False
     decimal: options.Decimal = None
     header: options.Header = None
+    metric: options.Metric = "euclidean"
 
     def load(self, *, shown: Sequence[str] = (), xy: Sequence[str] = ()) -> tuple[Any, Any]:
         """Read the table; return what was learned about its columns, and its features.

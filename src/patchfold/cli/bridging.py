@@ -117,9 +117,11 @@ def _estimator(asked: BridgesOptions, n: int) -> Any:
     """Return what finds the edges, and places for a picture of them; both find the same edges."""
     from patchfold.embedding import PatchIsomap, PatchSpace
 
-    return (PatchSpace if asked.png is None else PatchIsomap)(
+    kind: Any = PatchSpace if asked.png is None else PatchIsomap
+    return kind(
         n_neighbors=options.neighbors(asked.neighbors),
         divergence=asked.divergence,
+        metric=asked.metric,
         n_jobs=options.threads(n),
         random_state=asked.seed,
     )

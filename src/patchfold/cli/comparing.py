@@ -144,7 +144,10 @@ def compare(asked: CompareOptions) -> None:
 def _report(asked: CompareOptions) -> Report:
     """Read the table and score all methods; say what is done before it is."""
     from sklearn.base import clone
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer
 
+    from patchfold.base.row_metric import in_metric
     from patchfold.cli.methods import equal_rows
 
     data, halves, (prepare, selection) = asked.data, asked.halves, asked.load()
@@ -166,7 +169,9 @@ def _report(asked: CompareOptions) -> Report:
         problem.reference,
     ]
     say([*facts, *options.noted(notes)])
-    coder = prepare.coder(features)
+    # Every method, also those without a metric of their own, gets rows in the metric.
+    measured = FunctionTransformer(in_metric, kw_args={"metric": asked.metric})
+    coder = make_pipeline(prepare.coder(features), measured)
     scores = _scores(asked, problem, coder, features, k)
     degree = k if isinstance(k, int) else options.DEFAULT_NEIGHBORS
     alike = equal_rows(scores, lambda: clone(coder).fit_transform(features), degree)
@@ -192,7 +197,8 @@ def _scores(
         random_state=seed,
     )
     splits = sampling.halves(y, halves, stratify=classes, random_state=seed)
-    graph = methods.euclidean_graph(prepare, features)
+    with about(asked.data):  # a row may have no direction
+        graph = methods.euclidean_graph(prepare, features)
     paths = comparison.geodesics(graph, random_state=seed)
     scores = []
     with progress(stderr()) as bar:

@@ -73,7 +73,6 @@ class EmbedOptions(TableOptions):
 
     method: options.Method = "isomap"
     divergence: options.Divergence = "kl"
-    metric: options.Metric = "euclidean"
     neighbors: options.Neighbors = None
     components: Components = 2
     supervised: Supervised = False

@@ -198,6 +198,7 @@ def _page(asked: ExploreOptions, prepare: Any, selection: Any) -> tuple[Any, lis
         "n_neighbors": [k if k == "auto" else int(k) for k in asked.neighbors or ()] or None,
         "methods": tuple(asked.method) if asked.method else None,
         "divergences": tuple(asked.divergence or DIVERGENCES),
+        "metric": asked.metric,
     }
     with about(asked.data):
         given = asked.coordinates(selection)
@@ -232,9 +233,10 @@ def _how(parameters: dict[str, Any], n: int, given: dict[str, Any]) -> str:
     if given:
         beside = f", beside {', '.join(methods)}" if methods else ""
         return f"Coordinates as given: {'; '.join(given)}{beside}"
-    ks = parameters["n_neighbors"] or slider(n)
+    ks, metric = parameters["n_neighbors"] or slider(n), parameters["metric"]
+    measured = "" if metric == "euclidean" else f" and metric={metric!r}"
     return (
-        f"By {', '.join(methods)} with {', '.join(parameters['divergences'])} at "
+        f"By {', '.join(methods)} with {', '.join(parameters['divergences'])}{measured} at "
         f"{', '.join(map(str, ks))} neighbours, as in Python"
     )
 

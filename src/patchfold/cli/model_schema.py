@@ -29,7 +29,10 @@ from sklearn.preprocessing import (
 )
 
 from patchfold import divergences
+from patchfold.base.row_metric import check_row_metric
 from patchfold.base.validation import check_choice, check_count, check_positive, check_radius
+from patchfold.embedding import PatchEigenmaps, PatchIsomap, PatchLLE
+from patchfold.embedding.lle import WEIGHTS
 from patchfold.graph.lengths import Lengths, PrunedLengths
 from patchfold.graph.patch_graph import GraphSetting, PatchGraph
 from patchfold.graph.short_circuits import Typical
@@ -117,6 +120,7 @@ SCHEMA: dict[type, Attributes] = {
     },
     GraphSetting: {
         "degree": _count_or_none,
+        "metric": lambda _, metric: check_row_metric(metric),
         "patch_size": lambda name, value: check_count(name, value, minimum=0),
     },
     csr_array: {"indptr": "i starts", "indices": "i edges < n", "data": "f+ edges"},
@@ -360,13 +364,20 @@ def _check_estimator(estimator: Any) -> None:
     sizes = {"n": len(graph), "m": check_count("n_features_in_", estimator.n_features_in_)}
     _check("patch_graph_", graph, Part("n m distinct", PatchGraph), sizes)
     _check("embedding_", estimator.embedding_, "f n d", sizes)
-    isomap = "_placing" in learned
+    isomap = isinstance(estimator, PatchIsomap)
     # Eigenvalues of Isomap are squares, and may be beyond the largest number.
     _check("eigenvalues_", learned.get("eigenvalues_"), "f!? d" if isomap else "f? d", sizes)
     if isomap:
         placing = Part("n d targets", Triangulation)
         _check("_placing", learned["_placing"], placing, sizes)
         _check("landmarks_", estimator.landmarks_, "i? targets < n", sizes)
+    elif isinstance(estimator, PatchLLE):
+        weights, reg = learned["_placing"]
+        check_choice("weights", weights, WEIGHTS)
+        check_positive("reg", reg)
+    elif isinstance(estimator, PatchEigenmaps):
+        power, normalized = learned["_placing"]
+        _check_equal("_placing", (power in (1, 2), type(normalized)), (True, bool))
     if "affinities_" in learned:
         _check("affinities_", estimator.affinities_, Part("n", csr_array), sizes)
     sizes["n"] = sizes.get("distinct", sizes["n"])  # a map is learned from distinct points

@@ -26,6 +26,7 @@ from patchfold.base.validation import (
     warn_user,
 )
 from patchfold.embedding.base_graph import BasePatchGraph, ordinary_arithmetic
+from patchfold.embedding.parameters import AUTO
 from patchfold.evaluation.legibility import unreadable
 from patchfold.gpu.devices import device_for, like
 from patchfold.graph.new_points import check_neighbors
@@ -93,16 +94,7 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
             return self
         X = self._validate(X, reset=True)
         self._on_cluster = None
-        if isinstance(self.n_neighbors, str):
-            self._fit_chosen(X, y)
-        else:
-            graph = self._fit_graph(X, y)
-            self._embed_spanned(graph, merged=len(graph) < len(self.patch_graph_))
-            if self.patch_graph_.copies is not None:
-                self._expand(self.patch_graph_.copies)
-            elif self.patch_graph_.rows is not None and not self.patch_graph_.rows.first().any():
-                self.embedding_[:] = 0  # a single point, wherever rounding takes its copies
-            self._warn_unreadable(X)
+        (self._fit_chosen if self.n_neighbors == AUTO else self._fit_decided)(X, y)
         self._fit_map(X)
         return self
 
@@ -150,6 +142,15 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         mapped = like(given, mapped)
         return mapped
 
+    def _fit_decided(self, X: Any, y: Any) -> None:
+        graph = self._fit_graph(X, y)
+        self._embed_spanned(graph, merged=len(graph) < len(self.patch_graph_))
+        if self.patch_graph_.copies is not None:
+            self._expand(self.patch_graph_.copies)
+        elif self.patch_graph_.rows is not None and not self.patch_graph_.rows.first().any():
+            self.embedding_[:] = 0  # a single point, wherever rounding takes its copies
+        self._warn_unreadable(X)
+
     def _fit_map(self, X: Any) -> None:
         """Fit the regression that maps new points, where it is asked for."""
         self.map_ = None
@@ -173,7 +174,7 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         """Return the neighbours of new points in the graph; every one has some, or is named."""
         graph = self.patch_graph_ if device is None else self.patch_graph_.on(device)
         near: Neighborhoods = graph.neighbors_of_new(X)
-        check_neighbors(near, rows, self.radius)
+        check_neighbors(near, rows, self.patch_graph_.setting.radius)
         return near
 
     def _embed_spanned(self, graph: PatchGraph, *, merged: bool) -> None:

@@ -70,6 +70,9 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
     # The device of torch that the last fit ran on; None for threads.
     _device: str | None = None
 
+    # Whether rows had few values, before a metric made others of them.
+    _few_values: bool
+
     @property
     def graph_(self) -> csr_array:
         """The symmetric graph of lengths; zeros are stored."""
@@ -104,19 +107,24 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
             if self._device is not None:
                 check_device(self, X)
         X = on_host(X)
+        # New points are compared as the fit did, whatever parameters were set afterwards.
+        precomputed = self._precomputed() if reset else self.patch_graph_.setting.precomputed
         points = check_points(X, accept_sparse=True, min_samples=2 if reset else 1)
         check_columns(self, X, reset=reset)
-        if self._precomputed():
+        if precomputed:
             # Entries of a sparse matrix are matrices themselves, those of an array are numbers.
             points = csr_array(points) if is_sparse(points) else points
             check_distances(points, square=reset)
         else:
             wide = is_sparse(points) and points.shape[1] > DIRECTIONS
-            spanned = wide if reset else self.span_ is not None
-            points = in_metric(in_format(points, spanned), self.metric, self.n_jobs)
+            points = in_format(points, wide if reset else self.span_ is not None)
+            if reset:
+                self._few_values = has_few_values(points)
+            metric = self.metric if reset else self.patch_graph_.setting.metric
+            points = in_metric(points, metric, self.n_jobs)
         if reset and self.n_neighbors == AUTO:
-            check_auto(points, precomputed=self._precomputed())
-        if reset and not self._precomputed():
+            check_auto(points, precomputed=precomputed)
+        if reset and not precomputed:
             points = kept(points, X)
         return points
 
@@ -189,10 +197,9 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
         """
         if self.patch is not None and self.lengths == "divergence":
             return None
-        by_value = has_few_values(rows.points)
-        copies = Copies.of(rows, codes, by_value=by_value)
+        copies = Copies.of(rows, codes, by_value=self._few_values)
         # A single point has no neighbours, and no graph.
-        least = len(copies.point) + by_value
+        least = len(copies.point) + self._few_values
         return copies if 1 < len(copies.first) < least else None
 
     def _decided(self, n: int, n_rows: int, *, given: bool) -> GraphSetting:
@@ -236,6 +243,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
             degree=k,
             radius=self.radius,
             divergence=self.divergence,
+            metric=self.metric,
             patch=self.patch_,
             patch_size=0 if self.patch_ is None or k is None else self.patch_.reach(k, n),
             pruned=self.lengths == "pruned",
@@ -259,13 +267,21 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
             ks = self._candidates_to_choose(points.shape[0])
             plain = self._plain()
             fitted = selection.fit_best(plain, points, own, draft=self._draft(), candidates=ks)
-            if copies is not None:
-                fitted = plain.set_params(n_neighbors=fitted.n_neighbors).fit(X, y)
-        # The fit that was chosen is one of those that were compared.
-        choosing = self.fit_report_["choosing n_neighbors"] - sum(fitted.fit_report_.values())
-        given = self.get_params(deep=False)
-        vars(self).update({k: v for k, v in vars(fitted).items() if k not in given})
-        self.fit_report_ = {"choosing n_neighbors": choosing, **fitted.fit_report_}
+        choosing = self.fit_report_["choosing n_neighbors"]
+        if copies is not None:
+            self.n_neighbors_ = fitted.n_neighbors
+            self._fit_decided(X, y)
+        else:  # the fit that was chosen is one of those that were compared
+            choosing -= sum(fitted.fit_report_.values())
+            given = {*self.get_params(deep=False), "_few_values"}
+            vars(self).update({k: v for k, v in vars(fitted).items() if k not in given})
+            setting = replace(self.patch_graph_.setting, metric=self.metric)
+            self.patch_graph_ = replace(self.patch_graph_, setting=setting)
+        self.fit_report_ = {"choosing n_neighbors": choosing, **self.fit_report_}
+
+    def _fit_decided(self, X: Any, y: Any) -> None:
+        """Fit with the ``n_neighbors`` that was given, or chosen."""
+        self._fit_graph(X, y)
 
     def _plain(self) -> Any:
         """Return an estimator whose fit, with the chosen ``n_neighbors``, is the one wanted.
@@ -403,7 +419,7 @@ class BasePatchGraph(TransformerMixin, BaseEstimator):
     def _points(self, asked: str, remedy: str) -> Floats:
         """Return the fitted points, sparse ones in their span, or say that there are none."""
         check_is_fitted(self)
-        if self._precomputed():
+        if self.patch_graph_.setting.precomputed:
             raise ValueError(
                 f"{asked} needs points, and divergence='precomputed' has distances; {remedy}."
             )

@@ -258,6 +258,7 @@ class PatchEigenmaps(BasePatchEmbedding):
             pairwise = isinstance(self.bandwidth, str) and self.bandwidth in PAIRWISE
             chosen = self._pairwise_bandwidth(graph) if pairwise else self._bandwidth(graph.matrix)
             self.bandwidth_ = chosen
+            self._placing = 2 if self.kernel == "gaussian" else 1, self.laplacian != "unnormalized"
             W = graph.matrix.astype(np.float64)
             W.data = self._kernel(W.data)
             parts = self._parts(W, graph.matrix)
@@ -339,7 +340,7 @@ class PatchEigenmaps(BasePatchEmbedding):
             weights,
             self.embedding_,
             self.eigenvalues_,
-            normalized=self.laplacian != "unnormalized",
+            normalized=self._placing[1],
         )
 
     def _is_smooth(self) -> bool:
@@ -378,7 +379,7 @@ class PatchEigenmaps(BasePatchEmbedding):
     def _kernel(self, lengths: Floats) -> Floats:
         if np.isinf(self.bandwidth_):
             return np.ones(len(lengths))
-        power = 2 if self.kernel == "gaussian" else 1
+        power, _ = self._placing
         with np.errstate(over="ignore", under="ignore"):
             return np.asarray(np.exp(-(lengths.astype(np.float64) ** power) / self.bandwidth_))
 

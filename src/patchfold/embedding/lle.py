@@ -233,6 +233,7 @@ class PatchLLE(BasePatchEmbedding):
                 )
 
     def _embed(self, graph: PatchGraph, n_components: int) -> None:
+        self._placing = self.weights, float(self.reg)
         with self._stage("embedding"):
             near = graph.neighborhoods
             if graph.pruned and self.weights == "euclidean":
@@ -261,10 +262,11 @@ class PatchLLE(BasePatchEmbedding):
 
     def _weights(self, near: Neighborhoods, graph: PatchGraph, points: Any = None) -> Floats:
         """Return the weights of neighbours, of ``points`` if they are not those of the graph."""
-        if self.weights == "entropic":
-            return entropic_weights(near, self.reg)
+        weights, reg = self._placing
+        if weights == "entropic":
+            return entropic_weights(near, reg)
         centres = graph.centres
-        return euclidean_weights(near, centres if points is None else points, centres, self.reg)
+        return euclidean_weights(near, centres if points is None else points, centres, reg)
 
 
 def centred_bottom(M: csr_array, count: int) -> tuple[Floats, Floats]:

@@ -13,6 +13,7 @@ from patchfold.base.estimators import ClassNamePrefixFeaturesOutMixin
 from patchfold.base.memory import check_memory
 from patchfold.embedding.base_graph import BasePatchGraph, ordinary_arithmetic
 from patchfold.embedding.isomap import PatchIsomap
+from patchfold.embedding.parameters import AUTO
 from patchfold.graph import edges
 from patchfold.neighbors.neighborhoods import Neighborhoods
 
@@ -175,10 +176,7 @@ class PatchSpace(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
                 "embeddings."
             )
         X = self._validate(X, reset=True)
-        if isinstance(self.n_neighbors, str):
-            self._fit_chosen(X, y)
-        else:
-            self._fit_graph(X, y)
+        (self._fit_chosen if self.n_neighbors == AUTO else self._fit_decided)(X, y)
         self._fill()
         return self
 

@@ -203,7 +203,7 @@ def from_estimators(
         places = coordinates(label, estimator, X)
         notes: tuple[str, ...] = ()
         own = hasattr(estimator, "embedding_") and hasattr(estimator, "patch_graph_")
-        metric: RowMetricName = getattr(estimator, "metric", "euclidean") if own else "euclidean"
+        metric: RowMetricName = estimator.patch_graph_.setting.metric if own else "euclidean"
         if own:
             knowing, points = estimator, X
             notes = () if metric == "euclidean" else (METRIC_NOTE.format(metric=metric),)

@@ -10,6 +10,7 @@ import numpy as np
 
 from patchfold import divergences as known
 from patchfold.base.files import write_whole
+from patchfold.base.row_metric import check_row_metric, in_metric
 from patchfold.base.validation import check_choice, check_count, check_points
 from patchfold.embedding.methods import METHODS
 from patchfold.explorer.columns import (
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from patchfold.anndata import Expression
-    from patchfold.base.types import Auto, Doubles, MethodName
+    from patchfold.base.types import Auto, Doubles, MethodName, RowMetricName
     from patchfold.explorer.given import Source
     from patchfold.tables import TablePreparation
 
@@ -159,6 +160,7 @@ def explore(
     n_neighbors: Iterable[int | Auto] | None = None,
     methods: Iterable[MethodName] | None = None,
     divergences: Iterable[str] = ("euclidean", "kl"),
+    metric: RowMetricName = "euclidean",
     title: str | None = None,
     layer: str | None = None,
     n_jobs: int | None = None,
@@ -225,6 +227,9 @@ def explore(
         with the first divergence of patches and the first of ``n_neighbors``, or 15.
     divergences : sequence of names, default=("euclidean", "kl")
         Of :data:`patchfold.divergences.NAMES`; ``"euclidean"`` is the classical method.
+    metric : {"euclidean", "cosine", "correlation"}, default="euclidean"
+        How rows are near, in all fits and for trust. Fitted ``embeddings`` with a ``metric`` of
+        their own are trusted by that one.
     title : str or None
     layer : str or None
         Where the genes of an AnnData are taken from: one of its layers, or ``"X"``. None takes
@@ -295,12 +300,14 @@ def explore(
         "notes": [*source.notes, *pictures.notes],
     }
     common = {"n_jobs": n_jobs, "random_state": random_state}
-    fitted, said, steps = _maps(source, points, methods, divergences, n_neighbors, progress, common)
+    check_row_metric(metric)
+    near = in_metric(points, metric, n_jobs)
+    fitted, said, steps = _maps(source, near, methods, divergences, n_neighbors, progress, common)
     if is_anndata(X) and methods is None and not embeddings and given:
         said = (*said, OFFER)
     parts["notes"] += said
     steps("trust")
-    page = _page_of(fitted, points, names, parts, n_jobs, random_state)
+    page = _page_of(fitted, near, Further(names, points), parts, n_jobs, random_state)
     steps("page")
     return page
 
@@ -346,7 +353,7 @@ class _Steps:
 def _page_of(
     fitted: list[Fitted],
     X: Doubles,
-    feature_names: list[str],
+    all_features: Further,
     parts: dict[str, Any],
     n_jobs: int | None,
     random_state: Any,
@@ -364,7 +371,7 @@ def _page_of(
         further.append(genes)
     if not (parts["pixels"] or parts["unread"]):
         # Others may have a feature, or the category that it is 1 for, as in "colour = red".
-        features = Further(feature_names, X).without(shown)
+        features = all_features.without(shown)
         if X.size <= MOST_VALUES and X.shape[1] <= MOST_FEATURES:
             values = features.values.astype(np.float64, copy=False)  # quick to pack
             columns = columns | dict(zip(features.names, values.T, strict=True))
@@ -389,7 +396,7 @@ def _page_of(
         "further": found,
         "text": list(columns).index(text) if text in columns else None,
         "images": None if images is None else pack_images(images, n, store),
-        **pack_views(views, feature_names, store),
+        **pack_views(views, all_features.names, store),
     }
     notes = [*parts["notes"], *said, *_notes(fitted)]
     return Explorer(assemble(description, store), n, len(fitted), notes)

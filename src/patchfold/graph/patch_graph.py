@@ -25,7 +25,7 @@ from patchfold.supervision import label_rule
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from patchfold.base.types import Floats, Indices, RuleName, Seed
+    from patchfold.base.types import Floats, Indices, RowMetricName, RuleName, Seed
     from patchfold.divergences import Divergence
     from patchfold.neighbors.copies import Copies
     from patchfold.neighbors.fitted_rows import RowTable
@@ -54,6 +54,7 @@ class GraphSetting:
     degree: int | None  # None where a radius decides; a given sparse graph has its own
     radius: float | None = None  # join all points within this distance
     divergence: str | Divergence = "kl"
+    metric: RowMetricName = "euclidean"  # how rows became its points
     patch: GaussianPatch | None = None  # None where there are no patches
     patch_size: int = 0  # neighbours that a patch has at most
     # Whether lengths are distances in a graph without short circuits, and not divergences
