@@ -31,7 +31,7 @@ npm = echo 'npm is not installed, and PATCHFOLD_NODE=required' >&2 && false
 endif
 endif
 
-.PHONY: help demo quick test test-all docs lint page fuzz hostile bench dist lock clean
+.PHONY: help demo quick test pandas3 tables test-all docs lint page fuzz hostile bench dist lock clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -53,6 +53,14 @@ quick: $(VENV)/.dev-installed  ## in a minute: style, types, and the tests that 
 test: lint  ## in ten minutes: lint, then every feature in its real form
 	@$(npm) test
 	@$(pytest) -m "not long"
+
+# anndata keeps pandas below 3 on Python 3.11, and most users have pandas 3: another environment.
+pandas3:  ## the tests of tables with pandas 3
+	@$(MAKE) --no-print-directory tables VENV=$(VENV)-pandas3
+
+tables: $(VENV)/.tables-installed
+	@$(pytest) -q -m "not long" tests/tables tests/explorer/test_tables.py \
+	  $(addprefix tests/cli/test_,applying.py comparing.py embedding.py loading.py options.py)
 
 test-all: lint  ## in half an hour: every combination, with coverage
 	@$(npm) test
@@ -99,6 +107,7 @@ lock:  ## resolve requirements/*.txt anew (needs uv)
 	@$(compile) --constraint requirements/all.tmp --extra bench --output-file requirements/bench.txt
 	@$(compile) --constraint requirements/all.tmp --extra docs --output-file requirements/docs.txt
 	@rm requirements/all.tmp
+	@$(compile) requirements/tables.in --extra cli --extra plot --extra tsne --output-file requirements/tables.txt
 
 clean:  ## remove the environment, caches and outputs
 	rm -rf $(VENV) page/node_modules demo build dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from command_line import COORDINATES, done, iris, refuse, table, told
 from patchfold import PatchEigenmaps, PatchIsomap, PatchLLE, PatchTSNE
 from patchfold.tables import read_table
+from patchfold.tables.delimited import _precision
 
 CLASSICAL = PatchIsomap(divergence="euclidean", scaling="classical")
 CLASSICAL_LLE = PatchLLE(divergence="euclidean", reg=1e-3)
@@ -25,7 +26,7 @@ SUPERVISED_EIGENMAPS = PatchEigenmaps(bandwidth="median", **LABELLED)
 
 def read_exactly(path):
     """Read numbers as they are written: before its third version, pandas rounds the last digit."""
-    return pd.read_csv(path, float_precision="round_trip")
+    return pd.read_csv(path, **_precision(pd.__version__))
 
 
 @pytest.mark.slow
