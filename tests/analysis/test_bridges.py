@@ -243,3 +243,17 @@ def test_copies_that_are_points_of_their_own_are_listed_as_such():
     papers = {"patch": GaussianPatch(8), "lengths": "divergence"}
     found = PatchSpace(n_neighbors=8, **papers).fit(X).bridges(min_score=0)
     assert found.target.max() == 99
+
+
+@pytest.mark.filterwarnings("ignore:the neighbourhood graph")
+def test_bridges_of_answers_lead_from_lower_to_higher_rows():
+    X = np.random.default_rng(0).integers(0, 3, (60, 6)).astype(float)
+    space = PatchSpace(n_neighbors=6).fit(X)
+    found = space.bridges(0.0)
+    assert (found.source < found.target).all()
+    # What stands behind an end is nearer to it than to the other end.
+    near = [
+        np.linalg.norm(X[found.behind(0)[0]] - X[end], axis=1).mean()
+        for end in (found.source[0], found.target[0])
+    ]
+    assert near[0] < near[1]

@@ -114,8 +114,9 @@ def _bridges(model: Any, X: Array, points: Any = OWN) -> Array:
     edges = model.bridges(0.0)
     must((edges.source < edges.target).all(), "bridges are not from a lower to a higher point")
     must((edges.target < len(X)).all(), "bridges lead to points that are not there")
-    for name in ("score", "divergence", "shared"):
+    for name in ("score", "divergence"):
         _numbers(getattr(edges, name), (len(edges),), name)
+    must(((edges.shared >= 0) & (edges.shared <= 10)).all(), "shared is not between 0 and 10")
     must((np.diff(edges.score) <= 0).all(), "bridges are not in order")
     must(not np.isnan(edges.detour).any() and (edges.detour >= 0).all(), "detour is no length")
     must(len(edges.to_frame()) == len(edges), "to_frame leaves bridges out")

@@ -195,8 +195,11 @@ def suspicious_edges(graph: PatchGraph, min_score: float = 1.0) -> Bridges:
     i, j, copies = i[rows], j[rows], graph.copies
     around = trusted[i], trusted[j]
     if copies is not None:  # rows are named by the first of their copies
+        # The first rows of points in an order of values do not rise.
+        turned = copies.first[i] > copies.first[j]
+        i, j = np.where(turned, j, i), np.where(turned, i, j)
+        around = copies.named(trusted[i]), copies.named(trusted[j])
         i, j = copies.first[i], copies.first[j]
-        around = copies.named(around[0]), copies.named(around[1])
     return Bridges(
         source=i,
         target=j,
