@@ -9,6 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
+import sklearn
 import torch
 from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist
@@ -256,12 +257,19 @@ def test_a_space_is_built_on_the_device(cpu):
 
 
 def test_tensors_are_worked_on_in_large_blocks():
+    few = threads.block_rows(1, 1)
     with threads.large_blocks(X):
-        assert threads.block_rows(threads.LARGE_BYTES, 1) == 1
-        small = threads.block_rows(1)
+        assert threads.block_rows(1, 1) == few
     with threads.large_blocks(torch.ones(1)):
-        assert threads.block_rows(1) == threads.LARGE_BYTES > small
+        assert threads.block_rows(1) == sklearn.get_config()["working_memory"] * 2**20 > few
         assert threads.n_threads(4) == 1
+
+
+def test_rows_that_cannot_be_written_to_are_fitted(cpu):
+    rows = X[:200].copy()
+    rows.setflags(write=False)
+    fitted = PatchIsomap(engine="cuda", landmarks=20).fit(rows)
+    assert fitted.transform(NEW).shape == (40, 2)
 
 
 # ---------------------------------------------------------------- refusals

@@ -70,6 +70,8 @@ def taken(array: Array, rows: Indices) -> Array:
 
 def beside(array: Array, values: Any) -> Array:
     """Return numbers of numpy as an array of the same library and on the same device."""
+    if is_torch_array(array) and is_numpy_array(values) and not values.flags.writeable:
+        values = values.copy()  # torch warns of what it could write into
     return array_namespace(array).asarray(values, device=device(array))
 
 

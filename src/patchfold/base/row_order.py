@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from array_api_compat import is_array_api_obj, is_torch_array
 from scipy.spatial import KDTree
 
+from patchfold.base.arrays import to_numpy
 from patchfold.base.threads import one_blas_thread
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ DIRECTIONS = 4
 def walk(X: Any, *, large: float = LARGE) -> Indices:
     """Return the rows of a dense or sparse matrix, each once, near ones one after the other.
 
-    A matrix of fewer than ``large`` bytes keeps its order.
+    A matrix of fewer than ``large`` bytes keeps its order, and so does a tensor of torch.
 
     Examples
     --------
@@ -38,6 +40,9 @@ def walk(X: Any, *, large: float = LARGE) -> Indices:
     True
     """
     n, m = X.shape
+    if is_torch_array(X):
+        return np.arange(n)
+    X = to_numpy(X) if is_array_api_obj(X) else X
     if n * m * X.dtype.itemsize < large:
         return np.arange(n)
     directions = np.random.default_rng(0).standard_normal((m, DIRECTIONS)).astype(X.dtype)

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Bytes of a block of tensors, one after the other: a GPU wants much work at once.
-LARGE_BYTES = 2**28
-
+# Whether blocks take the whole working memory, one after the other: a GPU wants much work at once.
 _large: ContextVar[bool] = ContextVar("_large", default=False)
 
 # Called with the number of finished blocks and of all blocks. Threads begin with None, so blocks
@@ -78,7 +76,8 @@ def block_rows(row_bytes: int, n_jobs: int | None = None) -> int:
     does not reach the others.
     """
     working_bytes = sklearn.get_config()["working_memory"] * 2**20
-    budget = LARGE_BYTES if _large.get() else min(CACHE_BYTES, working_bytes / n_threads(n_jobs))
+    largest = working_bytes if _large.get() else CACHE_BYTES
+    budget = min(largest, working_bytes / n_threads(n_jobs))
     return max(1, int(budget // max(1, row_bytes)))
 
 

@@ -216,7 +216,7 @@ def _on_used_directions(
 
 def _edge_order(patches: Patches, i: Indices) -> Indices:
     """Return an order of edges in which those from nearby patches are together."""
-    return np.argsort(row_order.inverse(row_order.walk(to_numpy(patches.means)))[i], kind="stable")
+    return np.argsort(row_order.inverse(row_order.walk(patches.means))[i], kind="stable")
 
 
 def _is_compiled(

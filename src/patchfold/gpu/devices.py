@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from array_api_compat import is_torch_array
 
-from patchfold.base.arrays import Array, to_numpy
+from patchfold.base.arrays import Array, beside, to_numpy
 from patchfold.base.memory import available_memory, check_memory
 from patchfold.base.validation import require
 
@@ -67,7 +67,7 @@ def put(values: Any, device: Any) -> Array:
     """Return numbers as a tensor on a device."""
     import torch
 
-    return torch.asarray(values, device=device)
+    return beside(torch.empty(0, device=device), values)
 
 
 def graph_on(graph: csr_array, device: str) -> tuple[Array, Array, Array]:

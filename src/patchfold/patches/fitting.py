@@ -190,7 +190,7 @@ class PatchFit:
 
     def walk(self) -> Indices:
         """Return the rows whose patches are wanted, near ones one after the other."""
-        walk = row_order.walk(to_numpy(self.points))
+        walk = row_order.walk(self.points)
         return walk if self.rows is None else walk[np.isin(walk, self.rows)]
 
     def by_size(
