@@ -80,10 +80,11 @@ def test_squares_are_added_in_the_order_of_numpy(m):
     assert np.array_equal(neighbors._sums_of_rows(torch.from_numpy(values)), values.sum(axis=1))
 
 
-def test_results_do_not_depend_on_the_size_of_blocks(monkeypatch):
+@pytest.mark.parametrize("size", [1, 20_000])
+def test_results_do_not_depend_on_the_size_of_blocks(size, monkeypatch):
     X = torch.from_numpy(awkward("ties", 60, 5, np.random.default_rng(2)))
     whole = nearest(X, 9)
-    monkeypatch.setitem(neighbors.WORK_BYTES, "cpu", 1)
+    monkeypatch.setitem(neighbors.WORK_BYTES, "cpu", size)
     assert all(map(torch.equal, nearest(X, 9), whole))
 
 

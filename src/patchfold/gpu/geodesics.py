@@ -217,22 +217,23 @@ class _Tiles:
             awake = self._packed(waiting).flatten()[tasks]
             tiles.masked_fill_(now[:, None], math.inf)
             shortened.fill_(math.inf)
-            relax[(len(tasks),)](
-                far,
-                self.ends,
-                self.lengths,
-                self.starts,
-                self.within,
-                tasks,
-                awake,
-                shortened,
-                self.n_points,
-                groups,
-                CHUNKS,
-                ROWS,
-                lanes,
-                num_warps=max(2, lanes),
-            )
+            with torch.cuda.device_of(far):  # Triton takes the current device
+                relax[(len(tasks),)](
+                    far,
+                    self.ends,
+                    self.lengths,
+                    self.starts,
+                    self.within,
+                    tasks,
+                    awake,
+                    shortened,
+                    self.n_points,
+                    groups,
+                    CHUNKS,
+                    ROWS,
+                    lanes,
+                    num_warps=max(2, lanes),
+                )
             if at_rest and not shortened.isfinite().any():
                 return far
             torch.minimum(due, self._spread(shortened), out=due)

@@ -21,14 +21,18 @@ from patchfold.gpu.local_order import blocks
 # Bytes that a step works in at a time; what is no GPU has as many as a CPU.
 WORK_BYTES = {"cpu": 2**26, "cuda": 2**32}
 
-# Bytes of a pair of points in the exhaustive search: its row, column, distance and their orders.
-PAIR_BYTES = 64
+# Bytes of a pair of points in the exhaustive search, and of one that is near: its row, column,
+# distance and their orders.
+SEEN_BYTES, NEAR_BYTES = 24, 64
+
+# Bytes of a coordinate of a query before the kernel: in double precision, and what it is made of.
+QUERY_BYTES = 24
 
 # Points from which the kernel is used, and the most neighbours it finds.
 KERNEL_FROM, KERNEL_NEIGHBOURS = 4096, 255
 
-# The kernel looks at cells of CELL_BLOCKS blocks of near points, and takes CHUNK blocks of queries
-# at a time.
+# The kernel looks at cells of CELL_BLOCKS blocks of near points, and takes at most CHUNK blocks of
+# queries at a time.
 CELL_BLOCKS, CHUNK = 16, 2048
 
 # Candidates of a row that are compared, in units of the neighbours wanted.
@@ -119,7 +123,7 @@ class _Space:
             return indices, distances
         placed = self.placed(self.points)
         squares = placed.square().sum(1)
-        step = max(1, self.work_bytes // (PAIR_BYTES * len(placed)))
+        step = max(1, self.work_bytes // (SEEN_BYTES * len(placed)))
         for start in range(0, len(rows), step):
             part = slice(start, start + step)
             self._look(rows[part], k, placed, squares, indices[part], distances[part])
@@ -146,7 +150,13 @@ class _Space:
         r = (x.shape[1] + ROUNDED) * torch.finfo(torch.float64).eps
         reach = (kth + 8 * r * own_squares + TINY) / (1 - 2 * r)
         limit = reach * (1 + 2 * r) + 8 * r * own_squares + TINY
-        places, columns = (found <= limit[:, None]).nonzero(as_tuple=True)
+        near = found <= limit[:, None]
+        del found
+        if len(rows) > 1 and int(near.sum()) * NEAR_BYTES > self.work_bytes:  # many equals
+            for part in (slice(0, len(rows) // 2), slice(len(rows) // 2, None)):
+                self._look(rows[part], k, placed, squares, indices[part], distances[part])
+            return
+        places, columns = near.nonzero(as_tuple=True)
         exact = self.exact(rows[places], columns)
         # Pairs stand in the order of columns; stable sorts keep it among equals.
         order = exact.argsort(stable=True)
@@ -186,8 +196,9 @@ def _filtered(space: _Space, k: int) -> tuple[Tensor, Tensor, Tensor]:
     if not space.own:
         table = blocks(space.placed(space.queries), size)
     proven = torch.zeros(len(rows), dtype=torch.bool, device=rows.device)
-    for start in range(0, len(table), CHUNK):
-        some = pad(table[start : start + CHUNK], (0, size - table.shape[1]), value=-1)
+    step = max(1, min(CHUNK, space.work_bytes // (QUERY_BYTES * size * space.points.shape[1])))
+    for start in range(0, len(table), step):
+        some = pad(table[start : start + step], (0, size - table.shape[1]), value=-1)
         real = some.flatten() >= 0
         columns, bound, x = cells.candidates(some, k + space.own)
         some, columns, bound = some.flatten()[real], columns[real], bound[real]
@@ -195,11 +206,11 @@ def _filtered(space: _Space, k: int) -> tuple[Tensor, Tensor, Tensor]:
         indices[some], distances[some] = columns[:, :k], exact[:, :k]
         # Coordinates in single precision are wrong by less than 2**-24 of x. A point y that is no
         # candidate is as far away as the bound, less that of x and that of y, |y| <= |x| + d.
-        x = x[real].norm(dim=1)
-        beyond = (bound.sqrt() - 2**-22 * x) * (1 - 1e-6)
+        x = x[real]
+        beyond = (bound.sqrt() - 2**-22 * x.norm(dim=1)) * (1 - 1e-6)
         last = exact[:, k - 1] * (RANGE * space.unit / space.scale)
         proven[some] = last < beyond if cells.are_all_visited else last < math.inf
-        proven[some] &= x < FARTHEST
+        proven[some] &= x.abs().amax(1) < FARTHEST
     return indices, distances, rows[~proven]
 
 
@@ -226,7 +237,7 @@ class _Cells:
         empty = self.tiles * kernel.LANES.value - cells.shape[1]
         self.cells = pad(cells, (0, empty), value=-1)
         m, device = space.points.shape[1], cells.device
-        # Half the part of few columns is not wasted; long rows are multiplied part by part.
+        # Rows of few columns are one short part of a product; long rows are several.
         self.part = min(64, max(16, 1 << (m - 1).bit_length()))
         width = -(-m // self.part) * self.part
         # Each of two factors is rounded to half precision, by 2**-11; their squares to single; sums
@@ -286,24 +297,25 @@ class _Cells:
         kept = torch.empty(shape, dtype=torch.int32, device=rows.device)
         reached = torch.empty((n_blocks, splits), device=rows.device)
         order = order[:, : self.visited].contiguous()
-        kernel.candidates[(n_blocks, splits)](
-            pad(x.view(-1, m), (0, self.points.shape[2] - m)),
-            self.points,
-            self.squares,
-            self.centres,
-            order.to(torch.int32),
-            bounds[:, : self.visited].float(),
-            kept,
-            reached,
-            self.tiles,
-            self.visited,
-            self.shrink,
-            self.vanished,
-            self.points.shape[2],
-            self.part,
-            num_warps=8,
-            num_stages=3,
-        )
+        with torch.cuda.device_of(rows):  # Triton takes the current device
+            kernel.candidates[(n_blocks, splits)](
+                pad(x.view(-1, m), (0, self.points.shape[2] - m)),
+                self.points,
+                self.squares,
+                self.centres,
+                order.to(torch.int32),
+                bounds[:, : self.visited].float().contiguous(),
+                kept,
+                reached,
+                self.tiles,
+                self.visited,
+                self.shrink,
+                self.vanished,
+                self.points.shape[2],
+                self.part,
+                num_warps=8,
+                num_stages=3,
+            )
         infinite, steps = 0x7F800000, -kernel.BOUND_BITS.value - 1
         dropped = kept[:, :, -1].amin((1, 2))
         keys, places = kept.flatten(1).topk(
@@ -311,9 +323,8 @@ class _Cells:
         )
         bound = torch.minimum(dropped, keys.amax(1)).clamp(max=infinite) & ~steps
         step = (keys & steps).long()
-        cell = order.repeat_interleave(rows.shape[1], 0).gather(
-            1, (step // self.tiles).clamp(max=self.visited - 1)
-        )
+        block = torch.arange(len(step), device=rows.device)[:, None] // rows.shape[1]
+        cell = order[block, (step // self.tiles).clamp(max=self.visited - 1)]
         columns = self.cells[cell, step % self.tiles * kernel.LANES.value + places % shape[3]]
         missing = (keys >= infinite) | (columns < 0)
         bound = torch.minimum(
