@@ -75,11 +75,11 @@ class Regressor(Protocol):
     """A regressor of scikit-learn, or one shaped like it."""
 
     def fit(self, X: Any, y: Any) -> Any:
-        """Learn to tell ``y`` by ``X``."""
+        """Learn to predict ``y`` from ``X``."""
         ...
 
     def predict(self, X: Any) -> Any:
-        """Return what ``y`` is expected for ``X``."""
+        """Return the ``y`` that is predicted for ``X``."""
         ...
 
 

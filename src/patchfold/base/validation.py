@@ -225,7 +225,7 @@ def kept(points: Any, X: Any) -> Any:
 
 
 def can_change(array: Any) -> bool:
-    """Whether the numbers of an array may be changed, be it through the array it is a view of.
+    """Tell whether the numbers of an array may change, also through one that it is a view of.
 
     Examples
     --------
@@ -243,7 +243,7 @@ def can_change(array: Any) -> bool:
 
 
 def is_sparse(X: Any) -> bool:
-    """Whether ``X`` is a sparse matrix or array (a plain bool, where SciPy narrows the type)."""
+    """Tell whether ``X`` is a sparse matrix or array (a bool, where SciPy narrows the type)."""
     return bool(sparse.issparse(X))
 
 
@@ -387,7 +387,7 @@ def _refuse_columns(bad: list[Any], name: str) -> None:
 
 
 def checked_points(estimator: Any, X: Any, *, y: Any = "no_validation", reset: bool = True) -> Any:
-    """Check points for an estimator; scikit-learn remembers its columns, and misses ``y``."""
+    """Check points for an estimator; scikit-learn keeps columns, and refuses a missing ``y``."""
     points = check_points(X, min_samples=1)
     check_columns(estimator, X, y, reset=reset)
     return points

@@ -137,11 +137,11 @@ class Cluster:
                 )
 
     def _looked_after(self) -> bool:
-        """Tell whether there are workers; help those that Dask has paused for want of memory."""
+        """Tell whether there are workers; free memory on those that Dask has paused."""
         workers = self.client.scheduler_info(-1)["workers"]
         paused = [address for address, worker in workers.items() if worker["status"] == "paused"]
         if paused:
-            with suppress(OSError):  # whoever waits for results hears of a lost scheduler
+            with suppress(OSError):  # a lost scheduler shows when results are waited for
                 self.client.run(_manage_memory, workers=paused, on_error="ignore")
         return bool(workers)
 

@@ -68,13 +68,9 @@ def _in_order(graph: ClusterGraph, values: list[Any]) -> Any:
 
 def _graph(graph: ClusterGraph) -> PatchGraph:
     """Return the graph of the distinct rows in this process."""
-    setting, shared, (n, m) = (
-        graph.setting,
-        graph.shared,
-        (len(graph), graph.shared.given.n_features),
-    )
-    reach, patches, denoised = setting.reach(n), None, None
-    nbytes = n * m * np.dtype(graph.dtype).itemsize * (4 + (reach or 0))
+    setting, shared, dtype = graph.setting, graph.shared, np.dtype(graph.dtype)
+    n, reach, patches, denoised = len(graph), setting.reach(len(graph)), None, None
+    nbytes = n * shared.given.n_features * dtype.itemsize * (4 + (reach or 0))
     check_memory(nbytes, f"a fit of {n} rows in this process", "leave it on the cluster")
     collected, points = graph.collected(), _in_order(graph, shared.points)
     search = search_for(points, setting, reach).build(points)
@@ -89,9 +85,16 @@ def _graph(graph: ClusterGraph) -> PatchGraph:
         if not isinstance(search, ApproximateNeighbors):
             again = search_for(points, setting, setting.patch_size or None)
             denoised = Denoised(denoised.points, again.build(denoised.points))
-    codes = None if shared.codes is None else _in_order(graph, shared.codes)
-    known: dict[str, Any] = {"points": points, "patches": patches, "n_jobs": setting.n_jobs}
-    known |= {"rule": setting.rule, "codes": codes, "known_mean": graph.learned[1]}
-    own: dict[str, Any] = {"search": search, "reach": reach, "denoised": denoised}
-    own |= {"rows": RowTable(points)}
-    return replace(collected, lengths=replace(collected.lengths, **known), **own)
+    lengths = replace(
+        collected.lengths,
+        points=points,
+        patches=patches,
+        n_jobs=setting.n_jobs,
+        rule=setting.rule,
+        codes=None if shared.codes is None else _in_order(graph, shared.codes),
+        known_mean=graph.learned[1],
+    )
+    rows = RowTable(points)
+    return replace(
+        collected, lengths=lengths, search=search, reach=reach, denoised=denoised, rows=rows
+    )

@@ -66,7 +66,7 @@ def patches_of_rows(
     scale: float,
     exact: bool,
 ) -> RowPatches:
-    """Find what the patches of all rows are made of: neighbours, of denoised rows if need be."""
+    """Find what the patches of all rows are made of: neighbours, of rows or of denoised rows."""
     patch, each = cast("GaussianPatch", setting.patch), cluster.each
     points, firsts = shared.points, shared.firsts
     members = each(setting.members, found)

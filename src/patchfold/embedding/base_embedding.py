@@ -171,14 +171,14 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         return widened(places, self.embedding_.shape[1])
 
     def _placed(self, X: Any, rows: Indices, device: str | None = None) -> Neighborhoods:
-        """Return the neighbours of new points in the graph; every one has some, or is named."""
+        """Return the neighbours of new points in the graph; refuse a point without any."""
         graph = self.patch_graph_ if device is None else self.patch_graph_.on(device)
         near: Neighborhoods = graph.neighbors_of_new(X)
         check_neighbors(near, rows, self.patch_graph_.setting.radius)
         return near
 
     def _embed_spanned(self, graph: PatchGraph, *, merged: bool) -> None:
-        """Embed the graph; so few points that they span fewer dimensions leave the others zero.
+        """Embed the graph; dimensions that too few points cannot span are zero.
 
         ``merged`` tells whether rows that are copies of others were left out.
         """
@@ -234,7 +234,7 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         return None
 
     def _needs_points(self) -> bool:
-        """Tell whether the embedding asks where points are, and not for lengths alone."""
+        """Tell whether the embedding needs the coordinates of points beside lengths."""
         return False
 
     def _expand(self, copies: Copies) -> None:
@@ -250,7 +250,7 @@ class BasePatchEmbedding(ClassNamePrefixFeaturesOutMixin, BasePatchGraph):
         return clone_beside_client(self) if is_client(self.engine) else super().__sklearn_clone__()
 
     def __getstate__(self) -> Any:
-        """Refuse to be written to a file with what lives on a cluster."""
+        """Refuse to pickle what lives on a cluster."""
         if self._on_cluster is not None:
             raise TypeError(
                 "a fit on a cluster lives there and cannot be pickled or saved; bring it here with "

@@ -269,7 +269,7 @@ def _prune(
     setting: GraphSetting,
     stage: Stage,
 ) -> tuple[Floats, Lengths]:
-    """Return the lengths of edges, infinite for short circuits, and what was learned of them."""
+    """Return the lengths of edges, infinite for short circuits, and what measures other pairs."""
     with stage("divergences"):
         typical, asked, distances, disagreement = _compare(i, j, searched, lengths, setting)
     with stage("short circuits"):

@@ -82,7 +82,7 @@ def joining_edges(labels: Indices, closest: Closest) -> tuple[Indices, Indices]:
 
 
 def closest_by_gaps(gaps: Callable[[Indices], tuple[Floats, Floats]]) -> Closest:
-    """Return what finds the closest pairs among all pairs.
+    """Return a function that finds the closest pairs among all pairs.
 
     ``gaps(rows)`` gives the gaps between some points and all points, and the ties that decide
     between equal gaps. The largest component is not asked: the others find it.
@@ -104,7 +104,7 @@ def closest_by_gaps(gaps: Callable[[Indices], tuple[Floats, Floats]]) -> Closest
 
 
 def closest_points(X: Any, n_jobs: int | None = None) -> Closest:
-    """Return what finds the closest pairs of points, by exact searches for the nearest.
+    """Return a function that finds the closest pairs of points, by exact searches.
 
     The largest component is not asked: the others find it.
     """

@@ -83,7 +83,7 @@ class Lengths:
         return self._once(knn, ("divergences", self.divergence), compare, i, j)
 
     def apart(self, i: Indices, j: Indices, knn: Any = None) -> Floats:
-        """Return the distances between the centres of the patches of pairs, each found once."""
+        """Return the distances between the centres of the patches of pairs; ``knn`` as above."""
         points = cast("Patches", self.patches).points
 
         def compare(a: Indices, b: Indices) -> Floats:

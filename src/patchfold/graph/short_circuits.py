@@ -180,9 +180,8 @@ def verdict(
     ``distances`` are those of the patches at both ends of each candidate, ``disagreement`` their
     divergence in units of the typical one.
 
-    A second look changes ``factors`` only; the rest is that of the first. From ``renumbered`` edges
-    on, points are numbered along the graph meanwhile; results do not depend on it, nor on the
-    ``device`` of torch that finds paths (None: threads).
+    A second look changes ``factors`` only. From ``renumbered`` edges on, points are numbered along
+    the graph, and a ``device`` of torch may find the paths: results depend on neither.
 
     Examples
     --------
@@ -213,9 +212,7 @@ def verdict(
 
     first = judge(RECIPE.ordinary)
     short = np.isinf(first.factors)
-    suspects = short & nearest
-    if not suspects.any():
-        suspects = (first.factors > 1) & nearest
+    suspects = nearest & (short if (short & nearest).any() else first.factors > 1)
     at = np.zeros(n, dtype=bool)  # their ends, the only points whose reach is asked for
     at[i[suspects]] = at[j[suspects]] = True
     known = nearest & (at[i] | at[j])

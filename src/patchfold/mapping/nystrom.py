@@ -77,7 +77,7 @@ class Triangulation:
         return replace(self, paths=by_point(geodesics * factor, self.paths.dtype))
 
     def misfit(self, places: Floats, rows: Any, targets: Floats) -> float:
-        """Return how far distances of places from the targets are from geodesics, as a share.
+        """Return the relative error of distances to the targets, compared with geodesics.
 
         ``sqrt(sum (d - g)^2 / sum g^2)`` over the points ``rows``, whose places are given, and all
         targets, whose places are ``targets``.
