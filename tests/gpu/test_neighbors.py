@@ -120,6 +120,25 @@ def test_the_kernel_and_its_proof_find_the_neighbours_of_the_cpu(kind, seed, m, 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_point_within_the_kernels_bound_is_missing(kind, monkeypatch):
+    interpreted_kernels.use(monkeypatch)
+    X = torch.from_numpy(awkward(kind, 250, 12, np.random.default_rng(6)))
+    space = neighbors._Space(X, None)
+    table = neighbors.blocks(space.placed(X), 64)
+    cells = neighbors._Cells(space, table)
+    rows = torch.nn.functional.pad(table, (0, 64 - table.shape[1]), value=-1)
+    columns, bound, x = cells.candidates(rows, 6)
+    real = rows.flatten() >= 0
+    gaps = torch.cdist(space.placed(X), space.placed(X)) * neighbors.RANGE
+    gaps = torch.nn.functional.pad(gaps, (0, 1))[rows.flatten()[real]]  # the last for no candidate
+    others = gaps.scatter(1, columns[real], torch.inf)[:, :-1]
+    slack = 2**-22 * x[real].norm(dim=1) + 1e-6 * bound[real].sqrt().nan_to_num(posinf=0)
+    assert (others.amin(1) >= bound[real].sqrt().clamp(max=1e30) - slack).all()
+    assert (bound[real] > 0).any() or kind in {"ties", "copies", "equal", "outlier"}
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("m", [3, 50])
 def test_the_kernel_proves_almost_all_rows_of_plain_data(m, monkeypatch):
     interpreted_kernels.use(monkeypatch)
