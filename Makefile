@@ -126,6 +126,8 @@ $(VENV)/.%-installed: requirements/%.txt pyproject.toml $(VENV)/.created
 	@$(pip) --no-build-isolation --no-deps --editable .
 	@touch $@
 
+$(VENV)/.dev-installed: requirements/gpu.txt
+
 $(VENV)/.created: $(py)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo 'patchfold needs Python 3.11 or newer, and "$(PYTHON)" is not;' \

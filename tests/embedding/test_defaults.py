@@ -412,9 +412,10 @@ def described(estimator, title="Parameters"):
     return {match[1]: (match[2], " ".join(match[3].split())) for match in found}
 
 
-# What these two say in words of their own.
+# What these say in words of their own.
 OWN_WORDS = {
     PatchIsomap: {"divergence", "engine", "random_state"},
+    PatchEigenmaps: {"engine"},
     PatchTSNE: {
         "n_components",
         "n_neighbors",
