@@ -42,7 +42,11 @@ for layer in json.loads(sys.argv[1]):
     for name in [name for name in sys.modules if name.partition(".")[0] == "patchfold"]:
         del sys.modules[name]
     for name in modules_of("patchfold." + layer):
-        importlib.import_module(name)
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name not in {"torch", "triton"}:  # optional, and gpu needs them
+                raise
     loaded[layer] = [name for name in sys.modules if name.startswith("patchfold.")]
 print(json.dumps(loaded))
 """

@@ -13,7 +13,7 @@ import pytest
 import benchmarks
 
 # Packages that not every environment of the tests has.
-ABSENT = {"pyriemann", "torch"}
+ABSENT = {"pyriemann", "torch", "triton"}
 
 MODULES = sorted(one.name for one in pkgutil.walk_packages(benchmarks.__path__, "benchmarks."))
 
