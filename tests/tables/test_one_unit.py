@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
-from patchfold.tables import Roles, preprocessor, select
+from patchfold.tables import Roles, TablePreparation, preprocessor, select
 from patchfold.tables.coding import CountScaling
 from patchfold.tables.one_unit import grid_columns, pixel_side, unit_of
 from patchfold.tables.problems import TableError
@@ -115,3 +115,28 @@ def test_counts_become_logarithms_of_rows_with_the_same_sum():
     assert scaling.transform(np.zeros((1, 120))).tolist() == [[0.0] * 120]
     with pytest.raises(TableError, match="counts are negative, such as -1; correct them"):
         scaling.transform(-np.ones((1, 120)))
+
+
+GENES = ["Actb", "Gapdh", "Cd4", "Sox2", "Pax6", "Gata1"]
+CELLS = [
+    f"sample1_{code}-1" for code in ("ACGTACGTACGTAAAA", "TTGTACGTACGTAAAA", "ACGTACGGGGGTAAAA")
+]
+HINT = "rows look like genes, and columns like cells or samples"
+
+
+@pytest.mark.parametrize(
+    ("names", "rows", "hinted"),
+    [
+        (CELLS, GENES, True),
+        (CELLS, [f"row {place}" for place in range(6)], True),
+        (["control", "treated", "late"], [f"ENSG0000000000{place}" for place in range(6)], True),
+        (["GSM1001", "GSM1002", "GSM1003"], [f"probe {place}" for place in range(6)], True),
+        (["control", "treated", "late"], ["a", "b", "c", "Actb", "Gapdh", "f"], False),
+        (["ACTB", "GAPDH", "CD4"], [f"cell {place}" for place in range(6)], False),
+    ],
+)
+def test_a_table_with_genes_in_its_rows_gets_a_hint(names, rows, hinted) -> None:
+    frame = pd.DataFrame(np.random.default_rng(0).random((6, 3)), columns=names)
+    frame.insert(0, "name", [f"{row}" for row in rows])
+    prepare = TablePreparation(id="name").fit(frame)
+    assert any(note.startswith(HINT) for note in prepare.notes_) is hinted

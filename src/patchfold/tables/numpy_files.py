@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from typing import Any
 from zipfile import ZipFile
 
 import numpy as np
+from scipy.sparse import csc_array, csr_array
 
+from patchfold.base.memory import check_memory
 from patchfold.tables.decoding import LIMIT, Limit, check_unpacked
 from patchfold.tables.problems import TableError, listed, quoted
 from patchfold.tables.table import Table
+
+# What scipy.sparse.save_npz writes of a matrix, and the formats that are read.
+SPARSE = {"format", "shape", "data", "indices", "indptr"}
+FORMATS = {"csr": csr_array, "csc": csc_array}
 
 
 def parse_npy(data: bytes) -> Table:
@@ -26,7 +33,28 @@ def parse_npz(data: bytes, limit: Limit = LIMIT) -> Table:
         raise
     except Exception as error:  # zipfile trusts what the archive says of its parts
         raise TableError(f"the NPZ file is damaged ({error}); make it anew.") from error
-    return _as_table(arrays)
+    return _of_sparse(arrays) if set(arrays) >= SPARSE else _as_table(arrays)
+
+
+def _of_sparse(arrays: dict[str, Any]) -> Table:
+    """Make a table of a matrix that scipy.sparse.save_npz wrote, such as counts of words."""
+    try:
+        kind = FORMATS[arrays["format"].item().decode()]
+        values = arrays["data"].astype(float, casting="same_kind")  # no text, no complex numbers
+        matrix = kind(
+            (values, arrays["indices"], arrays["indptr"]), shape=tuple(map(int, arrays["shape"]))
+        )
+        matrix.check_format(full_check=True)  # compiled code trusts the places of values
+    except Exception as error:  # NumPy's and SciPy's errors of damaged arrays are of any kind
+        raise TableError(
+            f"the sparse matrix cannot be read ({error}); save it as CSR by scipy.sparse.save_npz."
+        ) from error
+    n, m = matrix.shape
+    check_memory(8 * n * m, f"a sparse matrix of {n} x {m} as a table", "give fewer columns")
+    share = matrix.count_nonzero() / max(n * m, 1)
+    table = _as_table({"": matrix.toarray()})
+    note = f"a sparse matrix, of whose values {share:.1%} are not zero, was made dense"
+    return replace(table, notes=[*table.notes, note])
 
 
 def _members(data: bytes, limit: Limit) -> dict[str, Any]:

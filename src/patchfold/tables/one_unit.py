@@ -38,6 +38,22 @@ SPIKE = 2.0
 # many times their mean: the age beside sixty answers is no large count. Whole numbers of several
 # units are none: one column has more than LARGEST_SHARE of the sum.
 FEWEST_OF_COUNTS, LARGEST_COUNT, TAIL, LARGEST_SHARE, OTHER_UNITS = 50, 10, 10, 0.5, 3
+# Columns that are called so are cells or samples: barcodes, and accessions of archives.
+CELL = re.compile(
+    r"(?:.*[_:.#-])?[ACGT]{10,}(?:[-._].*)?|(?:SRR|ERR|DRR|SRX|GSM|SAMN)\d{3,}.*|TCGA[-.].*"
+)
+# Rows that are called so are genes: identifiers, and at least KNOWN_GENES that most tables have.
+GENE = re.compile(r"ENS[A-Z]{0,4}G\d{6,}(?:\.\d+)?|FBgn\d{5,}|WBGene\d{5,}|AT[1-5CM]G\d{5}")
+KNOWN_GENES = 3
+COMMON_GENES = frozenset(
+    (
+        *("ACTB", "GAPDH", "B2M", "MALAT1", "EEF1A1", "TMSB4X", "TP53", "MYC", "EGFR", "PTPRC"),
+        *("CD4", "CD8A", "CD3D", "CD3E", "MS4A1", "NKG7", "LYZ", "VIM", "HPRT1", "PCNA", "KRT18"),
+        *("RPL3", "RPL13", "RPS6", "RPS18", "RPLP0", "MT-CO1", "MT-CO2", "MT-ND1", "MT-ND4"),
+    )
+)
+# MOST_NAMES of the names, or more, look alike.
+MOST_NAMES = 0.8
 # A name with a number in it: what stands before, the number, what stands behind.
 NUMBERED = re.compile(r"(.*?)([+-]?\d+(?:[.,]\d+)?)(\D*)")
 
@@ -61,6 +77,30 @@ def unit_of(features: Any) -> str:
         if grid_columns(numbers) == numbers and is_smooth(table):
             return "grid"
     return "counts" if are_counts(table) else ""
+
+
+def genes_in_rows(columns: Sequence[str], rows: Sequence[Any]) -> bool:
+    """Tell whether a table has a row for each gene, and its columns are cells or samples.
+
+    Examples
+    --------
+    >>> genes_in_rows(["AAACCTGAGAAACCAT-1", "AAACCTGAGATAGTCA-1"], ["x", "y"])
+    True
+    >>> genes_in_rows(["tumour 1", "tumour 2"], ["Actb", "Gapdh", "Trp53", "Myc"])
+    True
+    >>> genes_in_rows(["ACTB", "GAPDH", "MYC"], ["AAACCTGAGAAACCAT-1", "AAACCTGAGATAGTCA-1"])
+    False
+    """
+
+    def share(kind: re.Pattern[str], names: Sequence[Any]) -> float:
+        return float(np.mean([bool(kind.fullmatch(str(name))) for name in names] or [False]))
+
+    common = COMMON_GENES.intersection(str(name).upper() for name in rows)
+    return (
+        share(CELL, columns) >= MOST_NAMES
+        or share(GENE, rows) >= MOST_NAMES
+        or len(common) >= KNOWN_GENES
+    )
 
 
 def pixel_side(X: Any) -> int | None:

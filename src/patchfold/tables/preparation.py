@@ -17,7 +17,7 @@ from patchfold.tables.coding import SCALES, preprocessor
 from patchfold.tables.columns import holds_whole, is_constant, is_numeric
 from patchfold.tables.dates import ORDERS
 from patchfold.tables.numbers import DECIMAL_COMMA, POINTS_BETWEEN
-from patchfold.tables.one_unit import unit_of
+from patchfold.tables.one_unit import genes_in_rows, unit_of
 from patchfold.tables.problems import TableError, check_names, listed, quoted
 from patchfold.tables.roles import Roles, assign
 from patchfold.tables.selection import Selection, check_column, conform, select
@@ -221,6 +221,12 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         self.coder_ = self.coder(features).fit(features)
         looked = self.scale == "auto" and not selection.one_unit
         said = _said_of_units(self.unit_, selection) if looked else []
+        named = () if selection.ids is None else selection.ids
+        if genes_in_rows(list(features.columns), named):
+            said.append(
+                "rows look like genes, and columns like cells or samples: every gene becomes a "
+                "point; to map cells, transpose the table, e.g. by pandas' frame.set_index(...).T"
+            )
         self.notes_ = [*selection.notes, *said]
         self.columns_ = self._described(selection)
         return self
