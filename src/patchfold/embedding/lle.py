@@ -331,10 +331,10 @@ def euclidean_weights(near: Neighborhoods, points: Any, fitted: Any, reg: float)
     for k in np.unique(near.degrees[near.degrees > 0]):
         rows = np.flatnonzero(near.degrees == k)
         edges = near.indptr[rows][:, None] + np.arange(k)
-        step = max(1, 2**22 // int(k * fitted.shape[1] + k * k))
+        step = max(1, 2**16 // int(k * fitted.shape[1] + k * k))  # numbers that the cache holds
         for start in range(0, len(rows), step):
             part = slice(start, start + step)
-            Z = fitted[near.indices[edges[part]]].astype(np.float64)
+            Z = fitted[near.indices[edges[part]]].astype(np.float64, copy=False)
             Z -= points[rows[part]][:, None, :]
             size = np.abs(Z).max(axis=(1, 2))
             odd = (size > LARGEST) | ((size < LEAST) & (size > 0))
