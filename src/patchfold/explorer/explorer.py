@@ -274,9 +274,8 @@ def explore(
     named = {"target": target or column_of(X, y, columns), "id": id, "info": shown and (shown,)}
     source = source_of_table(X, embeddings, named, preparation) or source_of(X, embeddings, layer)
     y = target or source.target if y is None else y
-    images = source.images if images is None else images
     given = len(source.embeddings) > 0
-    pictures = pictures_of(source.points, images)
+    pictures = pictures_of(source.points, source.images if images is None else images)
     points = check_points(pictures.points, min_samples=2 if given else 3)
     # Many numbers are kept in half the room, which the eye does not see; others as they are given.
     if points.size > MOST_DOUBLE:
@@ -284,18 +283,16 @@ def explore(
     known_names = source.feature_names if feature_names is None else feature_names
     names = _feature_names(source.points, points.shape[1], known_names, pictures.names)
     columns = source.columns | dict({} if columns is None else columns)
-    columns = columns if y is None else _coloured(y, columns, source.genes)
+    frame = hasattr(source.points, "columns")
     parts: dict[str, Any] = {
-        "columns": columns,
+        "columns": columns if y is None else _coloured(y, columns, source.genes),
         "genes": source.genes,
         "ids": source.ids if ids is None else ids,
         "images": pictures.images,
         "pixels": pictures.pixels,
         "text": text,
         "coloured": y is not None,
-        "unread": text is not None
-        and known_names is None
-        and not hasattr(source.points, "columns"),
+        "unread": text is not None and known_names is None and not frame,
         "title": title,
         "notes": [*source.notes, *pictures.notes],
     }
@@ -303,9 +300,8 @@ def explore(
     check_row_metric(metric)
     near = in_metric(points, metric, n_jobs)
     fitted, said, steps = _maps(source, near, methods, divergences, n_neighbors, progress, common)
-    if is_anndata(X) and methods is None and not embeddings and given:
-        said = (*said, OFFER)
-    parts["notes"] += said
+    offered = is_anndata(X) and methods is None and not embeddings and given
+    parts["notes"] += (*said, OFFER) if offered else said
     steps("trust")
     page = _page_of(fitted, near, Further(names, points), parts, n_jobs, random_state)
     steps("page")

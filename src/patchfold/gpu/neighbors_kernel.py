@@ -59,10 +59,8 @@ def candidates(
     part = tl.arange(0, PART)
     x_at = queries + rows[:, None] * COLUMNS + part[None, :]
     list_at = block.to(tl.int64) * visited
-    first = tl.full((BLOCK_QUERIES, LANES), NOTHING, tl.int32)
-    second = tl.full((BLOCK_QUERIES, LANES), NOTHING, tl.int32)
-    third = tl.full((BLOCK_QUERIES, LANES), NOTHING, tl.int32)
-    fourth = tl.full((BLOCK_QUERIES, LANES), NOTHING, tl.int32)
+    nothing = tl.full((BLOCK_QUERIES, LANES), NOTHING, tl.int32)
+    first, second, third, fourth = nothing, nothing, nothing, nothing
     widest = tl.full((), NOTHING, tl.int32)
     place = split
     bound = tl.load(bounds + list_at + place, mask=place < visited, other=float("inf"))
@@ -82,19 +80,13 @@ def candidates(
             if COLUMNS == PART:
                 product = tl.dot(x, tl.load(y_at))
             else:
-                product = tl.zeros((BLOCK_QUERIES, LANES), tl.float32)
-                for start in range(0, COLUMNS, PART):
-                    x = (tl.load(x_at + start) - tl.load(c_at + start)[None, :]).to(tl.float16)
-                    product = tl.dot(x, tl.load(y_at + start), product)
+                product = _product_by_parts(x_at, c_at, y_at, COLUMNS, PART)
             least = x_squares[:, None] + tl.load(squares + columns)[None, :] - 2.0 * product
             key = tl.maximum(least, 0.0).to(tl.int32, bitcast=True)
             key = (key & BOUND_BITS) | (place * tiles + tile)
-            first, key = tl.minimum(first, key), tl.maximum(first, key)
-            second, key = tl.minimum(second, key), tl.maximum(second, key)
-            third, key = tl.minimum(third, key), tl.maximum(third, key)
-            fourth = tl.minimum(fourth, key)
-        of_groups = tl.min(tl.reshape(first, (BLOCK_QUERIES, GROUPS, LANES // GROUPS)), axis=2)
-        widest = tl.max(tl.max(of_groups, axis=1), axis=0)
+            first, second, third, fourth = _least_four(key, first, second, third, fourth)
+        of_groups = tl.reshape(first, (BLOCK_QUERIES, GROUPS, LANES // GROUPS))
+        widest = tl.max(tl.max(tl.min(of_groups, axis=2), axis=1), axis=0)
         place += splits
         bound = tl.load(bounds + list_at + place, mask=place < visited, other=float("inf"))
     tl.store(reached + block * splits + split, bound)
@@ -103,3 +95,22 @@ def candidates(
     tl.store(at + LANES, second)
     tl.store(at + 2 * LANES, third)
     tl.store(at + 3 * LANES, fourth)
+
+
+@triton.jit
+def _product_by_parts(x_at, c_at, y_at, COLUMNS: tl.constexpr, PART: tl.constexpr):
+    """Return the products of queries about a centre with points, of more than PART columns."""
+    product = tl.zeros((BLOCK_QUERIES, LANES), tl.float32)
+    for start in range(0, COLUMNS, PART):
+        x = (tl.load(x_at + start) - tl.load(c_at + start)[None, :]).to(tl.float16)
+        product = tl.dot(x, tl.load(y_at + start), product)
+    return product
+
+
+@triton.jit
+def _least_four(key, first, second, third, fourth):
+    """Return the least four of five keys, the least first."""
+    first, key = tl.minimum(first, key), tl.maximum(first, key)
+    second, key = tl.minimum(second, key), tl.maximum(second, key)
+    third, key = tl.minimum(third, key), tl.maximum(third, key)
+    return first, second, third, tl.minimum(fourth, key)
