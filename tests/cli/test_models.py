@@ -144,11 +144,15 @@ def test_what_wrote_a_model_must_be_known(origin):
         load_model(skops.io.dumps(model))
 
 
-@pytest.mark.parametrize("told", ["{}", '{"format": 99, "version": "9.0"}'], ids=["none", "later"])
+@pytest.mark.parametrize(
+    "told",
+    ["{}", '{"format": 3, "version": "0.1.0"}', '{"format": 99, "version": "9.0"}'],
+    ids=["none", "earlier", "later"],
+)
 def test_a_model_of_another_format_is_refused(told):
     model = fitted()
     model.patchfold_origin_ = told
-    with pytest.raises(ModelError, match=r"another version .* reads format 3; fit it"):
+    with pytest.raises(ModelError, match=r"another version .* reads format 4; fit it"):
         load_model(skops.io.dumps(model))
 
 

@@ -47,7 +47,7 @@ TRUSTED = frozenset(
 )
 
 # What a file of a model is like; grows with any change of what is in one.
-FORMAT = 3
+FORMAT = 4
 
 NO_MODEL = (
     "this is no model that 'patchfold embed --model' wrote, or it is damaged; pickles are not "
