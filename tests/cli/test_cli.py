@@ -18,14 +18,14 @@ def test_the_version_is_printed(call):
 @pytest.mark.parametrize("words", [(), ("--help",)])
 def test_help_names_commands_examples_and_exit_codes(call, words):
     text = call(*words).output
-    for word in ("embed", "apply", "compare", "explore", "reproduce", "datasets", "bench"):
+    for word in ("embed", "apply", "compare", "explore", "reproduce", "datasets"):
         assert f"\n  {word} " in text
     for word in ("--install-completion", "Exit codes:", "130  stopped", "patchfold embed iris.csv"):
         assert word in text
 
 
 @pytest.mark.parametrize(
-    "command", ["embed", "apply", "compare", "explore", "reproduce", "datasets", "bench"]
+    "command", ["embed", "apply", "compare", "explore", "reproduce", "datasets"]
 )
 def test_every_command_has_examples(call, command):
     text = done(call(command, "--help")).stdout

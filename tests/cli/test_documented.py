@@ -13,7 +13,7 @@ from command_line import done, iris
 ROOT = Path(__file__).parents[2]
 PAGES = ("README.md", "docs/guide/command.md", "docs/guide/saving.md")
 # Their work takes minutes, and data sets from the network: only their words are checked.
-LONG = {"reproduce", "bench"}
+LONG = {"reproduce"}
 
 
 def commands(page):

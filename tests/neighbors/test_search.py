@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import sklearn
+from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import KNeighborsTransformer
 
 from patchfold import PatchIsomap
@@ -24,6 +25,7 @@ from patchfold.neighbors import (
     points,
 )
 from patchfold.neighbors import search as choice
+from patchfold.neighbors.search import AutoNeighbors
 
 
 def test_auto_is_exact_up_to_the_documented_sizes(monkeypatch):
@@ -32,14 +34,32 @@ def test_auto_is_exact_up_to_the_documented_sizes(monkeypatch):
 
     monkeypatch.setattr(choice, "find_spec", lambda name: types.SimpleNamespace(name=name))
     assert kind(choice.AUTO_EXACT_SAMPLES, 5000) is ExactNeighbors
-    assert kind(choice.AUTO_EXACT_SAMPLES + 1, 5000) is ApproximateNeighbors
+    assert kind(choice.AUTO_EXACT_SAMPLES + 1, 5000) is AutoNeighbors
     assert kind(60_000, 45) is ExactNeighbors
-    assert kind(60_000, 100) is ApproximateNeighbors
-    assert kind(70_000, points.TREE_FEATURES + 1) is ApproximateNeighbors
+    assert kind(60_000, 100) is AutoNeighbors
+    assert kind(70_000, points.TREE_FEATURES + 1) is AutoNeighbors
     assert kind(choice.AUTO_TREE_SAMPLES, points.TREE_FEATURES) is ExactNeighbors
-    assert kind(choice.AUTO_TREE_SAMPLES + 1, points.TREE_FEATURES) is ApproximateNeighbors
+    assert kind(choice.AUTO_TREE_SAMPLES + 1, points.TREE_FEATURES) is AutoNeighbors
     monkeypatch.setattr(choice, "find_spec", lambda name: None)
     assert kind(10**9, 100) is ExactNeighbors
+
+
+@pytest.mark.slow
+def test_auto_is_exact_where_blocks_leave_out_most_points():
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(points.BLOCKS_FROM, 20))
+    surface = noise[:, :2] @ rng.normal(size=(2, 20)) + 0.01 * noise
+    cost = [ExactNeighbors(3).build(X).cost for X in (surface, noise)]
+    assert cost[0] < cost[1] / 2
+    assert ExactNeighbors(3).build(noise[:1000]).cost == np.inf
+    auto = AutoNeighbors(ApproximateNeighbors(3, random_state=0))
+    with pytest.raises(NotFittedError, match="AutoNeighbors is not built"):
+        auto.query()
+    assert type(auto.build(surface, most=2 * cost[0])) is ExactNeighbors
+    assert type(auto.build(noise, most=2 * cost[0])) is ApproximateNeighbors
+    shared = SharedNeighbors(auto)
+    found = shared.search(3, n_samples=len(surface), n_features=20).build(surface)
+    assert type(found.origin) is ExactNeighbors
 
 
 def test_every_search_satisfies_the_protocol_and_a_copy_of_a_given_one_is_used():

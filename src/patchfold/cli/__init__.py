@@ -10,7 +10,6 @@ import typer
 
 from patchfold.cli._session import EXIT_CODES, FAILED, STOPPED, WRONG, Commands
 from patchfold.cli.applying import apply
-from patchfold.cli.benchmarking import bench
 from patchfold.cli.bridging import bridges
 from patchfold.cli.comparing import compare
 from patchfold.cli.embedding import embed
@@ -89,9 +88,6 @@ EXAMPLES: dict[Callable[..., None], str] = {
     list_datasets: """
   patchfold datasets
   PATCHFOLD_DATA=data patchfold datasets | grep elap""",
-    bench: """
-  patchfold bench
-  patchfold bench edges geodesics""",
 }
 for command, examples in EXAMPLES.items():
     name = "datasets" if command is list_datasets else command.__name__

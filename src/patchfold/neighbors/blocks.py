@@ -7,6 +7,7 @@ pairs, no neighbour is missing.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import proxy
 
@@ -75,9 +76,14 @@ class Blocks:
         self._margin = MARGIN * float(np.linalg.norm(self._points, axis=1).max(initial=0.0))
 
     def pay(self) -> bool:
-        """Tell whether so many points are left out that a scan of all would take longer.
+        """Tell whether a scan of all points would take longer."""
+        return bool(self.cost < CHOOSING + 2 * self._points.shape[1])
 
-        Of data that fill many dimensions evenly, hardly any are.
+    @cached_property
+    def cost(self) -> float:
+        """What a pair of points costs on average, in the unit of CHOOSING.
+
+        Where data fill many dimensions evenly, hardly any points are left out, and it is much.
         """
         (n, m), size = self._points.shape, self._kernel.BLOCK
         cost = 0.0
@@ -95,7 +101,7 @@ class Blocks:
                     squares += np.square(self._further[near] - second[q]).sum(axis=1)
                     near = near[squares <= reach[q] ** 2]
                 cost += COORDINATE * (taken + m * len(near)) / n / TRIED
-        return bool(cost / TRIED < CHOOSING + 2 * m)
+        return float(cost / TRIED)
 
     def row_bytes(self, k: int) -> int:
         """Return the bytes that a row of :meth:`nearest` needs."""

@@ -76,6 +76,11 @@ class ExactNeighbors:
         starts = np.arange(len(queries) + 1, dtype=np.intp) * self.n_neighbors
         return Neighborhoods(starts, indices.astype(np.intp, copy=False), distances)
 
+    @property
+    def cost(self) -> float:
+        """What a search of the points costs, about, in the unit of ``blocks.CHOOSING``."""
+        return built(self, self._space).cost
+
     def on(self, device: str | None) -> Self:
         """Return the same search on a device of torch, or in threads."""
         moved = copy(self)

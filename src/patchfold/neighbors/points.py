@@ -7,6 +7,7 @@ distances stay equal.
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -150,6 +151,12 @@ class SearchedPoints:
     def finder(self) -> Tree | Scan:
         """The finder of candidates in double precision."""
         return Tree(self) if self._in_tree else Scan(self, np.float64)
+
+    @property
+    def cost(self) -> float:
+        """What a search of all points costs by blocks of near points; infinity without blocks."""
+        blocks = None if self._in_tree or is_sparse(self.points) else self._quick_finder
+        return blocks.cost * self.n_samples**2 if isinstance(blocks, Blocks) else math.inf
 
     @cached_property
     def _quick_finder(self) -> Scan | Blocks:

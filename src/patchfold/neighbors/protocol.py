@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, Self, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from sklearn.exceptions import NotFittedError
 
@@ -15,8 +15,8 @@ State = TypeVar("State")
 class NeighborSearch(Protocol):
     """A neighbour search: built on points once, then queried."""
 
-    def build(self, X: Any) -> Self:
-        """Prepare the search on the rows of ``X`` and return it."""
+    def build(self, X: Any) -> NeighborSearch:
+        """Prepare the search on the rows of ``X`` and return it, or the one that suits them."""
         ...
 
     def query(self, X: Any = None) -> Neighborhoods:

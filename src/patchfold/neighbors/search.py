@@ -13,6 +13,7 @@ import numpy as np
 from patchfold.base.types import KnnName
 from patchfold.base.validation import check_choice, check_count, check_points
 from patchfold.neighbors.approximate import ApproximateNeighbors
+from patchfold.neighbors.blocks import CHOOSING as OF_A_PAIR
 from patchfold.neighbors.exact import ExactNeighbors, RadiusNeighbors
 from patchfold.neighbors.given import TransformerNeighbors, as_search
 from patchfold.neighbors.points import TREE_FEATURES
@@ -47,6 +48,12 @@ CHOOSING = 200
 AUTO_SCAN = AUTO_EXACT_SAMPLES**2 * (CHOOSING + 784)
 
 AUTO_TREE_SAMPLES = 300_000
+
+# Still more samples are searched exactly where blocks of near points leave out so many that it
+# takes at most twice as long as a scan of AUTO_EXACT_SAMPLES of 784: about as long as pynndescent
+# compiles. Of 50 columns, a roll of a million samples takes 0.96 of
+# it, and 100 000 random numbers more than 1.6.
+AUTO_BLOCKS = 2 * AUTO_EXACT_SAMPLES**2 * (OF_A_PAIR + 2 * 784)
 
 
 class SharedNeighbors:
@@ -126,7 +133,8 @@ class _FoundNeighbors:
         return self if shared is None else shared.found(X, self)
 
     def find(self, X: Any) -> None:
-        self._found = self.origin.build(X).query()
+        self.origin = self.origin.build(X)
+        self._found = self.origin.query()
         self.points = X
 
     def query(self, X: Any = None) -> Neighborhoods:
@@ -151,8 +159,9 @@ def neighbor_search(
     ----------
     knn : {"auto", "exact", "approximate"}, object or (indices, distances), default="auto"
         ``"auto"`` is exact up to 30 000 samples; up to 47 000 with 200 features, 54 000 with 100
-        and 59 000 with 50; and up to 300 000 with at most 6, where a tree keeps exact search
-        quick. Beyond that it is approximate if pynndescent is installed. An object shaped like
+        and 59 000 with 50; up to 300 000 with at most 6, where a tree keeps exact search quick;
+        and beyond where blocks of near points do, as on a noisy surface in 50 features. Else it is
+        approximate if pynndescent is installed. An object shaped like
         ``KNeighborsTransformer`` is cloned and used, a copy of a :class:`NeighborSearch` is
         used, and has to find enough neighbours. A pair of arrays is :class:`GivenNeighbors`.
     n_neighbors : int, default=15
@@ -202,7 +211,31 @@ def neighbor_search(
         return TransformerNeighbors(knn, n_neighbors)
     if exact_suits(knn, n_samples, n_features):
         return ExactNeighbors(n_neighbors, n_jobs=n_jobs)
-    return ApproximateNeighbors(n_neighbors, n_jobs=n_jobs, random_state=random_state)
+    approximate = ApproximateNeighbors(n_neighbors, n_jobs=n_jobs, random_state=random_state)
+    return AutoNeighbors(approximate) if knn == "auto" else approximate
+
+
+class AutoNeighbors:
+    """A search that is exact where blocks of near points make it quick, and else approximate.
+
+    Parameters
+    ----------
+    approximate : ApproximateNeighbors
+        The search of data that are not searched exactly.
+    """
+
+    def __init__(self, approximate: ApproximateNeighbors) -> None:
+        self._approximate = approximate
+
+    def build(self, X: Any, *, most: float = AUTO_BLOCKS) -> ExactNeighbors | ApproximateNeighbors:
+        """Return the search that suits the points, built on them."""
+        n_neighbors, n_jobs = self._approximate.n_neighbors, self._approximate.n_jobs
+        exact = ExactNeighbors(n_neighbors, n_jobs=n_jobs).build(X)
+        return exact if exact.cost <= most else self._approximate.build(X)
+
+    def query(self, X: Any = None) -> Neighborhoods:
+        """Say that only a search that is built has neighbours."""
+        return built(self, None)
 
 
 def exact_suits(knn: Any, n_samples: int, n_features: int) -> bool:
