@@ -203,3 +203,14 @@ def test_what_a_given_search_finds_is_checked(breaks, error, message):
     X = np.random.default_rng(0).normal(size=(60, 3))
     with pytest.raises(error, match=message):
         PatchIsomap(knn=Broken(breaks)).fit(X)
+
+
+@pytest.mark.slow
+def test_a_search_of_many_points_keeps_no_copies_of_them():
+    X = np.random.default_rng(0).normal(size=(points.BLOCKS_FROM, 7))
+    search = ExactNeighbors(2).build(X)
+    near = search.query()
+    assert not any(name in vars(search._space) for name in points.CACHED)
+    found = search.query(X[:5])
+    np.testing.assert_array_equal(found.indices.reshape(5, 2)[:, 0], np.arange(5))
+    np.testing.assert_array_equal(found.indices.reshape(5, 2)[:, 1], near.indices[:10:2])

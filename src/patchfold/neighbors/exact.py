@@ -62,7 +62,10 @@ class ExactNeighbors:
         space = built(self, self._space)
         queries = space.check_queries(on_host(X), type(self).__name__)
         if self.device is None:
-            return k_nearest(space, queries, self.n_neighbors, own=X is None)
+            near = k_nearest(space, queries, self.n_neighbors, own=X is None)
+            if X is None:
+                space.forget()
+            return near
         from patchfold.gpu.neighbors import nearest, recall
 
         points = put(space.points, self.device)

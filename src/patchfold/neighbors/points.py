@@ -76,6 +76,12 @@ class SearchedPoints:
         """Leave out trees and copies for searching, which are made again on demand."""
         return {name: value for name, value in vars(self).items() if name not in CACHED}
 
+    def forget(self) -> None:
+        """Free the copies for searching of many points; new points make them again."""
+        if self.n_samples >= BLOCKS_FROM:
+            for name in CACHED:
+                vars(self).pop(name, None)
+
     def check_queries(self, X: Any, searcher: str) -> Any:
         """Return the query points in the format of the built ones."""
         if X is None:
