@@ -60,7 +60,7 @@ pandas3:  ## the tests of tables with pandas 3
 
 tables: $(VENV)/.tables-installed
 	@$(pytest) -q -m "not long" tests/tables tests/explorer/test_tables.py \
-	  $(addprefix tests/cli/test_,applying.py comparing.py embedding.py loading.py options.py)
+	  $(addprefix tests/cli/test_,applying.py bridging.py comparing.py embedding.py loading.py options.py)
 
 test-all: lint  ## in half an hour: every combination, with coverage
 	@$(npm) test
