@@ -8,19 +8,22 @@ import pickle
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 import skops.io
+from scipy.sparse import csr_array
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from patchfold import GaussianPatch
+from patchfold import GaussianPatch, Patches
 from patchfold.cli.models import ModelError, Origin, dump_model, load_model
 from patchfold.embedding.methods import METHODS
+from patchfold.patches.sample import Sample
 from patchfold.tables import TablePreparation, preprocessor
 from patchfold.tables.decoding import Limit
 
@@ -63,6 +66,69 @@ def test_a_loaded_model_maps_new_rows_to_the_same_bits(method, parameters):
     new = X[:10] + 0.01
     assert np.array_equal(loaded.transform(new), model.transform(new))
     assert np.array_equal(loaded.transform(X), model.transform(X))
+
+
+@pytest.mark.filterwarnings("ignore:bandwidth=1:UserWarning")
+@pytest.mark.parametrize(
+    ("method", "parameters"),
+    [
+        ("isomap", {}),
+        ("isomap", {"landmarks": 40, "scaling": "classical"}),
+        ("isomap", {"knn": "approximate", "lengths": "divergence"}),
+        ("lle", {"patch": GaussianPatch(size=8, covariance="ridge")}),
+        ("eigenmaps", {"radius": 2.0}),
+    ],
+    ids=str,
+)
+def test_patches_and_geodesics_are_not_in_a_file_and_are_found_again_to_the_bit(method, parameters):
+    model = fitted(method, **parameters)
+    data = dump_model(model)
+    file = skops.io.loads(data, trusted=skops.io.get_untrusted_types(data=data))
+    assert isinstance(file[-1].patch_graph_.patches, Sample)
+    before, after = model[-1], load_model(data)[0][-1]
+    assert before.patches_ is not None
+    for name in (*Patches.FIELDS, "dimension", "log_density"):
+        old, new = getattr(before.patches_, name), getattr(after.patches_, name)
+        old, new = (old(), new()) if callable(old) else (old, new)
+        assert np.array_equal(old, new), name
+    if before.patch_graph_.denoised is not None:
+        old, new = before.patch_graph_.denoised, after.patch_graph_.denoised
+        assert np.array_equal(old.points, new.points)
+    if method == "isomap":
+        assert file[-1]._placing.paths is None
+        assert np.array_equal(before._placing.paths, after._placing.paths)
+        assert before._placing.paths.dtype == after._placing.paths.dtype
+
+
+def test_a_file_of_many_columns_is_hardly_larger_than_its_data():
+    data = np.random.default_rng(0).normal(size=(60, 500))
+    steps = [("scale", StandardScaler()), ("embedding", METHODS["isomap"]())]
+    model = Pipeline(steps).fit(data)
+    assert len(dump_model(model)) < 1.5 * data.nbytes
+    assert model[-1].patches_.directions.nbytes >= 5 * data.nbytes
+
+
+def test_what_is_found_again_must_be_possible(monkeypatch):
+    model = fitted()
+    estimator, graph, placing = model[-1], model[-1].patch_graph_, model[-1]._placing
+    cut = graph.matrix.copy()
+    cut = csr_array((cut.data[:0], cut.indices[:0], np.zeros_like(cut.indptr)), cut.shape)
+    estimator.patch_graph_ = replace(graph, matrix=cut)
+    with pytest.raises(ModelError, match=r"is damaged \(.*without a path"):
+        load_model(dump_model(model))
+    estimator.patch_graph_ = replace(graph, setting=replace(graph.setting, patch="none"))
+    with pytest.raises(ModelError, match=r"is damaged \("):
+        load_model(dump_model(model))
+    estimator.patch_graph_ = graph
+    few = {name: getattr(placing, name)[:9] for name in ("squared_means", "axes", "places")}
+    estimator._placing = replace(placing, **few)
+    with pytest.raises(ModelError, match=r"is damaged \(.*placed by 149 others"):
+        load_model(dump_model(model))
+    estimator._placing = placing
+    data = dump_model(model)
+    monkeypatch.setattr("patchfold.base.memory.available_memory", lambda: 1000)
+    with pytest.raises(ModelError, match=r"not fit into memory: patches of 149 points needs"):
+        load_model(data)
 
 
 def test_the_file_is_a_pipeline_of_skops_and_compressed():

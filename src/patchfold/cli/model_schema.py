@@ -43,9 +43,7 @@ from patchfold.neighbors.copies import Copies, DistinctNeighbors
 from patchfold.neighbors.fitted_rows import RowTable
 from patchfold.neighbors.neighborhoods import Neighborhoods
 from patchfold.neighbors.points import SearchedPoints
-from patchfold.neighbors.search import _FoundNeighbors
 from patchfold.patches.denoising import Denoised
-from patchfold.patches.gaussians import Patches
 from patchfold.patches.sample import Sample
 from patchfold.tables.coding import CountScaling
 from patchfold.tables.preparation import TablePreparation
@@ -82,7 +80,6 @@ SEARCHES = (
     DistinctNeighbors,
     ExactNeighbors,
     RadiusNeighbors,
-    _FoundNeighbors,
 )
 # Arrays, parts, or what checks a name and a value.
 Attributes = dict[str, str | Part | Callable[[str, Any], Any]]
@@ -99,7 +96,7 @@ SIZES: dict[type, str] = {
     csr_array: "n",
     Neighborhoods: "rows columns",
     Copies: "n distinct",
-    Triangulation: "n d targets",
+    Triangulation: "d targets",
     GRNN: "n m d",
     DistanceScaler: "m",
     KernelRidge: "n m d",
@@ -125,32 +122,19 @@ SCHEMA: dict[type, Attributes] = {
     },
     csr_array: {"indptr": "i starts", "indices": "i edges < n", "data": "f+ edges"},
     Neighborhoods: {"indptr": "i starts", "indices": "i edges < columns", "distances": "f+ edges"},
-    Lengths: {"patches": Part("p m", Patches, None), **LENGTHS},
+    # In the place of patches is what they are fitted to.
+    Lengths: {"patches": Part("p m", Sample, None), **LENGTHS},
     PrunedLengths: {
-        "patches": Part("p m", Patches),
+        "patches": Part("p m", Sample),
         **LENGTHS,
         "typical": Part("", Typical),
     },
     Typical: {field.name: check_positive for field in fields(Typical)},
-    Patches: {
-        "means": "f n m",
-        "points": "f n m",
-        "directions": "f? n m r",
-        "variances": "f+? n r",
-        "ridge": "f+? n",
-        "roots": "f? n m m",
-        "whiteners": "f? n m m",
-        "sample": Part("n m", Sample, None),
-    },
-    Sample: {
-        "data": "f samples m",  # fewer than patches, where copies of a point share one
-        "rows": "i n < samples",
-        "members": Part("n samples", Neighborhoods),
-    },
+    Sample: {"data": "f n m", "rows": "i n < n", "members": Part("n n", Neighborhoods)},
     Denoised: {
         "points": "f n m",
         "search": Part("n m", *SEARCHES, None),
-        "members": Part("n n", Neighborhoods, None),
+        "members": Part("n n", Neighborhoods),
     },
     Copies: {"first": "i distinct < n", "point": "i n < distinct"},
     RowTable: {"_points": "f n m"},
@@ -165,13 +149,8 @@ SCHEMA: dict[type, Attributes] = {
         "copies": Part("n distinct", Copies),
         "search": Part("distinct m", *SEARCHES),
     },
-    _FoundNeighbors: {
-        "origin": Part("n m", *SEARCHES),
-        "_found": Part("n n", Neighborhoods),
-        "_shared": _none,
-    },
     Triangulation: {
-        "paths": "f+ n targets",
+        "paths": _none,  # are found again
         "squared_means": "f+ targets",
         "axes": "f targets axes",
         "unit": check_positive,
@@ -216,7 +195,7 @@ RELATIONS: dict[type, dict[str, Callable[[Any, Sizes], Any]]] = {
             g.setting.precomputed or _follow(g.lengths.patch_of, g.copies)
         ),
         "every denoised point has a patch": lambda g, _: (
-            g.denoised is None or len(g.denoised.points) == len(g.patches)
+            g.denoised is None or len(g.denoised.points) == len(g.patches.data)
         ),
     },
     csr_array: {
@@ -237,24 +216,10 @@ RELATIONS: dict[type, dict[str, Callable[[Any, Sizes], Any]]] = {
         }
         for kind in (Lengths, PrunedLengths)
     },
-    Patches: {
-        "covariances have one form": lambda own, _: (
-            not (
-                own.roots is None or own.whiteners is None
-                if own.directions is None
-                else own.variances is None or own.ridge is None
-            )
-        ),
-    },
     Copies: {
         "first follows from point": lambda copies, _: (
             np.array_equal(copies.first, np.unique(copies.point, return_index=True)[1])
             and np.array_equal(copies.point[copies.first], np.arange(len(copies.first)))
-        ),
-    },
-    Denoised: {
-        "there is a search, or members": lambda own, _: (
-            own.search is not None or own.members is not None
         ),
     },
     **{
@@ -368,7 +333,7 @@ def _check_estimator(estimator: Any) -> None:
     # Eigenvalues of Isomap are squares, and may be beyond the largest number.
     _check("eigenvalues_", learned.get("eigenvalues_"), "f!? d" if isomap else "f? d", sizes)
     if isomap:
-        placing = Part("n d targets", Triangulation)
+        placing = Part("d targets", Triangulation)
         _check("_placing", learned["_placing"], placing, sizes)
         _check("landmarks_", estimator.landmarks_, "i? targets < n", sizes)
     elif isinstance(estimator, PatchLLE):

@@ -3,6 +3,9 @@
 A pickle runs whatever its writer wished. A file of skops holds named types and arrays, and only
 types that embeddings consist of are loaded: those of this library listed here, those that skops
 trusts itself, SciPy's sparse arrays and NumPy's types of numbers.
+
+Patches and geodesics are many times as large as the data, and are not in a file: the functions that
+found them in the fit find the same again, after what they work on was checked.
 """
 
 from __future__ import annotations
@@ -11,17 +14,23 @@ import io
 import json
 import re
 from collections import Counter
-from dataclasses import asdict, dataclass
+from copy import copy
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
 import patchfold
+from patchfold.base.memory import check_memory
 from patchfold.base.validation import require
 from patchfold.cli.model_schema import SCHEMA, check_pipeline
+from patchfold.embedding import PatchIsomap
+from patchfold.embedding._memory import graph_bytes
 from patchfold.embedding.methods import METHODS
-from patchfold.patches import GaussianPatch
+from patchfold.patches import GaussianPatch, Patches
+from patchfold.patches.denoising import Denoised, fit_denoised
 from patchfold.supervision import Cut, Dissimilarity, MinSum
 from patchfold.tables.coding import CountScaling, feature_name
 from patchfold.tables.decoding import LIMIT, Limit, check_unpacked
@@ -41,6 +50,7 @@ TRUSTED = frozenset(
         Dissimilarity,
         GaussianPatch,
         MinSum,
+        Patches,  # of models of earlier formats, which are refused as such
         feature_name,
         np.dtype,
     )
@@ -68,11 +78,13 @@ class Origin:
 
 
 def dump_model(pipeline: Pipeline) -> bytes:
-    """Return the bytes of a file with a fitted pipeline; ``skops.io.load`` reads it, too."""
+    """Return the bytes of a file with a fitted pipeline, which :func:`load_model` reads."""
     skops = require("skops.io", "a model in a file")
+    lean, (*steps, (name, estimator)) = copy(pipeline), pipeline.steps
+    lean.steps = [*steps, (name, _without_what_follows(estimator))]
     # In the pipeline, where the file has room for it; as text, which is loaded as such.
-    pipeline.patchfold_origin_ = json.dumps(asdict(Origin()))
-    return bytes(skops.dumps(pipeline, compression=ZIP_DEFLATED))
+    lean.patchfold_origin_ = json.dumps(asdict(Origin()))
+    return bytes(skops.dumps(lean, compression=ZIP_DEFLATED))
 
 
 def load_model(data: bytes, limit: Limit = LIMIT) -> tuple[Pipeline, Origin]:
@@ -117,9 +129,53 @@ def load_model(data: bytes, limit: Limit = LIMIT) -> tuple[Pipeline, Origin]:
     origin = _origin(str(kept))
     try:
         check_pipeline(pipeline)
+        _find_what_follows(pipeline[-1])
+    except MemoryError as error:
+        raise ModelError(f"the model does not fit into memory: {_words(error)}.") from error
     except Exception as error:  # what is not checked yet may lead anywhere
         raise ModelError(f"the model is damaged ({_words(error)}); fit it anew.") from error
     return pipeline, origin
+
+
+def _without_what_follows(estimator: Any) -> Any:
+    """Return a copy of an estimator without its patches and geodesics.
+
+    In the place of the patches is what they were fitted to; of denoised points only the neighbours
+    are left, which would take long to find.
+    """
+    lean, graph = copy(estimator), estimator.patch_graph_
+    if graph.patches is not None:
+        sample, denoised = graph.patches.sample, graph.denoised
+        if denoised is not None:
+            search = getattr(denoised.search, "origin", denoised.search)
+            search = None if search is None else copy(search).build(sample.data)
+            denoised = Denoised(sample.data, search, denoised.near(graph.setting.n_jobs))
+        lengths = replace(graph.lengths, patches=sample)
+        lean.patch_graph_ = replace(graph, lengths=lengths, denoised=denoised)
+    if isinstance(estimator, PatchIsomap):
+        placing: Any = estimator._placing  # noqa: SLF001 - a file holds private attributes
+        lean._placing = replace(placing, paths=None)  # noqa: SLF001
+    return lean
+
+
+def _find_what_follows(estimator: Any) -> None:
+    """Find what is not in a file again, as the fit found it."""
+    graph, setting = estimator.patch_graph_, estimator.patch_graph_.setting
+    sample, denoised, patch = graph.lengths.patches, graph.denoised, setting.patch
+    if sample is not None:
+        X, members, near = sample.data, sample.members, denoised and denoised.members
+        most = max(int(part.degrees.max(initial=0)) for part in (members, near or members))
+        sized = replace(setting, patch_size=most)
+        check_memory(graph_bytes(X, sized), f"patches of {len(X)} points", "load it elsewhere")
+        if denoised is None:
+            patches = patch.gaussians(X, members, n_jobs=setting.n_jobs)
+        else:
+            known = denoised.search, setting.n_jobs, near
+            patches, denoised = fit_denoised(patch, X, members, *known)
+        lengths = replace(graph.lengths, patches=patches.fitted_to(sample))
+        estimator.patch_graph_ = replace(graph, lengths=lengths, denoised=denoised)
+    if isinstance(estimator, PatchIsomap):
+        estimator._find_paths()  # noqa: SLF001 - not for users
 
 
 def _check_size(data: bytes, limit: Limit) -> None:
@@ -168,5 +224,6 @@ def _origin(kept: str) -> Origin:
 
 
 def _words(error: Exception) -> str:
-    words = str(error) if isinstance(error, TypeError | ValueError) else repr(error)
+    told = isinstance(error, TypeError | ValueError | MemoryError)
+    words = str(error) if told else repr(error)
     return " ".join(words.split()).rstrip(".")

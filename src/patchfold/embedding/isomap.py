@@ -379,12 +379,9 @@ class PatchIsomap(BasePatchEmbedding):
         same = old.fitted_as(X)
         both = old.table, X.astype(old.table.dtype)
         points = np.concatenate(both) if old.span is None else csr_array(vstack(both))
+        self.landmarks_ = landmarks = self._targets()
         self._fit_graph(points)
         graph = self.patch_graph_
-        if self.landmarks_ is None:  # those that placed new points
-            rows = np.arange(n) if old.copies is None else old.copies.first
-            self.landmarks_ = rows[drawn_rows(len(rows), PLACING_POINTS, 0)]
-        landmarks = self.landmarks_
         nbytes = 2 * graph.matrix.data.itemsize * len(graph) * len(landmarks)
         what = f"PatchIsomap with {len(landmarks)} landmarks of {len(graph)} points"
         check_memory(nbytes, what, "fit fewer landmarks")
@@ -451,6 +448,32 @@ class PatchIsomap(BasePatchEmbedding):
             found = places * unit if landmarks is None else placing.of_fitted(self.n_jobs)
             self._placing = replace(placing, paths=to_numpy(paths))
             self.embedding_ = found.astype(graph.matrix.dtype)
+
+    def _targets(self) -> Indices:
+        """Return the rows whose geodesics place new points."""
+        if self.landmarks_ is not None:
+            return self.landmarks_
+        n, copies = len(self.patch_graph_), self.patch_graph_.copies
+        rows = np.arange(n) if copies is None else copies.first
+        return rows[drawn_rows(len(rows), PLACING_POINTS, 0)]
+
+    def _find_paths(self) -> None:
+        """Find the geodesics that place new points again, after they were left out of a file."""
+        graph, placing, targets = self.patch_graph_, self._placing, self._targets()
+        n = len(graph) if graph.copies is None else len(graph.copies.first)
+        if len(targets) != len(placing.squared_means):
+            raise ValueError(f"new points are placed by {len(targets)} others, not as many as are")
+        what = f"geodesics from {len(targets)} of {len(graph)} points"
+        check_memory(2 * 8 * len(graph) * len(targets), what, "fit fewer landmarks")
+        dtype = self._precision(n, graph.matrix.dtype, pruned=graph.pruned)
+        paths = shortest_paths(
+            graph.matrix, targets, n_jobs=self.n_jobs, by_point=True, dtype=dtype
+        )
+        paths /= placing.unit
+        if not np.isfinite(paths).all():
+            raise ValueError("the graph has points without a path to each other")
+        paths = by_point(paths, self._path_type(dtype), self.n_jobs)
+        self._placing = replace(placing, paths=paths)
 
     def _expand(self, copies: Copies) -> None:
         super()._expand(copies)

@@ -29,6 +29,12 @@ class Denoised:
     search: NeighborSearch | None = None
     members: Neighborhoods | None = None  # these neighbours, where there is no search
 
+    def near(self, n_jobs: int | None = None) -> Neighborhoods:
+        """Return the neighbours of the denoised points among each other."""
+        if self.search is not None:
+            return self.search.query()
+        return _refined(self.points, self.members, n_jobs=n_jobs)
+
     def of_new(
         self,
         patch: GaussianPatch,
@@ -54,8 +60,11 @@ def fit_denoised(
     members: Neighborhoods,
     search: NeighborSearch | None = None,
     n_jobs: int | None = None,
+    near: Neighborhoods | None = None,
 ) -> tuple[Patches, Denoised]:
     """Fit the patches of denoised points, given the neighbours that make up the patch of each.
+
+    ``near`` are the neighbours of the denoised points, where they are known.
 
     Examples
     --------
@@ -69,13 +78,13 @@ def fit_denoised(
     array([1., 0.])
     """
     points = patch_means(X, members, n_jobs=n_jobs)
-    if search is not None:
-        search = search.build(points)
-        near, kept = search.query(), None
+    if search is None:
+        denoised = Denoised(points, None, members)
     else:
-        near, kept = _refined(points, members, n_jobs=n_jobs), members
+        denoised = Denoised(points, search.build(points))
+    near = denoised.near(n_jobs) if near is None else near
     patches = patch.gaussians(X, near, denoised=(points, points), n_jobs=n_jobs)
-    return patches, Denoised(points, search, kept)
+    return patches, denoised
 
 
 def _refined(*points: Any, n_jobs: int | None) -> Neighborhoods:
