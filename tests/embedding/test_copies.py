@@ -22,6 +22,7 @@ from patchfold import (
     papers,
 )
 from patchfold.cli.model_schema import check_part
+from patchfold.cli.models import _without_what_follows as in_a_file
 
 ROLL = make_swiss_roll(70, noise=0.3, random_state=0)[0]
 FITTED, NEW = ROLL[:60], ROLL[60:]
@@ -67,7 +68,7 @@ def test_rows_that_are_there_three_times_have_the_places_of_the_points(name):
     assert again.graph_.shape == (180, 180)
     if again.patches_ is not None:
         assert len(again.patches_) == 180
-    check_part(pickle.loads(pickle.dumps(again)).patch_graph_, n=180, m=X.shape[1])
+    check_part(in_a_file(pickle.loads(pickle.dumps(again))).patch_graph_, n=180, m=X.shape[1])
 
 
 @pytest.mark.parametrize("name", ["isomap", "isomap, given patch", "eigenmaps", "lle"])
@@ -136,7 +137,7 @@ def test_bridges_do_not_copy_the_patches_of_distinct_points():
 )
 def test_a_file_with_patches_of_other_rows_is_refused(patch_of, words):
     X, _ = repeated()
-    graph = pickle.loads(pickle.dumps(PatchIsomap().fit(X).patch_graph_))  # as out of a file
+    graph = pickle.loads(pickle.dumps(in_a_file(PatchIsomap().fit(X)).patch_graph_))
     check_part(graph, n=180, m=X.shape[1])
     damaged = replace(graph, lengths=replace(graph.lengths, patch_of=patch_of))
     with pytest.raises(ValueError, match=words):
