@@ -65,3 +65,19 @@ def test_numbers_and_words_are_no_dates():
 def test_a_date_that_does_not_exist_is_an_error():
     with pytest.raises(ValueError, match=r"30\.2\.2020|day"):
         as_days(pd.Series(["30.2.2020"]), "day first")
+
+
+def test_a_date_with_the_year_first_is_read_so_in_every_column():
+    for order in ("year first", "day first", "month first"):
+        assert as_days(pd.Series(["2023-06-05"]), order).tolist() == [19513.0]
+    assert as_days(pd.Series(["05.06.2023"]), "day first").tolist() == [19513.0]
+    assert as_days(pd.Series(["06/05/2023 12:00"]), "month first").tolist() == [19513.5]
+
+
+@pytest.mark.parametrize(
+    ("text", "order"),
+    [("05.06.2023", "year first"), ("05.25.2023", "day first"), ("25/06/2023", "month first")],
+)
+def test_a_date_of_another_order_is_an_error(text, order):
+    with pytest.raises(ValueError, match="as others of the column"):
+        as_days(pd.Series([text]), order)

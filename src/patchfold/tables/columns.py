@@ -215,7 +215,13 @@ def new_numbers(
                 f"column {quoted(name)} should hold dates, but has {quoted(known.iloc[0])}; "
                 f"{remedy}."
             )
-        return as_days(values, order_of(values) if order == "typed" and len(known) else order)
+        try:
+            return as_days(values, order_of(values) if order == "typed" and len(known) else order)
+        except ValueError as error:
+            raise TableError(
+                f"column {quoted(name)} holds a date that cannot be read ({error}); write it as in "
+                "the fitted table, or as 2024-12-31."
+            ) from error
     if len(values.dropna()) and _has_text(values):
         # Few new rows may not tell whether 1.234 is more than a thousand; the fitted ones did.
         sign = decimal_in(signs) or decimal

@@ -95,7 +95,8 @@ def as_days(values: Any, order: str) -> Any:
         return values.map(_hours, na_action="ignore").astype(float)
     plain = values
     if types.is_object_dtype(values) or types.is_string_dtype(values):
-        plain = values.map(str, na_action="ignore").astype(object)
+        plain = values.map(lambda value: _year_first(str(value), order), na_action="ignore")
+        plain = plain.astype(object)
     options: dict[str, Any] = {"dayfirst": order == "day first", "utc": True}
     moments = pd.to_datetime(plain, format="mixed", **options)
     days = (moments - pd.Timestamp(0, tz="UTC")).dt.total_seconds() / SECONDS_OF_DAY
@@ -117,6 +118,26 @@ def _texts(known: Any) -> Any:
     """Return what is known as text, without signs for missing values, such as "-"."""
     texts = known.astype(str).str.strip()
     return texts[~texts.isin(MISSING_NUMBERS)]
+
+
+def _year_first(text: str, order: str) -> str:
+    """Write a date with the year first, which nobody reads in two ways.
+
+    Dates with the year first are read so in every column. Others are of the order of the column, or
+    an error: pandas would exchange day and month where only that makes a date.
+    """
+    found = PARTS.match(text.strip())
+    if found is None or (len(found[1]) < 4 and len(found[3]) < 4):
+        return text
+    parts = found.groups()
+    if len(parts[0]) < 4:
+        if order not in {"day first", "month first"}:
+            raise ValueError(f"{text!r} does not have the year first, as others of the column")
+        parts = (parts[2], *(parts[1::-1] if order == "day first" else parts[:2]))
+    year, month, day = parts
+    if int(month) > 12:
+        raise ValueError(f"{text!r} is not {ORDERS[order]}, as others of the column")
+    return f"{year}-{month:0>2}-{day:0>2}{text.strip()[found.end() :]}"
 
 
 def _hours(text: str) -> float:
