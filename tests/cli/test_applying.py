@@ -93,6 +93,19 @@ def test_thousands_are_such_in_a_frame_and_in_a_row_alone_too(call, folder, sign
         pipeline.transform(pd.read_csv("data.csv", sep=";"))
 
 
+def test_a_row_without_any_comma_is_read_with_the_decimal_commas_of_the_model(call, folder):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"preis": rng.integers(500, 3000, 40) + 0.5, "menge": rng.random(40)})
+    frame.loc[0] = [1011.0, 2.0]
+    frame.to_csv("data.csv", index=False, sep=";", decimal=",")
+    done(call("embed", "data.csv", "--model", "m.skops", "-o", "a.csv"))
+    place = pd.read_csv("a.csv")[COORDINATES].to_numpy()[:1]
+    for name, row in (("between", "1.011;2"), ("comma", "1011,0;2"), ("point", "1011.0;2.0")):
+        (folder / f"{name}.csv").write_text(f"preis;menge\n{row}\n")
+        done(call("apply", "m.skops", f"{name}.csv", "-o", f"{name}-2d.csv"))
+        np.testing.assert_array_equal(pd.read_csv(f"{name}-2d.csv")[COORDINATES], place)
+
+
 @pytest.mark.parametrize("words", [("false", "true"), ("FALSE", "TRUE"), ("False", "True")])
 def test_truth_values_keep_their_places_however_the_file_spells_them(call, words):
     frame = table(ok=list(words) * 15)

@@ -137,6 +137,8 @@ def _read(
     keep = [name for name in (ids, prepare.id_, prepare.target_) if name is not None]
     # A few rows may not tell that 66.208 is 66208; the fitted ones did.
     apart = [] if decimal else [name for name in numbers if prepare.held_whole(name)]
-    text = [*known, *apart]
-    table = read_any(new, header=header, expected=numbers, text=text, keep=keep, decimal=decimal)
+    columns = {"expected": numbers, "text": [*known, *apart], "keep": keep}
+    # Nor that 1.011 is 1011.
+    commas = prepare.had_commas()
+    table = read_any(new, header=header, decimal=decimal, commas=commas, **columns)
     return prepare.conform(table, id=ids, drop=drop, missing=missing)

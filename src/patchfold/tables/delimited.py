@@ -59,7 +59,7 @@ def parse_delimited(
     if not sample:
         raise TableError("the file is empty; give one with a row of names and rows of values.")
     width = len(sample[0])
-    commas = separator != "," and has_decimal_commas(sample)
+    commas = separator != "," and has_decimal_commas(sample, expected=known.commas)
     decimal = sign or ("," if commas else ".")
     if separator != "," or decimal == ",":
         guess = f"columns are separated by {SEPARATOR_NAMES.get(separator, quoted(separator))}"

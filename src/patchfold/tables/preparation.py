@@ -16,7 +16,7 @@ from patchfold.base.validation import check_choice, check_columns, check_points,
 from patchfold.tables.coding import SCALES, preprocessor
 from patchfold.tables.columns import holds_whole, is_constant, is_numeric
 from patchfold.tables.dates import ORDERS
-from patchfold.tables.numbers import DECIMAL_COMMA, POINTS_BETWEEN
+from patchfold.tables.numbers import DECIMAL_COMMA, POINTS_BETWEEN, decimal_in
 from patchfold.tables.one_unit import genes_in_rows, unit_of
 from patchfold.tables.problems import TableError, check_names, listed, quoted
 from patchfold.tables.roles import Roles, assign
@@ -285,6 +285,12 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     def held_whole(self, name: str) -> bool:
         """Tell whether a column held whole numbers with points between thousands."""
         return holds_whole(self.written_.get(name, ""))
+
+    def had_commas(self) -> bool:
+        """Tell whether all numbers of the fitted table had decimal commas."""
+        numbers, _ = self.kinds()
+        signs = {decimal_in(self.written_[name]) for name in numbers if name in self.written_}
+        return "," in signs and "." not in signs and all(n in self.written_ for n in numbers)
 
     def kinds(self) -> tuple[list[str], dict[str, Any]]:
         """Return the columns of numbers, and those of categories with the known ones of each."""

@@ -33,15 +33,16 @@ def read_table(
     text: Collection[str] = (),
     keep: Collection[str] = (),
     decimal: str | None = None,
+    commas: bool = False,
 ) -> Table:
     r"""Read a table from a file, or from standard input.
 
     The source is CSV, TSV, Parquet, ARFF, NPY or NPZ, each also compressed by gzip; ``"-"`` is
     standard input. Of a text, None looks whether the first row names the columns (``header``), and
-    for the decimal sign, "." or ",", of which the other one may stand between thousands. A first
-    row with one of the ``expected`` names, for which the caller will ask, is a header. Columns of
-    ``text`` hold no numbers, whatever they look like; those to ``keep`` are wanted as they are
-    written, too: 001 is no 1.
+    for the decimal sign, "." or ",", of which the other one may stand between thousands; where the
+    text leaves it open, it is a comma if ``commas``. A first row with one of the ``expected``
+    names, for which the caller will ask, is a header. Columns of ``text`` hold no numbers, whatever
+    they look like; those to ``keep`` are wanted as they are written, too: 001 is no 1.
 
     A :class:`TableError` says what is wrong with a file, and what to do.
 
@@ -68,7 +69,7 @@ def read_table(
     data = decompress(data)
     if not data.strip():
         raise TableError("the file is empty; give one with a row of names and rows of values.")
-    names = KnownColumns({*expected, *text, *keep}, frozenset(text), frozenset(keep))
+    names = KnownColumns({*expected, *text, *keep}, frozenset(text), frozenset(keep), commas)
     table = _parse(data, ending.lower(), header, names, decimal)
     if not len(table.frame):
         raise TableError(

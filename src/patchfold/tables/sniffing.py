@@ -83,16 +83,17 @@ def first_rows(text: str, separator: str) -> list[list[str]]:
         csv.field_size_limit(limit)
 
 
-def has_decimal_commas(sample: Sequence[Sequence[str]]) -> bool:
+def has_decimal_commas(sample: Sequence[Sequence[str]], *, expected: bool = False) -> bool:
     """Whether there are decimal commas, that is commas that cannot stand between thousands.
 
-    Points may then stand between thousands, and nowhere else.
+    Points may then stand between thousands, and nowhere else. Where commas are ``expected``, it is
+    enough that no point is a decimal one.
     """
     cells = [cell for row in sample for cell in row]
     points = [cell for cell in cells if "." in cell and NUMBER.fullmatch(cell)]
     commas = [cell for cell in cells if COMMA_NUMBER.fullmatch(cell)]
     apart = all(POINTS_APART.fullmatch(cell) for cell in points)
-    return apart and not all(THOUSANDS.fullmatch(cell) for cell in commas)
+    return apart and (expected or not all(THOUSANDS.fullmatch(cell) for cell in commas))
 
 
 def points_between_thousands(column: Sequence[str]) -> bool:

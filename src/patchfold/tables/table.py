@@ -38,3 +38,4 @@ class KnownColumns:
     expected: Collection[str]  # a first row with one of them is a header
     text: Collection[str]  # hold no numbers, whatever they look like
     keep: Collection[str]  # are wanted as they are written, too
+    commas: bool = False  # have decimal commas, unless a decimal point tells otherwise
