@@ -70,7 +70,7 @@ def test_a_date_that_does_not_exist_is_an_error():
 def test_a_date_with_the_year_first_is_read_so_in_every_column():
     for order in ("year first", "day first", "month first"):
         assert as_days(pd.Series(["2023-06-05"]), order).tolist() == [19513.0]
-    assert as_days(pd.Series(["05.06.2023"]), "day first").tolist() == [19513.0]
+    assert as_days(pd.Series(["05.06.2023", "5.6.23"]), "day first").tolist() == [19513.0] * 2
     assert as_days(pd.Series(["06/05/2023 12:00"]), "month first").tolist() == [19513.5]
 
 

@@ -97,8 +97,7 @@ def as_days(values: Any, order: str) -> Any:
     if types.is_object_dtype(values) or types.is_string_dtype(values):
         plain = values.map(lambda value: _year_first(str(value), order), na_action="ignore")
         plain = plain.astype(object)
-    options: dict[str, Any] = {"dayfirst": order == "day first", "utc": True}
-    moments = pd.to_datetime(plain, format="mixed", **options)
+    moments = pd.to_datetime(plain, format="mixed", utc=True)
     days = (moments - pd.Timestamp(0, tz="UTC")).dt.total_seconds() / SECONDS_OF_DAY
     return days.where(values.notna(), np.nan).astype(float)
 
@@ -127,14 +126,16 @@ def _year_first(text: str, order: str) -> str:
     an error: pandas would exchange day and month where only that makes a date.
     """
     found = PARTS.match(text.strip())
-    if found is None or (len(found[1]) < 4 and len(found[3]) < 4):
+    if found is None:
         return text
-    parts = found.groups()
-    if len(parts[0]) < 4:
+    year, month, day = found.groups()
+    if len(year) < 4:
         if order not in {"day first", "month first"}:
             raise ValueError(f"{text!r} does not have the year first, as others of the column")
-        parts = (parts[2], *(parts[1::-1] if order == "day first" else parts[:2]))
-    year, month, day = parts
+        first, second, year = found.groups()
+        month, day = (second, first) if order == "day first" else (first, second)
+    if len(year) == 2:  # as in POSIX: 69 is 1969, and 68 is 2068
+        year = str((1900 if int(year) >= 69 else 2000) + int(year))
     if int(month) > 12:
         raise ValueError(f"{text!r} is not {ORDERS[order]}, as others of the column")
     return f"{year}-{month:0>2}-{day:0>2}{text.strip()[found.end() :]}"
